@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from benchmarks.durable import Durable
 from benchmarks.said import HEARD, payload
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.sections import EventsSettings
 from cortex_actors.storage import events

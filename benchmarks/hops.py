@@ -198,8 +198,8 @@ def topic(hearers: int) -> int:
         clock = SystemClock()
         bus, names = Bus(MemoryJournal(clock), clock), Names()
         handles = [await start_actor(names, f"sink-{n}", Sink) for n in range(hearers)]
-        for number in range(hearers):
-            bus.deliver_to("custom:*", names, f"sink-{number}")
+        for handle in handles:
+            bus.subscribe("custom:*", handle.ref.tell)
         for number in range(events):
             await bus.publish("custom:bench", PAYLOAD, source="bench", durable=False)
             if not number % 16:

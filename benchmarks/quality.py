@@ -91,11 +91,12 @@ def rules(tables: Lexicon | None = None) -> Callable[[Pair], tuple[Relation, str
 
 def original(pair: Pair) -> tuple[Relation, str]:
     """Judge as the original did: merge from 0.92, pairs of words between 0.5 and 0.85."""
-    if sameness.is_alike(pair.cosine):
+    if pair.cosine >= sameness.MERGE:
         return Relation.SAME, "cosine"
-    if sameness.suspect(pair.cosine) and contradicts(pair.left.text, pair.right.text):
+    least, most = sameness.SUSPECT
+    if least <= pair.cosine <= most and contradicts(pair.left.text, pair.right.text):
         return Relation.CONTRADICTION, "a pair of words"
-    near = pair.cosine >= sameness.SUSPECT[0]
+    near = pair.cosine >= least
     return (Relation.RELATED if near else Relation.UNRELATED), "cosine"
 
 

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors import sections, settings, topics
-from cortex_actors.bus.commits import refuse_other
+from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest, refuse_other
 from cortex_actors.bus.consumer import project_of
-from cortex_actors.bus.delivery import Delivery, Failure, Outcome, Rest
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.domain.event import Payload, merged, plain
 from cortex_actors.errors import CortexError

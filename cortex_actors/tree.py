@@ -76,8 +76,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from cortex_actors.api.desk import FrontDesk
-    from cortex_actors.bus.bus import Bus
-    from cortex_actors.bus.delivery import Deliver
+    from cortex_actors.bus.bus import Bus, Deliver
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project

@@ -19,7 +19,6 @@ from cortex_actors.api.parameters import about
 from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.assembly.reload import Branch
 from cortex_actors.bus.bus import CUSTOM_NAMES
-from cortex_actors.bus.delivery import PATIENCE
 from cortex_actors.cli import fast
 from cortex_actors.cli.command_line import TABLE
 from cortex_actors.cli.declare import (
@@ -102,9 +101,8 @@ def _hearing() -> list[str]:
         "and a pattern that no topic can match, is an error.",
         "",
         "What one publisher says, every receiver gets in that order. A receiver that raises,",
-        "is slow or dies costs no other its event. A publisher waits while the mailbox of a",
-        "receiver with `back-pressure` is full, so that a flood over the control socket is",
-        f"slowed at its source; after {PATIENCE:.0f} s that receiver goes without.",
+        "is slow or dies costs no other its event. Of each connection to the control socket",
+        "one request is in hand, so that a flood over it is slowed at its source.",
         "",
     ]
 

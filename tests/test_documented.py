@@ -48,7 +48,6 @@ _SPOILT = (
     ("Said(ACCUMULATION_COMPLETE)", "None"),
     ("{FILE_CHANGED:", '{"scan:requested":'),
     ("super().__init__(desk)", "desk.bus.subscribe('store:*', self.on_changed)"),
-    ("super().__init__(desk)", "desk.bus.deliver_to('store:*', names, 'x')"),
     ("keeps   -", "keeps   the files in hand"),
     ("keeps   -", "keeps   nothing"),
     ("return Said", "self.last = event; return Said"),

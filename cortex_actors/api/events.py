@@ -179,16 +179,14 @@ def publish_now(
 ) -> dict[str, Any] | None:
     """Do what `publish` does, if nobody has to be waited for; else None, and nothing is said.
 
-    That is so for a transient event of another process's own, while every mailbox has room.
-    Raises `BadInput` as `publish` does.
+    That is so for a transient event of another process's own. Raises `BadInput` as `publish` does.
     """
     if transient is not True or idempotency_key is not None:
         return None
     if topics.find(topic).payload is not Custom:
         return None
     _refuse_misshapen(topic, payload, source)
-    published = call.bus.publish_now(topic, Custom(dict(payload)), source=source)
-    return None if published is None else answer(published)
+    return answer(call.bus.publish_now(topic, Custom(dict(payload)), source=source))
 
 
 def write(

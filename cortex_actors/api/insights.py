@@ -23,7 +23,7 @@ from cortex_actors.domain.insight import SHOWN, Category, InsightSort, InsightSt
 from cortex_actors.domain.principle import BECOMES
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, CortexError, Refused
-from cortex_actors.pipeline.synthesis import Would
+from cortex_actors.pipeline.organiser import Would
 from cortex_actors.rules import classification, promotion
 from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
 from cortex_actors.rules.promotion import Evidence, Need
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.pipeline.synthesis import Supposed
+    from cortex_actors.pipeline.organiser import Supposed
     from cortex_actors.rules.classification import Grounds
     from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
     from cortex_actors.storage.contradictions import Contradiction

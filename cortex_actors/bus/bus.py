@@ -2,7 +2,6 @@
 
 Each receiver is called guarded, so one that raises costs no other its event; it only enqueues, so
 it can neither block nor fail for long. What one publisher says, every receiver gets in that order.
-Publishers wait for room in a mailbox that asks for it (back-pressure); nobody else waits for them.
 
 Who hears which topic: blinker's signals, one for each name in use, in the order of subscribing.
 
@@ -19,37 +18,26 @@ run of them (`file:changed`, `file:*`, `*:complete`), or `*` alone for every top
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import itertools
 import logging
 import re
-from collections import deque
+from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from blinker import NamedSignal, Namespace
 
 from cortex_actors import topics
 from cortex_actors.bus import commits
-from cortex_actors.bus.delivery import Deliver, Mailbox, Subscription
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, Payload
-from cortex_actors.errors import (
-    BadInput,
-    DaemonStopping,
-    DeadlineExceeded,
-    InternalError,
-    MailboxFull,
-    UnknownTopic,
-)
-from cortex_actors.runtime.future import loop_here, refuse_to_block
+from cortex_actors.errors import BadInput, MailboxFull, UnknownTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import MethodType
 
-    from cortex_actors.bus.delivery import Delivery, Journal, Outcome
-    from cortex_actors.runtime.names import Names
+    from cortex_actors.bus.commits import Delivery, Journal, Outcome
 
 
 log = logging.getLogger("cortex.bus")
@@ -84,6 +72,43 @@ def _matcher(pattern: str) -> Callable[[str], object]:
     if "*" not in pattern:
         return pattern.__eq__
     return re.compile(".*".join(map(re.escape, pattern.split("*")))).fullmatch
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class Subscription:
+    """One receiver's wish to hear topics of a pattern, until it is cancelled."""
+
+    pattern: str
+    deliver: Deliver
+    forget: Callable[[Subscription], None] = field(repr=False)
+    #: Its place among the subscriptions of the bus: who subscribed first hears first.
+    number: int
+    #: Deliveries that raised; the event still reached everybody else.
+    failed: int = 0
+    #: Events for which the receiver had no room.
+    dropped: int = 0
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Hear nothing more; cancelling twice is fine."""
+        if not self.cancelled:
+            self.cancelled = True
+            self.forget(self)
+
+    def hurt(self, event: Event[Payload], error: Exception) -> None:
+        """Note what a delivery raised; it stays here."""
+        self.failed += 1
+        log.error("a receiver of %s failed on %s", self.pattern, event.id, exc_info=error)
+
+    def drop(self, event: Event[Payload]) -> None:
+        """Count an event that found no room; the first one of all is logged."""
+        self.dropped += 1
+        if self.dropped == 1:
+            log.warning("a receiver of %s has no room for %s", self.pattern, event.id)
+
+
+#: Takes one event and returns at once.
+Deliver: TypeAlias = "Callable[[Event[Payload]], None]"
 
 
 #: Custom topic names that are kept at once: a name costs a signal. One more takes the place of the
@@ -168,25 +193,15 @@ class Switchboard:
             self._found.clear()
 
 
-T = TypeVar("T")
-
-#: Seconds a thread waits for what it publishes, unless it says otherwise.
-THREAD_TIMEOUT = 60.0
-
-
 class Bus:
-    """Says events to whoever hears their topic.
-
-    Lives on one loop's thread, the first it is used on; other threads have `publish_from_thread`.
-    """
+    """Says events to whoever hears their topic; lives on one loop's thread."""
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
         """Begin with no receivers; durable events go to the journal first."""
         self._journal = journal
         self._clock = clock
         self._board = Switchboard()
-        self._loop = loop_here()
-        self._commits = commits.Commits(journal, self._say)
+        self._commits = commits.Commits(journal, self.announce)
 
     async def publish(
         self,
@@ -200,10 +215,9 @@ class Bus:
         """Say an event; for a durable topic, return only once it is committed.
 
         `durable=False` says it to those who listen now and to nobody else. What is said again under
-        an idempotency key is not said: the first event comes back, as a `duplicate`. Returns when
-        every mailbox that wants its publishers to wait has room. Raises `UnknownTopic` for a name
-        outside the catalogue, `BadInput` for a payload that is too large and for a key that cannot
-        be used or stands for another topic or payload.
+        an idempotency key is not said: the first event comes back, as a `duplicate`. Raises
+        `UnknownTopic` for a name outside the catalogue, `BadInput` for a payload that is too large
+        and for a key that cannot be used or stands for another topic or payload.
         """
         found = topics.find(topic)
         self._admit(found, payload)
@@ -211,23 +225,15 @@ class Bus:
             commits.refuse_key(topic, idempotency_key, durable=durable and found.durable)
         event = self.event(topic, payload, source=source)
         if idempotency_key is not None:
-            return (await _told(self._commits.add_once(event, idempotency_key)))[0]
+            return (await self._commits.add_once(event, idempotency_key))[0]
         if durable and found.durable:
-            return (await _told(self._commits.add([event])))[0]
-        if late := self._say(event):
-            await _deliver_late(late)
+            return (await self._commits.add([event]))[0]
+        self.announce(event)
         return event
 
-    def publish_now(self, topic: str, payload: Payload, *, source: str) -> Event[Payload] | None:
-        """Say an event to those who listen now, if nobody has to be waited for.
-
-        None, and nothing is said, when a mailbox that wants its publishers to wait has no room.
-        Raises as `publish` does.
-        """
+    def publish_now(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
+        """Say an event to those who listen now, and to nobody else; raises as `publish` does."""
         self._admit(topics.find(topic), payload)
-        for each in self._board.hearers(topic):
-            if each.mailbox is not None and each.mailbox.full():
-                return None
         event = self.event(topic, payload, source=source)
         self.announce(event)
         return event
@@ -246,41 +252,8 @@ class Bus:
         events = [self.event(topic, payload, source=source) for topic, payload in pairs]
         stored: list[Event[Payload]] = []
         for start in range(0, len(events), commits.AT_ONCE):
-            stored += await _told(self._commits.add(events[start : start + commits.AT_ONCE]))
+            stored += await self._commits.add(events[start : start + commits.AT_ONCE])
         return stored
-
-    def publish_from_thread(
-        self,
-        topic: str,
-        payload: Payload,
-        *,
-        source: str,
-        durable: bool = True,
-        timeout: float = THREAD_TIMEOUT,
-    ) -> Event[Payload]:
-        """Say an event from a thread without a loop; blocks until `publish` would have returned.
-
-        So one thread's events are heard in its order, and a flood is slowed. Raises what `publish`
-        raises, `BlockingInLoopError` on a loop's thread, `DaemonStopping` when the bus's loop has
-        ended, `DeadlineExceeded` after `timeout` seconds (it may have been stored all the same).
-        """
-        refuse_to_block("publish_from_thread", "`await bus.publish(...)`")
-        if self._loop is None:
-            raise InternalError("nobody has used the bus on a loop yet: it has none to publish on")
-        work = self.publish(topic, payload, source=source, durable=durable)
-        try:
-            saying = asyncio.run_coroutine_threadsafe(work, self._loop)
-        except RuntimeError:  # the loop is closed
-            work.close()
-            raise DaemonStopping(f"cannot publish {topic}: the daemon has ended") from None
-        try:
-            return saying.result(timeout)
-        except TimeoutError:
-            saying.cancel()
-            message = f"{topic} was not published within {timeout:g} s; it may be stored already"
-            raise DeadlineExceeded(message) from None
-        except concurrent.futures.CancelledError:
-            raise DaemonStopping(f"cannot publish {topic}: the daemon is ending") from None
 
     async def settle(self, delivery: Delivery, outcome: Outcome) -> bool:
         """Commit what a handler wants done; return once what it says has been said.
@@ -299,48 +272,28 @@ class Bus:
 
         Waits for nobody: a receiver whose mailbox is full goes without, which is counted.
         """
-        for subscription, missed in self._say(event):
-            subscription.drop(missed)
-
-    def subscribe(self, pattern: str, deliver: Deliver) -> Subscription:
-        """Hear every topic a pattern covers (`file:changed`, `file:*`, `*`), old and new.
-
-        Raises `BadInput` for what is no pattern and `UnknownTopic` for one that covers no topic.
-        """
-        self._loop = self._loop or loop_here()
-        return self._board.connect(pattern, deliver)
-
-    def deliver_to(self, pattern: str, names: Names, name: str) -> Subscription:
-        """Put every event a pattern covers into the mailbox of whoever has that name then.
-
-        It outlives the actor; `end_with(ref)` makes it end with one. Events that come while nobody
-        has the name are missed. Raises as `subscribe` does.
-        """
-        mailbox = Mailbox(names, name)
-        subscription = self.subscribe(pattern, mailbox.put)
-        subscription.mailbox = mailbox
-        return subscription
-
-    def _admit(self, topic: topics.Topic, payload: Payload) -> None:
-        """Raise `BadInput` for a payload that is too large; note a custom name."""
-        self._loop = self._loop or loop_here()
-        commits.refuse_too_large(topic.name, payload)
-        if topic.payload is Custom:
-            self._board.admit(topic.name)
-
-    def _say(self, event: Event[Payload]) -> commits.Late:
-        """Hand an event to its receivers; return those that had no room, in their order."""
-        late: commits.Late = []
         for subscription in self._board.hearers(event.topic):
             if subscription.cancelled:
                 continue
             try:
                 subscription.deliver(event)
             except MailboxFull:
-                late.append((subscription, event))
+                subscription.drop(event)
             except Exception as error:  # noqa: BLE001 - whatever it is, the others hear the event
                 subscription.hurt(event, error)
-        return late
+
+    def subscribe(self, pattern: str, deliver: Deliver) -> Subscription:
+        """Hear every topic a pattern covers (`file:changed`, `file:*`, `*`), old and new.
+
+        Raises `BadInput` for what is no pattern and `UnknownTopic` for one that covers no topic.
+        """
+        return self._board.connect(pattern, deliver)
+
+    def _admit(self, topic: topics.Topic, payload: Payload) -> None:
+        """Raise `BadInput` for a payload that is too large; note a custom name."""
+        commits.refuse_too_large(topic.name, payload)
+        if topic.payload is Custom:
+            self._board.admit(topic.name)
 
     async def _settle(self, delivery: Delivery, outcome: Outcome) -> bool:
         """Commit an outcome, then tell those who hear what it says; see `settle`."""
@@ -348,39 +301,3 @@ class Bus:
         for event in said or ():
             self.announce(event)
         return said is not None
-
-
-async def _told(storing: asyncio.Future[commits.Said]) -> list[Event[Payload]]:
-    """Return what was stored and said, when those who had no room have it.
-
-    A caller that ends leaves no stored event nobody is told about; but nobody waits for room in
-    its place.
-    """
-    try:
-        stored, late = await storing
-    except asyncio.CancelledError:
-        storing.add_done_callback(commits.drop_answer)
-        raise
-    if late:
-        await _deliver_late(late)
-    return stored
-
-
-async def _deliver_late(late: commits.Late) -> None:
-    """Deliver what found no room, each receiver's events in order, all receivers at once."""
-    waiting: dict[Subscription, list[Event[Payload]]] = {}
-    for subscription, event in late:
-        waiting.setdefault(subscription, []).append(event)
-    await asyncio.gather(*(_in_order(one, events) for one, events in waiting.items()))
-
-
-async def _in_order(subscription: Subscription, events: list[Event[Payload]]) -> None:
-    """Deliver one receiver's events; those it has not when the caller ends are dropped."""
-    waiting = deque(events)
-    try:
-        while waiting:
-            await subscription.deliver_late(waiting[0])
-            waiting.popleft()
-    finally:
-        for event in waiting:
-            subscription.drop(event)

@@ -1,4 +1,9 @@
-"""Commits: what is published in one turn of the loop is stored together.
+"""What the bus needs of whoever keeps durable events: a port, implemented by the storage branch.
+
+The contract is that of docs/semantics.md: a handler's effects, the events it says and the
+acknowledgement of what it heard commit in one transaction, or none of them does.
+
+Commits: what is published in one turn of the loop is stored together.
 
 A way to the ledger and back costs more than the rows: with 64 publishers at a time, one unit of
 work for all of them gave three times the events a second of one for each (benchmarks/ledger.py).
@@ -15,19 +20,104 @@ import json
 import math
 from collections import deque
 from contextvars import Context
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from cortex_actors import topics
-from cortex_actors.bus.delivery import AWAY
 from cortex_actors.domain.event import Custom, plain
-from cortex_actors.errors import BadInput
+from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, LedgerDown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Sequence
 
-    from cortex_actors.bus.delivery import Journal, Subscription
     from cortex_actors.domain.event import Event, Payload
+
+
+#: Whom somebody asked was away or slow: no fault of the event's.
+AWAY = (LedgerDown, ActorAway, DeadlineExceeded)
+
+#: A unit of work: gets the ledger's connection inside the transaction; its value is dropped.
+#: (`Any`, because the bus must not know which database library is behind the port.)
+Work: TypeAlias = "Callable[[Any], object]"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a handler wants done: its effects and the events it says, committed together."""
+
+    work: Work | None = None
+    say: Sequence[Event[Payload]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event for one consumer; several waiting ones of a key are handed over as one."""
+
+    consumer: str
+    event: Event[Any]
+    #: Every waiting event this one stands for, in order.
+    seqs: tuple[int, ...]
+    #: What its waiting repeats have in common; None when each is handled alone.
+    key: str | None = None
+    #: How often a handler has already crashed on it.
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The consumer crashed not long ago: nothing is handed out for that many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a handler crashed."""
+
+    traceback: str
+    #: Seconds to rest before the next attempt.
+    pause: float
+    #: True when this was the last attempt: the event becomes a dead letter.
+    final: bool = field(default=False)
+
+
+class Journal(Protocol):
+    """Durable events and who has still to handle them."""
+
+    async def append(self, events: Sequence[Event[Payload]]) -> list[Event[Payload]]:
+        """Store events with a delivery for each consumer; return them with their `seq`.
+
+        Returns after the commit. An event whose id is already stored is not stored again.
+        """
+
+    async def append_once(self, event: Event[Payload], key: str) -> Event[Payload]:
+        """Store an event as `append` does, unless one was said under that idempotency key.
+
+        Then nothing is stored and the first one is returned, as a `duplicate`; of several at the
+        same time, one is the first. A key is known as long as its event is kept. Raises `BadInput`
+        when the first one has another topic or payload.
+        """
+
+    async def next(
+        self, consumer: str, in_hand: Collection[Delivery] = ()
+    ) -> Delivery | Rest | None:
+        """Return what the consumer should handle now; None when nothing waits.
+
+        Neither what is `in_hand` is handed out nor a repeat of it: a repeat waits, and is then
+        handled once more. Nor is a later event of a waiting repeat's project handed out, because
+        a project's events are handled in their order. (Of repeats that are handled as one, the
+        first counts: the others come with it.)
+        """
+
+    async def settle(self, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]] | None:
+        """Commit effects, said events and acknowledgement; return the said events.
+
+        Nothing is changed or said when any of it was settled before. None when that was a part of
+        it: the rest comes again, and later events of its project have to wait for it.
+        """
+
+    async def fail(self, delivery: Delivery, failure: Failure) -> None:
+        """Record a crash: try again after the pause, or set it aside as a dead letter."""
 
 
 T = TypeVar("T")
@@ -35,11 +125,8 @@ T = TypeVar("T")
 #: Events of one commit: others write, too, and wait for it.
 AT_ONCE = 500
 
-#: Deliveries that found no room, in the order of their events.
-Late: TypeAlias = "list[tuple[Subscription, Event[Payload]]]"
-
-#: Events as they were stored, and who had no room for them.
-Said: TypeAlias = "tuple[list[Event[Payload]], Late]"
+#: Events as they were stored.
+Stored: TypeAlias = "list[Event[Payload]]"
 
 
 @dataclass(slots=True)
@@ -47,14 +134,12 @@ class _Publish:
     """Events of one publisher, who waits for them."""
 
     events: Sequence[Event[Payload]]
-    done: asyncio.Future[Said]
+    done: asyncio.Future[Stored]
 
-    def answer(self, told: list[Event[Payload]], late: Late) -> None:
-        """Answer the publisher; for one that has ended, count what found no room."""
+    def answer(self, told: Stored) -> None:
+        """Answer the publisher, unless it has ended."""
         if not self.done.done():
-            self.done.set_result((told, late))
-        else:
-            _drop(late)
+            self.done.set_result(told)
 
 
 class Commits:
@@ -63,28 +148,28 @@ class Commits:
     A commit that has begun goes on whatever becomes of its publishers.
     """
 
-    def __init__(self, journal: Journal, say: Callable[[Event[Payload]], Late]) -> None:
+    def __init__(self, journal: Journal, say: Callable[[Event[Payload]], None]) -> None:
         """Store in that journal; `say` hands a stored event to its receivers."""
         self._journal = journal
         self._say = say
         self._added: deque[_Publish] = deque()
         self.running: set[asyncio.Task[Any]] = set()
 
-    def add(self, events: Sequence[Event[Payload]]) -> asyncio.Future[Said]:
+    def add(self, events: Sequence[Event[Payload]]) -> asyncio.Future[Stored]:
         """Store events with whatever else is added in this turn of the loop, and say them.
 
         At most `AT_ONCE`. The future holds what failed, if the commit did. Who cancels it does not
-        stop the commit; nobody waits then for the receivers without room, who go without.
+        stop the commit.
         """
-        done: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
         if not self._added:  # its first step comes when everybody of this turn has added theirs
             self._begin()
         self._added.append(_Publish(events, done))
         return done
 
-    def add_once(self, event: Event[Payload], key: str) -> asyncio.Future[Said]:
+    def add_once(self, event: Event[Payload], key: str) -> asyncio.Future[Stored]:
         """Store an event under an idempotency key, and say it unless the key was known."""
-        done: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
         self.keep(self._store_once(_Publish([event], done), key))
         return done
 
@@ -134,7 +219,13 @@ class Commits:
                 each.done.cancel()
             raise
         else:
-            self._tell(group, written)
+            # Say what was stored, and what need not be, in order; answer the publishers.
+            stored = {event.id: event for event in written}
+            for each in group:
+                told = [stored.get(event.id, event) for event in each.events]
+                for event in told:
+                    self._say(event)
+                each.answer(told)
 
     async def _store_once(self, publish: _Publish, key: str) -> None:
         """Store one event under its key; one that was known is told to nobody."""
@@ -146,29 +237,9 @@ class Commits:
             publish.done.cancel()
             raise
         else:
-            publish.answer([stored], [] if stored.duplicate else self._say(stored))
-
-    def _tell(self, group: Sequence[_Publish], written: Sequence[Event[Payload]]) -> None:
-        """Say what was stored, and what need not be, in order; answer the publishers."""
-        stored = {event.id: event for event in written}
-        for each in group:
-            told = [stored.get(event.id, event) for event in each.events]
-            late: Late = []
-            for event in told:
-                late += self._say(event)
-            each.answer(told, late)
-
-
-def _drop(late: Late) -> None:
-    """Count what found no room and is not waited for."""
-    for subscription, event in late:
-        subscription.drop(event)
-
-
-def drop_answer(done: asyncio.Future[Said]) -> None:
-    """Drop what found no room after a commit whose publisher had ended."""
-    if not done.cancelled() and done.exception() is None:
-        _drop(done.result()[1])
+            if not stored.duplicate:
+                self._say(stored)
+            publish.answer([stored])
 
 
 def _fail(group: Sequence[_Publish], error: Exception) -> None:

@@ -18,9 +18,10 @@ import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from cortex_actors.bus.delivery import AWAY, Delivery, Failure, Journal, Outcome, Rest
+from cortex_actors.bus.commits import AWAY, Delivery, Failure, Journal, Outcome, Rest
 from cortex_actors.errors import MailboxFull, Stuck
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,6 +152,10 @@ class Consumer(AsyncioActor):
     `message_limit`; the event is handed out again after a pause and set aside as a dead letter
     after the last attempt. Failures that are to be expected are outcomes, not exceptions.
     """
+
+    #: Wake-ups, of which one waits at most: the journal keeps the events.
+    mailbox_limit: ClassVar[int] = 16
+    overflow: ClassVar[Overflow] = Overflow.BACK_PRESSURE
 
     #: Topic -> name of the method that handles it.
     hears: ClassVar[Mapping[str, str]] = {}

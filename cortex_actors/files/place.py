@@ -24,6 +24,7 @@ import stat
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import (
     BeingSaved,
     Device,
@@ -49,7 +50,6 @@ from cortex_actors.errors import (
     WriteFailed,
 )
 from cortex_actors.files.ignores import is_silent, kind_of, mounts
-from cortex_actors.files.journal import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -126,7 +126,7 @@ class Seen:
     @property
     def sha256(self) -> str:
         """The hash of its bytes."""
-        return sha256(self.data)
+        return file_hash(self.data)
 
     def is_as(self, other: Seen | None) -> bool:
         """Tell whether nothing was done to it between two looks."""
@@ -200,7 +200,7 @@ class Place:
             if not stat.S_ISREG(found.st_mode) or found.st_size > 2 * LARGEST:
                 return f"{found.st_mode}:{found.st_dev}:{found.st_ino}"
             with os.fdopen(os.open(name, _READ, dir_fd=self.folder), "rb") as file:
-                return sha256(file.read(2 * LARGEST))
+                return file_hash(file.read(2 * LARGEST))
         except FileNotFoundError:
             return ""
 

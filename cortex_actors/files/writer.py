@@ -34,13 +34,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cortex_actors.clock import ulid
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import (
     CortexError,
     EditedSection,
@@ -51,9 +52,17 @@ from cortex_actors.errors import (
     WriteFailed,
 )
 from cortex_actors.files import place as rest
-from cortex_actors.files.journal import Entry, Journal, State, insist, sha256
 from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
-from cortex_actors.files.swap import PART, Swap, Swapped, told
+from cortex_actors.files.swap import (
+    PART,
+    Entry,
+    Journal,
+    State,
+    Swap,
+    Swapped,
+    insist,
+    told,
+)
 from cortex_actors.render.fence import find, removed, restored, revision
 
 if TYPE_CHECKING:
@@ -69,7 +78,7 @@ def older(data: bytes, undone: Entry) -> bytes | None:
     None for a file that is to be taken away, because it was made by that write. Raises
     `EditedSection`, and as `fence.find`.
     """
-    if sha256(data) == undone.after_sha256:
+    if file_hash(data) == undone.after_sha256:
         return undone.before
     fence = find(data, path=undone.path)
     if fence is not None and not fence.intact:
@@ -137,9 +146,9 @@ class Kept:
         # In this order: who has closed it in between has changed it.
         self.in_use = in_use(self._opened)
         data = os.pread(self._opened, os.fstat(self._opened).st_size, 0)
-        if sha256(data) == self._shown:
+        if file_hash(data) == self._shown:
             return None
-        self._shown = sha256(data)
+        self._shown = file_hash(data)
         return data
 
 
@@ -269,6 +278,7 @@ TRIES = 5
 _TOKEN = 10
 
 
+@dataclass(eq=False)
 class FileWriter:
     """Writes files, one write a file at a time; what it has displaced is watched in between.
 
@@ -276,25 +286,17 @@ class FileWriter:
     has saved after all, when his text stands there again: our section can be written once more.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        clock: Clock,
-        *,
-        spawn: Callable[[Coroutine[None, None, None]], object],
-        pace: Pace | None = None,
-        executor: Executor | None = None,
-        late: Callable[[Entry], Awaitable[None]] | None = None,
-    ) -> None:
-        """Remember whom to ask."""
-        self._journal = journal
-        self._clock = clock
-        self._spawn = spawn
-        self._pace = pace or Pace()
-        self._executor = executor
-        self._late = late
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._in_hand: defaultdict[str, int] = defaultdict(int)
+    journal: Journal
+    clock: Clock
+    _: KW_ONLY
+    spawn: Callable[[Coroutine[None, None, None]], object]
+    pace: Pace
+    executor: Executor | None = None
+    late: Callable[[Entry], Awaitable[None]] | None = None
+    _locks: defaultdict[str, asyncio.Lock] = field(
+        init=False, default_factory=partial(defaultdict, asyncio.Lock)
+    )
+    _in_hand: Counter[str] = field(init=False, default_factory=Counter)
 
     async def read(self, target: WriteTarget) -> bytes | None:
         """Return a file that could be written now, None if it could be made; changes nothing.
@@ -331,7 +333,7 @@ class FileWriter:
         """
         async with self._alone(target.path):
             for _ in range(TRIES):
-                undone = await self._journal.last(target.path)
+                undone = await self.journal.last(target.path)
                 if undone is None:
                     raise NothingToUndo.of(target.path)
                 base = await self._settled(target)
@@ -348,9 +350,9 @@ class FileWriter:
         journal as long as it is away.
         """
         found = []
-        for entry in await insist(self._journal.unfinished, self._clock):
+        for entry in await insist(self.journal.unfinished, self.clock):
             try:
-                found.append(await insist(partial(self._recovered, entry), self._clock))
+                found.append(await insist(partial(self._recovered, entry), self.clock))
             except NotWritten as error:
                 log.warning("a write into %s stays unfinished: %s", entry.path, error)
         return found
@@ -366,7 +368,7 @@ class FileWriter:
         self._in_hand[path] += 1
         try:
             async with self._locks[path]:
-                for entry in await self._journal.unfinished(path) if mend else ():
+                for entry in await self.journal.unfinished(path) if mend else ():
                     if entry.state is State.PENDING:
                         await self._mend(entry)
                 yield
@@ -383,9 +385,9 @@ class FileWriter:
 
         return await rest.settled(
             look,
-            self._clock,
+            self.clock,
             path=target.path,
-            pace=self._pace,
+            pace=self.pace,
             known=target.known,
             create=target.create,
         )
@@ -399,16 +401,16 @@ class FileWriter:
         undone: int | None = None,
     ) -> bool:
         """Write once; False when somebody saved in between and has his text."""
-        entry = _entry(target, base, after, now=self._clock.now())
+        entry = _entry(target, base, after, now=self.clock.now())
         try:
-            entry = await self._journal.begin(entry)
+            entry = await self.journal.begin(entry)
             found = await self._on_thread(_swapped, target, entry, after)
             await self._note(entry, found, undone=undone)
         except NotWritten:
             raise
         except CortexError:
             # The row says less than the disk: it is looked at again when the journal is back.
-            self._spawn(self._finish(entry))
+            self.spawn(self._finish(entry))
             raise
         if found.error is not None:
             raise found.error
@@ -424,12 +426,12 @@ class FileWriter:
         """Write down how a write ended, and watch what it left aside."""
         if found.displaced is not None:
             log.warning("a text of %s is kept in file_writes, number %d", entry.path, entry.seq)
-            await self._journal.keep(entry.seq, found.displaced)
+            await self.journal.keep(entry.seq, found.displaced)
         if found.state is State.PENDING:
             return
         state = State.UNDONE if undone and found.state is State.DONE else found.state
         taken = undone if state is State.UNDONE else None
-        await self._journal.end(entry.seq, state, aside=found.aside, undone=taken)
+        await self.journal.end(entry.seq, state, aside=found.aside, undone=taken)
         if found.aside:
             try:
                 kept = await self._on_thread(kept_open, entry, found.shown)
@@ -437,24 +439,24 @@ class FileWriter:
                 # The row still names what lies aside: the next start looks at it again.
                 log.warning("what a write into %s displaced stays there: %s", entry.path, error)
                 return
-            self._spawn(self._watch(entry, kept))
+            self.spawn(self._watch(entry, kept))
 
     async def _watch(self, entry: Entry, kept: Kept | None) -> None:
         """Watch what has no name any more; put what somebody writes into it into the file."""
-        await insist(partial(self._journal.clear, entry.seq), self._clock)
+        await insist(partial(self.journal.clear, entry.seq), self.clock)
         if kept is None:
             return
         known, late = entry.before or b"", False
         while True:
-            text = await written_late(kept, self._on_thread, self._clock, self._pace)
+            text = await written_late(kept, self._on_thread, self.clock, self.pace)
             if text is None:
                 break
-            await insist(partial(self._return, entry, text, known=known), self._clock)
+            await insist(partial(self._return, entry, text, known=known), self.clock)
             known, late = text, True
         if late:
             log.warning("%s was saved while it was written; that text stands there", entry.path)
-            if self._late is not None:
-                await self._late(entry)
+            if self.late is not None:
+                await self.late(entry)
 
     async def _return(self, entry: Entry, text: bytes, *, known: bytes) -> None:
         """Let a text that came late stand in the file, if a human has saved nothing newer.
@@ -477,26 +479,26 @@ class FileWriter:
             except (NotWritten, WriteFailed) as error:
                 log.warning("what was saved late in %s is not there: %s", entry.path, error)
             log.warning("a text of %s is kept in file_writes, number %d", entry.path, entry.seq)
-            await self._journal.keep(entry.seq, text)
+            await self.journal.keep(entry.seq, text)
 
     async def _finish(self, entry: Entry) -> None:
         """Bring a write to its end of which nobody knows what its row says."""
 
         async def mend() -> None:
             async with self._alone(entry.path, mend=False):
-                for each in await self._journal.unfinished(entry.path):
+                for each in await self.journal.unfinished(entry.path):
                     if each.aside == entry.aside:
                         await self._mend(each)
 
         try:
-            await insist(mend, self._clock)
+            await insist(mend, self.clock)
         except NotWritten as error:
             log.warning("a write into %s stays unfinished: %s", entry.path, error)
 
     async def _on_thread(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that blocks on a thread."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, lambda: call(*args, **kwargs))
+        return await loop.run_in_executor(self.executor, lambda: call(*args, **kwargs))
 
 
 def _looked(target: WriteTarget) -> Seen | None:
@@ -528,7 +530,7 @@ def _entry(target: WriteTarget, base: Seen | None, after: bytes | None, *, now: 
         path=target.path,
         agent=target.agent,
         before=None if base is None else base.data,
-        after_sha256="" if after is None else sha256(after),
+        after_sha256="" if after is None else file_hash(after),
         aside=f".{os.path.basename(target.path)}.cortex-{token}",
         began_at=now,
     )

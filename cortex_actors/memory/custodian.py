@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids, parts
 from cortex_actors.errors import CortexError, MailboxFull

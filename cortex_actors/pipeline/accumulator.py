@@ -24,8 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
 
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested, parts
 from cortex_actors.domain.insight import Granularity
@@ -36,7 +36,6 @@ from cortex_actors.files.repository import origin
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.likeness import Likeness, vectors
 from cortex_actors.pipeline.reading import READ_AS, Reader
-from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import embeddings, insight_records, insights, projects, reviews
 from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
@@ -235,10 +234,6 @@ class Accumulator(Consumer):
     indexer embeds it when the model is there. A file that was read otherwise (another granularity,
     an older release) is read again, though its bytes are the same.
     """
-
-    #: Wake-ups, of which one waits at most: the journal keeps the events.
-    mailbox_limit = 16
-    overflow = Overflow.BACK_PRESSURE
 
     #: A file of 1 MiB may have thousands of sections, each embedded in some 20 ms.
     message_limit: ClassVar[float] = 600.0

@@ -161,7 +161,9 @@ def drawn(
     found = {}
     for edge in sorted(_edges(survey, due, around, old)):
         is_known = edge in old and not set(edge) & set(due)
-        made = old[edge] if is_known and _stays(survey, old[edge]) else survey.link(edge)
+        # What stands in the words of both stays; everything else as long as they are near.
+        stays = is_known and (old[edge].type in _SPOKEN or survey.is_chosen(edge))
+        made = old[edge] if stays else survey.link(edge)
         if made is not None:
             found[edge] = made
     gone = [each for edge, each in old.items() if not _is_as(each, found.get(edge))]
@@ -209,14 +211,6 @@ def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
     for each, some in found.items():
         for slot in some & by_slot.keys():
             yield from (pair(each, other) for other in by_slot[slot] if other != each)
-
-
-def _stays(survey: Survey, link: Link) -> bool:
-    """Tell whether a link of two that did not change is as it was.
-
-    What stands in the words of both stays; everything else as long as they are near.
-    """
-    return link.type in _SPOKEN or survey.is_chosen(link.pair)
 
 
 def _is_as(one: Link, other: Link | None) -> bool:

@@ -12,27 +12,48 @@ Between the look and the commit a file may have been read again, or a person may
 each principle is checked once more: what is not said any more, was turned down or taken back makes
 none, and what it was to take the place of stays. The event of whatever happened meanwhile leads to
 a run of its own.
+
+Synthesising: one sentence for a cluster, where a language model is there to write it.
+
+What it writes is only taken when it stands on every one of its sources; else, and whenever nobody
+answers, the cluster has the words of its medoid. What was taken once is not asked for again as long
+as it is made of the same insights.
+
+Supposing: what would come of an insight if it were promoted now; nothing is written.
+
+The organiser's own functions decide, on the supposition that the insight had earned it, so that
+what is foretold is what happens.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from dataclasses import dataclass, field
+import unicodedata
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, parts
+from cortex_actors.domain.insight import statement_hash
+from cortex_actors.domain.principle import (
+    Origin,
+    Principle,
+    PrincipleCategory,
+    PrincipleStatus,
+    principle_id,
+)
 from cortex_actors.domain.project import Decision
 from cortex_actors.errors import CortexError
-from cortex_actors.pipeline import promotion
+from cortex_actors.pipeline import evidence, promotion
 from cortex_actors.pipeline.links import Linked, Linker
-from cortex_actors.pipeline.promotion import Tools, formed
+from cortex_actors.pipeline.promotion import Tools, formed, gather
 from cortex_actors.pipeline.relations import Ruling
-from cortex_actors.pipeline.synthesis import Supposing, Synthesising
-from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.rules import merging
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import (
     embeddings,
@@ -43,6 +64,7 @@ from cortex_actors.storage import (
     projects,
     reviews,
 )
+from cortex_actors.storage.principle_decay import Evidence
 from cortex_actors.topics import (
     ORGANISATION_COMPLETE,
     ORGANISATION_REQUESTED,
@@ -50,17 +72,311 @@ from cortex_actors.topics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.principle import Link
     from cortex_actors.pipeline.promotion import Formed, Gathered, Unit
-    from cortex_actors.pipeline.synthesis import Supposed, Writer, Written
     from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
     from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.principle_decay import Scales
     from cortex_actors.storage.search.matrix import Neighbours
+    from cortex_actors.text.lexicon import Lexicon
+
+
+log = logging.getLogger("cortex.organiser")
+
+#: Distinct texts that a sentence is worth being written for.
+FEWEST = 2
+
+
+class Writer(Protocol):
+    """A model that may be asked for the one principle behind several texts."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a model at all."""
+
+    def synthesise(self, texts: Sequence[str], *, run: str = "") -> Awaitable[str | None]:
+        """Return a sentence; None where nobody can. Raises nothing."""
+
+
+@dataclass(slots=True)
+class Written:
+    """What was written for the units of one run.
+
+    Attributes:
+        words: unit -> a principle that has its words; the rest of it is to be made.
+        rows: vectors that the ledger has not got yet, by the hash of their text.
+        taken: sentences that were taken.
+        dropped: sentences that did not stand on their sources.
+
+    """
+
+    words: dict[str, Principle] = field(default_factory=dict)
+    rows: dict[bytes, Matrix] = field(default_factory=dict)
+    taken: int = 0
+    dropped: int = 0
+
+
+class Synthesising:
+    """Asks the model, and looks at what it says."""
+
+    def __init__(self, writer: Writer | None, embed: Embed, *, model: str) -> None:
+        """Remember whom to ask; `model` is whose vectors are kept."""
+        self._writer = writer
+        self._embed = embed
+        self._model = model
+
+    async def write(
+        self, units: Sequence[Unit], found: Gathered, *, run: str, lexicon: Lexicon | None = None
+    ) -> tuple[list[Unit], Written]:
+        """Return units with the words they are given; those that keep their own are unchanged."""
+        written = Written()
+        told = [await self._told(each, found, written, run, lexicon=lexicon) for each in units]
+        await self._embedded(written)
+        return told, written
+
+    async def _told(
+        self, unit: Unit, found: Gathered, written: Written, run: str, *, lexicon: Lexicon | None
+    ) -> Unit:
+        """Return a unit, as a synthesis where there is one."""
+        if unit.origin is not Origin.CLUSTER or not unit.is_earned:
+            return unit
+        known = _known(unit, found)
+        if known is not None:
+            return replace(unit, origin=Origin.SYNTHESIS, keeps=known)
+        sources = [found.said[each][0] for each in unit.members]
+        texts = sorted({each.content for each in sources})
+        if self._writer is None or not self._writer.is_there or len(texts) < FEWEST:
+            return unit
+        said = await self._writer.synthesise(texts, run=run)
+        if said is None:
+            return unit
+        text = " ".join(unicodedata.normalize("NFC", said).split())
+        why = merging.flaw(text, [each.claim for each in sources], lexicon=lexicon)
+        words = _words(text)
+        if why is None and (words.id in found.revoked or words.id in found.principles):
+            why = "another principle has these words"
+        if why is not None:
+            log.info("a sentence for %s is not taken: %s", unit.voice, why)
+            written.dropped += 1
+            return unit
+        written.taken += 1
+        written.words[unit.key] = words
+        return replace(unit, origin=Origin.SYNTHESIS)
+
+    async def _embedded(self, written: Written) -> None:
+        """Have the new sentences embedded; without a vector they can still be given out."""
+        made = sorted(written.words.values(), key=lambda each: each.id)
+        if not made:
+            return
+        try:
+            rows = await self._embed([each.content for each in made], model=self._model)
+        except CortexError as error:
+            log.debug("sentences are embedded another time: %s", error)
+            return
+        written.rows = {each.text_hash: row for each, row in zip(made, rows, strict=True)}
+
+
+def _known(unit: Unit, found: Gathered) -> str | None:
+    """Return the synthesis there is already of the same insights."""
+    members = set(unit.members)
+    for name, principle in sorted(found.principles.items()):
+        owed: Mapping[str, str] = {
+            found.leads.get(each.insight_id, each.insight_id): name for each in found.owed[name]
+        }
+        if principle.origin is Origin.SYNTHESIS and owed.keys() == members:
+            return name
+    return None
+
+
+def _words(text: str) -> Principle:
+    """Return a principle that has those words and nothing else yet."""
+    digest = statement_hash(text)
+    return Principle(
+        id=principle_id(digest),
+        content=text,
+        content_hash=digest,
+        elaboration=None,
+        category=PrincipleCategory.LEARNING,
+        tags=(),
+        domains=(),
+        confidence=0.0,
+        quality=0.0,
+        rank=0.0,
+        status=PrincipleStatus.ACTIVE,
+        origin=Origin.SYNTHESIS,
+        text_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
+        created_at=0,
+    )
+
+
+class Would(StrEnum):
+    """What would come of a promotion."""
+
+    #: A principle.
+    PROMOTE = "would_promote"
+    #: A share in one that says it word for word.
+    EXACT = "would_dedup_exact"
+    #: A share in one that says the same.
+    ALIKE = "would_dedup_semantic"
+    #: Nothing new: it is part of one.
+    ALREADY = "already_promoted"
+    #: Nothing: no file says it now.
+    NOTHING = "would_do_nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """What would come of an insight.
+
+    Attributes:
+        lead: who stands for it: what says the same counts as one.
+        principle: the principle as it would be.
+        same_as: the one that it belongs to, where there is one already or another has its words.
+        replaces: whether the principle would have its words from then on, and not those of now.
+        members: the insights that principle would come of.
+        together: those of its cluster with which it has earned it, though not alone.
+        cosine: how near the two are, where that decides.
+        is_compared: whether it has a vector; without one only its own words are found.
+        evidence: what the principle's rank would be made of.
+        links: what it would be linked with, told from it.
+
+    """
+
+    would: Would
+    lead: str
+    principle: Principle | None = None
+    same_as: Principle | None = None
+    replaces: bool = False
+    members: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
+    cosine: float | None = None
+    is_compared: bool = True
+    evidence: Evidence | None = None
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Supposing:
+    """Whom a supposition asks, and what it goes by."""
+
+    tools: Tools
+    linker: Linker
+    ruling: Ruling
+    #: From which cosine on two are near enough to be one principle.
+    dedup: float
+
+    async def suppose(self, insight_id: str, *, now: int) -> Supposed:
+        """Return what would come of an insight at a time (UTC microseconds); reads only."""
+        read, run = self.tools.records.read, self.tools.threads.run
+        await run(self.ruling.read)
+        heads = await read(lambda c: insights.representatives(c, [insight_id]))
+        lead = heads.get(insight_id, insight_id)
+        found = await gather(self.tools, [lead], dedup=self.dedup)
+        if lead not in found.said or not found.said[lead][0].is_live:
+            return Supposed(Would.NOTHING, lead)
+        scales = promotion.scales(found, self.ruling.promotion, now)
+        lexicon = self.ruling.relations().lexicon
+        units = partial(promotion.units, found, scales, lexicon=lexicon)
+        unit = _having(lead, await run(partial(units, assumed={lead})))
+        assert unit is not None  # noqa: S101 - what is assumed to have earned it is part of one
+        own = _having(lead, await run(units))
+        built = await run(promotion.formed, unit, found, now)
+        made_id = built.principle.id
+        there = await read(lambda c: principles.by_ids(c, [made_id]))
+        supposed = _supposed(lead, unit, built, found, there=there.get(made_id))
+        if own is not None and own.is_earned:
+            supposed = replace(supposed, together=own.members)
+        return _linked(supposed, await self._links(supposed))
+
+    async def _links(self, supposed: Supposed) -> list[Link]:
+        """Return the links that a principle which is not there yet would have, told from it."""
+        made = supposed.principle
+        if supposed.would is not Would.PROMOTE or made is None:
+            return []
+        linked = await self.linker.find([made], lexicon=self.ruling.relations().lexicon)
+        own = [each.seen_from(made.id) for each in linked.drawn.found if made.id in each.pair]
+        return sorted(own, key=lambda each: (-each.strength, each.other(made.id)))
+
+
+def _having(lead: str, units: Sequence[Unit]) -> Unit | None:
+    """Return the unit that an insight is part of."""
+    return next((each for each in units if lead in each.members), None)
+
+
+def _supposed(
+    lead: str, unit: Unit, built: Formed, found: Gathered, *, there: Principle | None
+) -> Supposed:
+    """Return what becomes of an insight that is part of a unit, but for its links.
+
+    `there` is the principle of those words, if there is one.
+    """
+    made = built.principle
+    part_of = [found.principles[each] for each in _part_of(lead, found)]
+    replaced = [found.principles[each] for each in built.replaces]
+    others = [*part_of, *([there] if there else []), *replaced]
+    # Where nothing is there yet it may still be another insight's words that the principle has.
+    same = next(iter(others), None if unit.voice == lead else made)
+    return Supposed(
+        would=_would(lead, same, found),
+        lead=lead,
+        principle=made,
+        same_as=same,
+        replaces=same in replaced and same not in part_of,
+        members=unit.members,
+        cosine=_cosine(lead, unit, same, found),
+        is_compared=lead in found.rows,
+        evidence=_evidence(unit, made, found),
+    )
+
+
+def _would(lead: str, same: Principle | None, found: Gathered) -> Would:
+    """Return what comes of an insight; `same` is the principle that it belongs to."""
+    if _part_of(lead, found):
+        return Would.ALREADY
+    if same is None:
+        return Would.PROMOTE
+    return Would.EXACT if same.content_hash == found.said[lead][0].content_hash else Would.ALIKE
+
+
+def _part_of(lead: str, found: Gathered) -> list[str]:
+    """Return the principles that an insight is part of, by id."""
+    return sorted(
+        name
+        for name, owed in found.owed.items()
+        if lead in {found.leads.get(each.insight_id) for each in owed}
+    )
+
+
+def _cosine(lead: str, unit: Unit, same: Principle | None, found: Gathered) -> float | None:
+    """Return how near an insight is to what speaks for the principle that it belongs to."""
+    if same is None:
+        return None
+    voices = {each.insight_id for each in found.owed.get(same.id, ())} | {unit.voice}
+    ends = {found.leads.get(each, each) for each in voices} - {lead}
+    return (
+        max((found.near.get((min(lead, e), max(lead, e)), 0.0) for e in ends), default=0.0) or None
+    )
+
+
+def _evidence(unit: Unit, made: Principle, found: Gathered) -> Evidence:
+    """Return what the rank of a principle would be made of, but for its links."""
+    texts = [text for each in unit.members for text in found.said[each]]
+    seen = evidence.evidence(texts, contradicted=False)
+    return Evidence(made.confidence, made.quality, seen.observations, seen.last_seen, 0)
+
+
+def _linked(supposed: Supposed, links: Sequence[Link]) -> Supposed:
+    """Return it with its links, which count in its rank."""
+    if supposed.evidence is None:
+        return supposed
+    counted = sum(each.supports for each in links)
+    evidence = replace(supposed.evidence, links=counted)
+    return replace(supposed, links=tuple(links), evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +423,8 @@ class Organisation:
         embeddings.keep_vectors(connection, self.model, self.rows)
         back = reviews.principles(connection)
         made = self._holding(connection, back)
-        principles.forget(connection, {*self.gone, *_replaced(made)} - back)
+        replaced = {name for each in made for name in each.replaces}
+        principles.forget(connection, {*self.gone, *replaced} - back)
         principles.add(connection, [each.principle for each in made])
         principles.derive(connection, [owed for each in made for owed in each.derivations])
         others = self.linked.write(connection, at=at)
@@ -136,11 +453,6 @@ def _names(formed: Formed) -> set[str]:
     return {formed.voice, *(each.insight_id for each in formed.derivations)}
 
 
-def _replaced(made: Iterable[Formed]) -> set[str]:
-    """Return what principles take the place of."""
-    return {name for each in made for name in each.replaces}
-
-
 def _taken(connection: Connection, some: Iterable[Formed]) -> set[str]:
     """Return which new principles are there already: somebody else's words are the same.
 
@@ -149,8 +461,6 @@ def _taken(connection: Connection, some: Iterable[Formed]) -> set[str]:
     new = [each.principle.id for each in some if each.is_new]
     return set(principles.load_derivations(connection, new))
 
-
-log = logging.getLogger("cortex.organiser")
 
 #: Principles that one event names: its payload has a limit.
 NAMED = 500
@@ -165,10 +475,6 @@ class Organiser(Consumer):
     Which principles there are is a function of the ledger: the same whatever was named first, and
     the same again when everything is looked at. What has become one stays one until it fades.
     """
-
-    #: Wake-ups, of which one waits at most: the journal keeps the events.
-    mailbox_limit = 16
-    overflow = Overflow.BACK_PRESSURE
 
     #: As the reconciler, whose runs it follows.
     share = 0.1

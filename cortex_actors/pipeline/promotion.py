@@ -471,26 +471,18 @@ def _alike_units(
     speaking: dict[str, list[str]] = {}
     for unit in made:
         speaking.setdefault(unit.voice, []).append(unit.key)
+    first = {each: found.said[each][0] for each in speaking}
     for one, other in found.near:
-        if one in speaking and other in speaking and _agree(found, one, other, lexicon):
+        if {one, other} <= speaking.keys() and agree(first[one], first[other], lexicon=lexicon):
             _join(alike, [*speaking[one], *speaking[other]])
     for unit in made:
         if unit.keeps in found.revoked:
-            _join(alike, [unit.key, *_sharing(made, unit)])
+            inside = set(unit.members)
+            sharing = [each.key for each in made if not inside.isdisjoint(each.members)]
+            _join(alike, [unit.key, *sharing])
     for keys in speaking.values():
         _join(alike, keys)
     return alike
-
-
-def _sharing(made: Iterable[Unit], unit: Unit) -> list[str]:
-    """Return the units that share an insight with one."""
-    inside = set(unit.members)
-    return [each.key for each in made if not inside.isdisjoint(each.members)]
-
-
-def _agree(found: Gathered, one: str, other: str, lexicon: Lexicon | None) -> bool:
-    """Tell whether the texts of two insights may be one principle."""
-    return agree(found.said[one][0], found.said[other][0], lexicon=lexicon)
 
 
 def _join(alike: dict[str, set[str]], keys: Sequence[str]) -> None:

@@ -377,23 +377,28 @@ def _section(fragment: Fragment, scope: str) -> tuple[Finding, tuple[Alert, ...]
     kept = admit(fragment.content, where, under=fragment.heading)
     heading = None if fragment.heading is None else hazards.visible(fragment.heading)
     digest = section_hash(kept.text)
-    taken = classify(kept.text, heading)
+    plain = InsightSource.of(insight_id(digest), fragment, scope=scope)
     text = embedded_text(heading, kept.text)
-    finding = Finding(
+    made = _finding(kept.text, digest, source=replace(plain, heading=heading), review=kept.review)
+    hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return replace(made, text_hash=hashed), kept.alerts
+
+
+def _finding(text: str, digest: str, *, source: InsightSource, review: str | None) -> Finding:
+    """Return a text as the insight that it is."""
+    taken = classify(text, source.heading)
+    return Finding(
         insight_id=insight_id(digest),
-        content=kept.text,
+        content=text,
         content_hash=digest,
         category=str(taken.category),
         tags=taken.tags,
         domain=taken.domain,
         verdict=taken.confidence,
-        text_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
-        source=replace(
-            InsightSource.of(insight_id(digest), fragment, scope=scope), heading=heading
-        ),
-        review=kept.review,
+        text_hash=bytes.fromhex(digest),
+        source=source,
+        review=review,
     )
-    return finding, kept.alerts
 
 
 def _statement(
@@ -412,20 +417,10 @@ def _statement(
     text = " ".join(unicodedata.normalize("NFC", kept.text).split())
     heading = hazards.visible(statement.heading) or None
     digest = statement_hash(text)
-    taken = classify(text, heading)
     plain = InsightSource.of_statement(insight_id(digest), fragment, statement, scope=scope)
-    finding = Finding(
-        insight_id=insight_id(digest),
-        content=text,
-        content_hash=digest,
-        category=str(taken.category),
-        tags=taken.tags,
-        domain=taken.domain,
-        verdict=taken.confidence,
-        text_hash=bytes.fromhex(digest),
-        source=replace(plain, heading=heading),
+    finding = replace(
+        _finding(text, digest, source=replace(plain, heading=heading), review=kept.review),
         granularity=Granularity.STATEMENT,
-        review=kept.review,
         confidence=FIRST_CONFIDENCE * (BOILERPLATE if is_boilerplate(text) else 1),
     )
     return finding, kept.alerts

@@ -7,24 +7,48 @@ asks    ledger, cache (the examples of categories, once), judge (what the rules 
         there is a model for it)
 keeps   which vectors it looked at while nobody asked (lost on a crash: it looks again), and its own
         threads (an event in hand when it crashes is handed out again)
+
+Comparing: one run, from the texts that changed to what follows from them.
+
+Exploring: how a neighbourhood grows; the ledger is read, texts are compared on a thread.
+
+Neighbourhood: everything that may stand otherwise because some texts have changed.
+
+It begins with the texts that changed and grows over whatever says nearly the same, until nothing
+more is connected with it. What is outside cannot be concerned: who stands for whom and what is one
+cluster depend on connected texts alone. So its cost is that of the change and of the texts that are
+like it, not of all there are, but for one product of matrices.
 """
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested, parts
 from cortex_actors.errors import CortexError
-from cortex_actors.pipeline.comparison import Comparing, Tools
+from cortex_actors.pipeline import evidence, promotion, reconciliation
+from cortex_actors.pipeline.evidence import Scales, Weighed
+from cortex_actors.pipeline.reconciliation import Neighbourhood, Reconciliation
 from cortex_actors.pipeline.relations import Ruling
-from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import contradictions, insight_evidence, insights, projects
+from cortex_actors.storage import (
+    contradictions,
+    insight_evidence,
+    insights,
+    principles,
+    projects,
+    reviews,
+)
+from cortex_actors.storage.contradictions import Mark
 from cortex_actors.topics import (
     ACCUMULATION_COMPLETE,
     CONTRADICTION_DETECTED,
@@ -34,18 +58,371 @@ from cortex_actors.topics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.domain.event import AccumulationComplete, Event, Payload
     from cortex_actors.pipeline.likeness import SecondOpinion
-    from cortex_actors.pipeline.reconciliation import Reconciliation
+    from cortex_actors.pipeline.reconciliation import Groups
     from cortex_actors.pipeline.relations import Judge
+    from cortex_actors.rules.clustering import Cluster
     from cortex_actors.sections import ReconciliationSettings
-    from cortex_actors.storage.contradictions import Mark
+    from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.insights import Opinion
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.search.matrix import Neighbours
+    from cortex_actors.storage.search.matrix import Neighbours, Texts
+
+
+#: Texts compared with all others at once: what is found of so many is held at a time.
+EXPLORED_AT_ONCE = 1_000
+
+#: Pairs a model is asked about in one go; its budget decides how many of them it answers.
+ASKED = 200
+
+
+@dataclass(slots=True)
+class Explorer:
+    """Lets a neighbourhood grow until nothing is connected with it any more."""
+
+    records: Records
+    neighbours: Neighbours
+    threads: Threads
+    #: A model that may be asked what the rules leave open.
+    judge: Judge | None = None
+    run: str = ""
+    _held: Texts | None = None
+
+    async def grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
+        """Look at those texts, at whoever stood with them, and at what is connected with these."""
+        frontier = await self.records.read(lambda c: stood_with(c, seeds))
+        while frontier:
+            looked: list[str] = await self.threads.run(sorted, frontier)
+            for start in range(0, len(looked), EXPLORED_AT_ONCE):
+                await self._look(around, looked[start : start + EXPLORED_AT_ONCE])
+            frontier = await self.threads.run(around.connected, looked)
+
+    async def stands(
+        self, around: Neighbourhood, insights: Collection[str]
+    ) -> dict[str, frozenset[str]]:
+        """Compare insights with all that take a stand on the same; return the slots of each."""
+        relations, texts = around.relations, around.texts
+        found = await self.threads.run(
+            lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
+        )
+        wanted = await self.threads.run(_everybody, found)
+        known = await self.records.read(lambda c: insight_evidence.sharing(c, wanted))
+        by_slot = await self.threads.run(_by_slot, found, known, around.visited)
+        names = list(found)
+        for start in range(0, len(names), EXPLORED_AT_ONCE):
+            some = {each: found[each] for each in names[start : start + EXPLORED_AT_ONCE]}
+            sharing = await self.threads.run(_sharing, some, by_slot)
+            await self.meet(around, await self.threads.run(_everybody, sharing))
+            await self.threads.run(around.disagree, sharing, found.keys())
+        return found
+
+    async def _look(self, around: Neighbourhood, ids: Sequence[str]) -> None:
+        """Compare some texts with all others."""
+        texts, found, held = await self.records.read(lambda c: self._read(c, ids))
+        around.texts.update(texts)
+        around.rows.update(found)
+        asked = [each for each in ids if each in found]
+        rows = np.stack([found[each] for each in asked]) if asked else np.zeros((0, 0))
+        least = around.relations.least
+        near = await self.threads.run(held.near, rows.astype(np.float32), least)
+        met = await self.threads.run(lambda: {each.insight_id for some in near for each in some})
+        await self.meet(around, met)
+        await self.threads.run(around.compare, asked, near)
+        around.visited.update(ids)
+        await self._ask(around)
+
+    def _read(
+        self, connection: Connection, ids: Sequence[str]
+    ) -> tuple[Mapping[str, Spoken], Mapping[str, Matrix], Texts]:
+        """Read texts with their vectors, and what to compare them with (in a transaction)."""
+        if self._held is None:
+            self._held = self.neighbours.texts(connection)
+        rows = self.neighbours.rows(connection, ids)
+        return insight_evidence.by_id(connection, ids), rows, self._held
+
+    async def meet(self, around: Neighbourhood, ids: Collection[str]) -> None:
+        """Get to know texts that others met."""
+        new = await self.threads.run(lambda: sorted(set(ids).difference(around.texts)))
+        if not new:
+            return
+        read = self.neighbours
+        texts, rows = await self.records.read(
+            lambda c: (insight_evidence.by_id(c, new), read.rows(c, new))
+        )
+        around.texts.update({each: text for each, text in texts.items() if text.is_live})
+        around.rows.update(rows)
+
+    async def _ask(self, around: Neighbourhood) -> None:
+        """Ask a model what the rules left open."""
+        waiting = sorted(around.open.items(), key=lambda each: (-each[1], each[0]))
+        while waiting and self.judge is not None:
+            some, waiting = waiting[:ASKED], waiting[ASKED:]
+            claims = [
+                (around.texts[one].claim, around.texts[other].claim, score)
+                for (one, other), score in some
+            ]
+            answers = await self.judge.compare(claims, run=self.run)
+            # On a thread: the rules read each text once more.
+            await self.threads.run(around.take_answers, [each[0] for each in some], answers)
+        around.open.clear()
+
+
+def stood_with(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those texts, and whoever counts with one of them or is in a cluster with one."""
+    whole = {*ids, *insights.representatives(connection, ids).values()}
+    whole |= insights.followers(connection, whole).keys()
+    whole |= contradictions.together(connection, whole)
+    return whole | insights.followers(connection, whole).keys()
+
+
+def everything(connection: Connection) -> set[str]:
+    """Return all texts that are said, and all that anything is said of."""
+    pairs = [each.pair for each in contradictions.everything(connection) if each.is_open]
+    found = insight_evidence.everything(connection).union(*pairs)
+    return found | contradictions.everybody(connection) | insight_evidence.everybody(connection)
+
+
+def _everybody(some: Mapping[str, Collection[str]]) -> set[str]:
+    """Return everything that is named of somebody (on a thread)."""
+    return set[str]().union(*some.values())
+
+
+def _by_slot(
+    found: Mapping[str, Collection[str]], known: Mapping[str, set[str]], visited: Collection[str]
+) -> dict[str, set[str]]:
+    """Return slot -> the insights that take a stand on it (on a thread).
+
+    Of those that were visited what was found counts, not what is known of them from before.
+    """
+    by_slot = {slot: others.difference(visited) for slot, others in known.items()}
+    for each, some in found.items():
+        for slot in some:
+            by_slot.setdefault(slot, set()).add(each)
+    return by_slot
+
+
+def _sharing(
+    some: Mapping[str, Collection[str]], by_slot: Mapping[str, set[str]]
+) -> dict[str, set[str]]:
+    """Return who shares a slot with each of some insights (on a thread).
+
+    Of all insights at once that would be as many as there are pairs.
+    """
+    return {
+        each: set[str]().union(*(by_slot[slot] for slot in slots_)) - {each}
+        for each, slots_ in some.items()
+    }
+
+
+#: Insights weighed at once, where all of them are.
+AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Whom a run asks."""
+
+    records: Records
+    neighbours: Neighbours
+    threads: Threads
+    #: A model that may be asked what the rules leave open.
+    judge: Judge | None = None
+
+
+class Comparing:
+    """One run of the reconciler."""
+
+    def __init__(self, tools: Tools, ruling: Ruling, *, name: str, run: str, at: int) -> None:
+        """Begin with nothing; `name` is who looks, `run` and `at` are the run's."""
+        self._tools = tools
+        self._ruling = ruling
+        self._name = name
+        self._run = run
+        self._at = at
+
+    async def compare(
+        self, ids: Collection[str], *, full: bool = False, weigh: bool = False
+    ) -> Reconciliation:
+        """Compare those texts and what came late with all others, and return what follows.
+
+        `full` compares everything anew, `weigh` weighs what was not compared, too.
+        """
+        tools, ruling = self._tools, self._ruling
+        seeds, mark = await tools.records.read(lambda c: self._seeds(c, ids, full=full))
+        around = Neighbourhood(
+            ruling.relations(), is_asking=tools.judge is not None and tools.judge.is_there
+        )
+        explorer = Explorer(
+            tools.records, tools.neighbours, tools.threads, judge=tools.judge, run=self._run
+        )
+        await explorer.grow(around, seeds)
+        return await self._follow(explorer, around, mark, weigh=weigh)
+
+    async def _follow(
+        self, explorer: Explorer, around: Neighbourhood, mark: Mark, *, weigh: bool
+    ) -> Reconciliation:
+        """Return what follows from a neighbourhood that has grown."""
+        tools = self._tools
+        groups = await tools.threads.run(reconciliation.load_groups, around)
+        slots = await explorer.stands(around, groups.insights)
+        known = await tools.records.read(lambda c: _known(c, around))
+        await explorer.meet(around, {side for each in known for side in each.pair})
+        decided = [each for each in known if not each.is_open]
+        finding = partial(reconciliation.load_contradictions, name=self._name, at=self._at)
+        found = await tools.threads.run(finding, around, groups, decided)
+        now, before = {each.id for each in found}, {each.id: each.type for each in known}
+        ended = [each for each in known if each.is_open and each.id not in now]
+        detected = [each for each in found if each.id not in before]
+        made = await tools.threads.run(reconciliation.clusters, around, groups)
+        weighed, done = await self._weigh(
+            explorer, around, groups, [*found, *decided], ended, made=made
+        )
+        if weigh:
+            weighed += await self._weigh_others(done)
+        looked_at = {*around.visited, *done, *(each for each, _ in weighed.changed)}
+        touched = await tools.records.read(lambda c: principles.derived(c, looked_at))
+        return Reconciliation(
+            visited=around.visited,
+            leads=groups.leads,
+            slots=slots,
+            found=found,
+            detected=detected,
+            altered=[each for each in found if before.get(each.id, each.type) != each.type],
+            ended=ended,
+            made=made,
+            weighed=weighed,
+            derived=sorted(touched),
+            mark=mark,
+            model=tools.neighbours.model,
+            at=self._at,
+            counts=_counts(around, groups, weighed, detected=detected, ended=ended),
+        )
+
+    def _seeds(
+        self, connection: Connection, ids: Collection[str], *, full: bool
+    ) -> tuple[Collection[str], Mark]:
+        """Return the texts to begin with, and how far comparing will have come."""
+        before, by = contradictions.mark(connection), self._ruling.digest
+        model = self._tools.neighbours.model
+        late, newest = insight_evidence.late(connection, model, before.up_to)
+        if full or before.by != by:
+            return everything(connection), Mark(by, newest)
+        return {*ids, *late}, Mark(by, newest)
+
+    async def _weigh(
+        self,
+        explorer: Explorer,
+        around: Neighbourhood,
+        groups: Groups,
+        current: Sequence[Contradiction],
+        ended: Sequence[Contradiction],
+        *,
+        made: Sequence[Cluster],
+    ) -> tuple[Weighed, set[str]]:
+        """Weigh what was visited and whoever it contradicts, or did; return who was weighed.
+
+        The medoid of a cluster that has earned it together is a candidate, too.
+        """
+        sides = {side for each in (*current, *ended) for side in each.pair}
+        partners = {reconciliation.insight_of(around, groups, side) for side in sides}
+        partners -= set(groups.insights)
+        counting, others = await self._tools.records.read(lambda c: _with_partners(c, partners))
+        gone = {each.id for each in ended}
+        against = {each.id: each for each in (*others, *current) if each.id not in gone}
+        await explorer.meet(
+            around,
+            {*partners, *counting, *(side for each in against.values() for side in each.pair)},
+        )
+        threads, current = self._tools.threads, list(against.values())
+        said = await threads.run(_counting, around, groups, partners, counting)
+        contradicted = await threads.run(reconciliation.load_contradicted, around, groups, current)
+        scales = await self._scales(said, contradicted)
+        weighed = await threads.run(evidence.weigh, said, scales)
+        grouped = [(each.medoid, each.members) for each in made]
+        lexicon = around.relations.lexicon
+        joining = partial(promotion.load_pools, rows=around.rows, lexicon=lexicon)
+        pools = await threads.run(joining, grouped, said, scales)
+        return weighed.named(each.voice for each in pools), set(said)
+
+    async def _weigh_others(self, done: Collection[str]) -> Weighed:
+        """Weigh all insights that were not weighed."""
+        found = Weighed()
+        left = await self._tools.records.read(insight_evidence.standing)
+        left = [each for each in left if each not in done]
+        for start in range(0, len(left), AT_ONCE):
+            some = left[start : start + AT_ONCE]
+            said = await self._tools.records.read(partial(promotion.said, ids=some))
+            contradicted = {
+                lead for lead, texts in said.items() if texts[0].status == "contradicted"
+            }
+            scales = await self._scales(said, contradicted)
+            found += await self._tools.threads.run(evidence.weigh, said, scales)
+        return found
+
+    async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> Scales:
+        """Return what the weights of some insights depend on beside their texts."""
+        promoted, decisions = await self._tools.records.read(
+            lambda c: (principles.derived(c, ids), reviews.decisions(c))
+        )
+        return Scales(self._at, self._ruling.promotion, contradicted, promoted, decisions)
+
+
+def _known(connection: Connection, around: Neighbourhood) -> list[Contradiction]:
+    """Return the contradictions of whatever was visited, each once."""
+    found = contradictions.of(connection, around.visited)
+    return list({each.id: each for some in found.values() for each in some}.values())
+
+
+def _with_partners(
+    connection: Connection, partners: Collection[str]
+) -> tuple[dict[str, str], list[Contradiction]]:
+    """Return which texts count for insights, and all their contradictions."""
+    counting = insights.followers(connection, partners)
+    found = contradictions.of(connection, {*partners, *counting})
+    return counting, [each for some in found.values() for each in some]
+
+
+def _counting(
+    around: Neighbourhood, groups: Groups, partners: Collection[str], counting: Mapping[str, str]
+) -> dict[str, list[Spoken]]:
+    """Return insights with the texts that count for them, each itself the first (on a thread)."""
+    said = {
+        lead: [lead, *(each for each in some if each != lead)]
+        for lead, some in groups.followers.items()
+    }
+    said |= {each: [each] for each in partners if each in around.texts}
+    for text, lead in sorted(counting.items()):
+        if lead in said and text in around.texts and text not in groups.leads:
+            said[lead].append(text)
+    return {lead: [around.texts[each] for each in some] for lead, some in said.items()}
+
+
+def _counts(
+    around: Neighbourhood,
+    groups: Groups,
+    weighed: Weighed,
+    *,
+    detected: Sequence[Contradiction],
+    ended: Sequence[Contradiction],
+) -> dict[str, int]:
+    """Return the numbers of the audit row."""
+    return {
+        "compared": len(around.visited),
+        "insights": weighed.looked_at,
+        "merged": len(groups.leads) - len(groups.followers),
+        "detected": len(detected),
+        "ended": len(ended),
+        "changed": len(weighed.changed),
+        "candidates": len(weighed.candidates),
+        "waiting": len(weighed.waiting),
+    }
+
 
 log = logging.getLogger("cortex.reconciler")
 
@@ -65,10 +442,6 @@ class Reconciler(Consumer):
     thresholds or the embedding model are others than those it was compared by. Confidence is made
     of the evidence each time, never of the last value.
     """
-
-    #: Wake-ups, of which one waits at most: the journal keeps the events.
-    mailbox_limit = 16
-    overflow = Overflow.BACK_PRESSURE
 
     #: What many files say is compared together: comparing after each took a third of learning them.
     share = 0.1
@@ -151,13 +524,10 @@ class Reconciler(Consumer):
         self, run: projects.Run, found: Reconciliation | None, opinions: Sequence[Opinion] = ()
     ) -> Outcome:
         """Return a run's effects with its audit row, and the events that tell of it."""
-        counts = found.counts if found is not None else {"insights": 0}
-        ended = projects.Run(
-            id=run.id,
-            kind=run.kind,
-            started_at=run.started_at,
+        ended = replace(
+            run,
             finished_at=self.desk.clock.now(),
-            counts=counts,
+            counts=found.counts if found is not None else {"insights": 0},
             error=self._ruling.trouble or None,
         )
 
@@ -167,14 +537,11 @@ class Reconciler(Consumer):
             insights.take(connection, opinions)
             projects.record(connection, ended)
 
-        candidates = parts(found.weighed.candidates if found is not None else (), NAMED)
+        candidates = parts(found.weighed.candidates if found is not None else (), NAMED) or [()]
         derived = parts(found.derived if found is not None else (), NAMED)
-        named = [((), ())] if not candidates + derived else zip_longest(candidates, derived)
         done = [
-            self.say(
-                RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some or (), others or ())
-            )
-            for some, others in named
+            self.say(RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some, others))
+            for some, others in zip_longest(candidates, derived, fillvalue=())
         ]
         return Outcome(work, [*self._told(found), *done])
 

@@ -292,10 +292,13 @@ class Neighbourhood:
             self.open[edge] = score
         self.note(edge, found, score)
 
-    def answer(self, edge: Pair, found: Judgement) -> None:
-        """Take a model's word for a pair that the rules left open."""
-        left, right = self.texts[edge[0]], self.texts[edge[1]]
-        self.note(edge, self.relations.answered(left, right, found), self.open[edge])
+    def take_answers(self, edges: Iterable[Pair], answers: Iterable[Judgement | None]) -> None:
+        """Take a model's word for pairs that the rules left open; None where it has none."""
+        for edge, found in zip(edges, answers, strict=True):
+            if found is not None:
+                left, right = self.texts[edge[0]], self.texts[edge[1]]
+                said = self.relations.answered(left, right, found)
+                self.note(edge, said, self.open[edge])
 
     def note(self, edge: Pair, found: Judgement, score: float | None) -> None:
         """Remember what two texts are to each other."""

@@ -42,7 +42,7 @@ from cortex_actors.errors import (
     Refused,
     WriteFailed,
 )
-from cortex_actors.files.journal import State
+from cortex_actors.files.swap import State
 from cortex_actors.pipeline.section import Section, placed
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, read
 from cortex_actors.render import fence
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
 
-    from cortex_actors.files.journal import Entry
+    from cortex_actors.files.swap import Entry
     from cortex_actors.files.writer import FileWriter, WriteTarget
     from cortex_actors.pipeline.section import Maker
     from cortex_actors.storage.embeddings import Embed

@@ -22,15 +22,15 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from weakref import ref
 
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
 from cortex_actors.domain.principle import Ending, Report, Unwritten, Wish
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import BadInput, NotFound, NotWritten, UnknownProject
-from cortex_actors.files.journal import insist
 from cortex_actors.files.place import Pace
+from cortex_actors.files.swap import insist
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.pipeline import reading, resolution
 from cortex_actors.pipeline.relations import Ruling
@@ -38,8 +38,7 @@ from cortex_actors.pipeline.resolution import Finished, Resolving, failed, finis
 from cortex_actors.pipeline.section import Maker
 from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, present, read
 from cortex_actors.render import fence, section
-from cortex_actors.render.targets import PLACES, Left, Target, Targets, targets
-from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.render.section import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.storage import projects, resolutions
 from cortex_actors.storage.events import store
@@ -54,9 +53,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.principle import Resolved
     from cortex_actors.domain.project import Project
-    from cortex_actors.files.journal import Entry
-    from cortex_actors.render.section import Formatter
-    from cortex_actors.render.targets import Present
+    from cortex_actors.files.swap import Entry
+    from cortex_actors.render.section import Formatter, Present
     from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
     from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.ledger.actor import Connection, Records
@@ -336,7 +334,6 @@ class Resolver(Consumer):
 
     #: Wake-ups, of which one waits at most, and what people ask for.
     mailbox_limit = 64
-    overflow = Overflow.BACK_PRESSURE
 
     #: A file of 1 MiB may have thousands of statements, each embedded in some 20 ms.
     message_limit: ClassVar[float] = 600.0

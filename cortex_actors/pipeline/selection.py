@@ -49,7 +49,7 @@ from cortex_actors.domain.insight import Claim, Conflict, Relation
 from cortex_actors.errors import BadInput, CortexError, NotWritten
 from cortex_actors.pipeline.likeness import UNEMBEDDED
 from cortex_actors.render import fence, section
-from cortex_actors.render.targets import FOLDERS, PLACES, Present
+from cortex_actors.render.section import FOLDERS, PLACES, Present
 from cortex_actors.rules.contradiction import judge, slots
 from cortex_actors.rules.promotion import RelevanceWeights, score, share
 from cortex_actors.storage import principles, reviews
@@ -61,8 +61,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.principle import Principle, Wish
     from cortex_actors.domain.project import Project
-    from cortex_actors.render.section import Formatter
-    from cortex_actors.render.targets import Target
+    from cortex_actors.render.section import Formatter, Target
     from cortex_actors.rules.contradiction import Limits
     from cortex_actors.sections import ResolutionSettings
     from cortex_actors.storage.embeddings import Embed, Matrix
@@ -304,9 +303,13 @@ class Chooser:
             found = bench.compare(each.principle, each.row)
             if found.said and not self.repeats:
                 said += 1
-            elif (rival := self._rival(each, kept)) is not None:
+            elif (
+                rival := next((e for e in kept if self._opposed(each, e.scored)), None)
+            ) is not None:
                 opposed += 1
-                if _stands_over(each.principle, rival.principle):
+                one, other = each.principle, rival.principle
+                # Of the two the higher ranked one is given.
+                if (one.rank, other.id) > (other.rank, one.id):
                     kept[kept.index(rival)] = Chosen(each, found)
             else:
                 kept.append(Chosen(each, found))
@@ -365,10 +368,6 @@ class Chooser:
         for number in sorted(range(len(cosines)), key=order)[: self.settings.nearest]:
             yield number, offer.principles[number], cosines[number]
 
-    def _rival(self, one: Scored, kept: Iterable[Chosen]) -> Chosen | None:
-        """Return the one that is kept already and cannot be followed together with another."""
-        return next((each for each in kept if self._opposed(one, each.scored)), None)
-
     def _opposed(self, one: Scored, other: Scored) -> bool:
         """Tell whether two principles contradict each other, linked or not."""
         cosine = None
@@ -378,11 +377,6 @@ class Chooser:
         return judge(
             left, right, cosine=cosine, thresholds=self.limits.default, lexicon=self.lexicon
         ).contradicts
-
-
-def _stands_over(one: Principle, other: Principle) -> bool:
-    """Tell which of two principles that contradict each other is given: the higher ranked."""
-    return (one.rank, other.id) > (other.rank, one.id)
 
 
 #: Which form of choosing and of writing this is: raised when the same inputs give another section.

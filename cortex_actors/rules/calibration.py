@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -156,7 +157,9 @@ class _Trial:
 
     def __init__(self, pairs: Iterable[Decided], lexicon: Lexicon | None) -> None:
         self._lexicon = lexicon
-        self._pairs = [(each, self._related(each)) for each in pairs]
+        # Whether two claims take a stand on one thing, so that any likeness will do.
+        stand = partial(slots, lexicon=lexicon)
+        self._pairs = [(each, bool(stand(each.left) & stand(each.right))) for each in pairs]
         self._known: dict[tuple[int, bool, bool], Relation] = {}
 
     def figures(self, thresholds: Thresholds) -> Figures:
@@ -172,11 +175,6 @@ class _Trial:
                 )
             found.append((each.label, self._known[key]))
         return _figures(found)
-
-    def _related(self, each: Decided) -> bool:
-        """Whether two claims take a stand on one thing, so that any likeness will do."""
-        left = slots(each.left, lexicon=self._lexicon)
-        return bool(left & slots(each.right, lexicon=self._lexicon))
 
     def _judged(self, each: Decided, thresholds: Thresholds, *, near: bool) -> Relation:
         """Return what the rules find; what is not near is never one claim for the reconciler."""

@@ -277,16 +277,12 @@ def _beyond(some: Reading, more: Reading, lexicon: Lexicon) -> list[str]:
         return []
     if not some.stems.keys() <= more.stems.keys():
         return []
-    if any((is_ in _TOWARDS) is not (more.stems[stem] in _TOWARDS) for stem, is_ in _of(some)):
+    wanted, turned = some.stems, more.stems
+    if any((wanted[stem] in _TOWARDS) is not (turned[stem] in _TOWARDS) for stem in wanted):
         return []
     beyond = more.stems.keys() - some.stems.keys()
     said = [word.text for word in more.wording.words if weighty(word, lexicon) in beyond]
     return list(dict.fromkeys(said))
-
-
-def _of(reading: Reading) -> Iterable[tuple[str, Sense]]:
-    """Return the stems of a statement, each with its sense."""
-    return reading.stems.items()
 
 
 #: What follows has to come first, and what follows comes later.

@@ -90,7 +90,9 @@ SHARED, SURE = 0.5, 0.65
 def differences(left: Reading, right: Reading, *, lexicon: Lexicon) -> Iterator[Clash]:
     """Yield single values, switches, orders and amounts in which two statements differ."""
     yield from _changes(left, right, lexicon)
-    if not _about_one(left, right) or _apart(left, right, lexicon):
+    both = len(left.stems.keys() & right.stems.keys())
+    is_one = both > 1 and both >= SHARED * min(len(left.stems), len(right.stems))
+    if not is_one or _apart(left, right, lexicon):
         return
     if None not in {left.switched, right.switched} and left.switched is not right.switched:
         yield Clash("one says on, the other off", Conflict.DIRECT, ALIKE, 0.7)
@@ -99,13 +101,6 @@ def differences(left: Reading, right: Reading, *, lexicon: Lexicon) -> Iterator[
     for thing in sorted(left.amounts.keys() & right.amounts.keys()):
         if left.amounts[thing] != right.amounts[thing]:
             yield Clash(f"they count {thing} differently", Conflict.DIRECT, ALIKE, 0.6)
-
-
-def _about_one(left: Reading, right: Reading) -> bool:
-    """Whether two statements are about one thing, by their words."""
-    one, other = left.stems.keys(), right.stems.keys()
-    both = len(one & other)
-    return both > 1 and both >= SHARED * min(len(one), len(other))
 
 
 def _apart(left: Reading, right: Reading, lexicon: Lexicon) -> bool:
@@ -133,7 +128,9 @@ def _changes(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]
     if not values or any(_speaks_of(each) for each in found.changes if each not in values):
         return
     confidence = 0.8 if found.ratio >= SURE else 0.6
-    yield Clash(_pair(values[0]), Conflict.DIRECT, ALIKE, confidence)
+    # The same way round whichever statement comes first.
+    reason = " against ".join(sorted((values[0].left, values[0].right)))
+    yield Clash(reason, Conflict.DIRECT, ALIKE, confidence)
 
 
 def _speaks_of(change: Change) -> bool:
@@ -144,11 +141,6 @@ def _speaks_of(change: Change) -> bool:
     ]
     named = change.kind is not Difference.WORDS
     return all(telling) or max(telling) > FEWEST or (any(telling) and named)
-
-
-def _pair(change: Change) -> str:
-    """Return what differs, the same way round whichever statement comes first."""
-    return " against ".join(sorted((change.left, change.right)))
 
 
 def _is_value(change: Change) -> bool:
@@ -220,17 +212,13 @@ def _is_of(denied: str, part: Part, there: Part, one: Reading, other: Reading) -
     """Whether the one word that is forbidden is what both statements are about."""
     if other.permitting and there.stems[0] == denied:
         return True
-    return bool(part.names or there.stems == (denied,)) and _is_brief(one, other)
+    is_brief = max(len(one.stems), len(other.stems)) <= BRIEF
+    return is_brief and bool(part.names or there.stems == (denied,))
 
 
 def _weight(stems: Iterable[str], part: Part) -> int:
     """Return how much words say; code says twice as much."""
     return sum(2 if each in part.names else 1 for each in stems)
-
-
-def _is_brief(one: Reading, other: Reading) -> bool:
-    """Whether two statements say so little that one word is what both are about."""
-    return max(len(one.stems), len(other.stems)) <= BRIEF
 
 
 #: Cosine from which stands count that are not all that is said, and commands that run alternatives;
@@ -444,7 +432,8 @@ def judge(
     relation under which two statements may be merged.
     """
     tables = lexicon or standard()
-    first, second = sorted((left, right), key=_order)
+    # One of them may stand under no heading.
+    first, second = sorted((left, right), key=lambda one: (one.text, one.heading or "", one.scope))
     if " ".join(first.text.split()) == " ".join(second.text.split()):
         return _said(Relation.SAME, "the same text")
     one, other = read(first, tables), read(second, tables)
@@ -548,11 +537,6 @@ def _related(places: str | None, shared: list[str], score: float) -> str:
     if places is not None:
         return f"they hold at different places: {places}"
     return f"both speak of {', '.join(shared)}" if shared else f"cosine {score:.2f}"
-
-
-def _order(claim: Claim) -> tuple[str, str, str]:
-    """Return what two claims are sorted by: one of them may stand under no heading."""
-    return claim.text, claim.heading or "", claim.scope
 
 
 def _said(relation: Relation, reason: str) -> Judgement:

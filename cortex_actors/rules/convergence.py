@@ -13,6 +13,7 @@ they have the same words in another order.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cortex_actors.domain.insight import Claim
@@ -38,9 +39,6 @@ PREVIEW, MORE = 100, "..."
 
 #: Returns the cosine of two messages, given by their places.
 Likeness: TypeAlias = "Callable[[int, int], float]"
-
-#: Two places, the lesser first.
-_Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ def _near(
     """Return for each message those that say alike, and the pairs that only seem to."""
     near: dict[int, set[int]] = {place: set() for place in range(len(voices))}
     apart: list[Apart] = []
-    for one, other in _pairs(len(voices)):
+    for one, other in combinations(range(len(voices)), 2):
         cosine = alike(one, other)
         if cosine < threshold:
             continue
@@ -156,13 +154,6 @@ def _near(
         elif voices[one].agent != voices[other].agent:
             apart.append(Apart(voices[one], voices[other], cosine, reason))
     return near, apart
-
-
-def _pairs(count: int) -> Iterator[_Pair]:
-    """Yield every two places."""
-    for one in range(count):
-        for other in range(one + 1, count):
-            yield one, other
 
 
 def _within(near: Mapping[int, set[int]], places: set[int]) -> dict[int, set[int]]:
@@ -195,7 +186,7 @@ def _order(found: tuple[set[int], Group]) -> tuple[int, int, float, list[int]]:
 
 def _group(voices: Sequence[Voice], places: set[int], alike: Likeness) -> Group:
     ordered = sorted(places)
-    least = min(alike(ordered[one], ordered[other]) for one, other in _pairs(len(ordered)))
+    least = min(alike(one, other) for one, other in combinations(ordered, 2))
     return Group(tuple(voices[place] for place in ordered), least)
 
 

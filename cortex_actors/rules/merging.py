@@ -47,7 +47,7 @@ from cortex_actors.text.summary import sentences
 from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.text.lexicon import Lexicon
@@ -84,9 +84,12 @@ def united(a: str, b: str, *, prefer: Prefer = Prefer.EQUAL) -> str:
     wordings stays does not depend on the order then.
     """
     first, second = (a, b) if prefer is Prefer.A else (b, a)
-    if says(first, second) and not (prefer is Prefer.EQUAL and _is_richer(second, first)):
+    is_said = says(second, first)
+    # Of two that say the same the richer one stays, whatever their order.
+    is_richer = is_said and (len(second), second) > (len(first), first)
+    if says(first, second) and not (prefer is Prefer.EQUAL and is_richer):
         return first
-    if says(second, first):
+    if is_said:
         return second
     kept = list(sentences(first))
     for each in sentences(second):
@@ -117,7 +120,10 @@ def covers(sentence: str, other: str) -> bool:
     if not its or len(mine) < len(its):
         return False
     if len(mine) == len(its):
-        return _moved(mine, its)
+        # The place of one phrase that turns nothing may differ.
+        differing = [x for x, y in zip(mine, its, strict=True) if x != y]
+        turns = len(differing) < _FEWEST or not TURNING.isdisjoint(differing)
+        return not turns and moves(mine, its)
     # Where a row of words has another one in it; None where it has not.
     last = len(mine) - len(its)
     place = next((n for n in range(last + 1) if mine[n : n + len(its)] == its), None)
@@ -129,19 +135,6 @@ def _spoken(sentence: str) -> tuple[str, ...]:
     found = (each.lstrip(_OPENING).rstrip(_CLOSING) for each in sentence.casefold().split())
     asked = ("?",) if sentence.rstrip(_QUOTES).endswith("?") else ()
     return (*(each for each in found if each), *asked)
-
-
-def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Tell whether two rows of words differ in the place of one phrase that turns nothing."""
-    differing = [x for x, y in zip(one, other, strict=True) if x != y]
-    if len(differing) < _FEWEST or not TURNING.isdisjoint(differing):
-        return False
-    return moves(one, other)
-
-
-def _is_richer(text: str, other: str) -> bool:
-    """Tell which of two texts that say the same stays, whatever their order."""
-    return says(text, other) and (len(text), text) > (len(other), other)
 
 
 #: Layers from the first to the deepest.
@@ -333,9 +326,12 @@ def _against(
         return found.reason
     mine, its = sentences(text)[:_COMPARED], sentences(other)[:_COMPARED]
     for one, another in product(mine, its):
-        if _denies(one, another):
+        # The same words, and one of them a no beside them: the judge of statements looks for what
+        # instructions forbid; a fact is denied more plainly.
+        (words, is_no), (others, is_other_no) = _bare(one), _bare(another)
+        if words and words == others and is_no is not is_other_no:
             return "one denies what the other says"
-        if len(mine) * len(its) == 1 or len(_bare(one)[0] & _bare(another)[0]) < _SHARED:
+        if len(mine) * len(its) == 1 or len(words & others) < _SHARED:
             continue
         part = contradiction.judge(
             Claim(one), Claim(another), cosine=cosine, thresholds=thresholds, lexicon=lexicon
@@ -343,15 +339,6 @@ def _against(
         if part.contradicts:
             return part.reason
     return None
-
-
-def _denies(text: str, other: str) -> bool:
-    """Tell whether two sentences have the same words, and one of them a no beside them.
-
-    The judge of statements looks for what instructions forbid; a fact is denied more plainly.
-    """
-    (one, is_no), (another, is_other_no) = _bare(text), _bare(other)
-    return bool(one) and one == another and is_no is not is_other_no
 
 
 @lru_cache(_REMEMBERED)
@@ -363,14 +350,14 @@ def _bare(text: str) -> tuple[frozenset[str], bool]:
 
 
 #: What is a name wherever it stands: code, and what holds a digit, a sign or a capital inside.
-_REWORDED_NAMES: Final = re.compile(
+_NAMES: Final = re.compile(
     r"`([^`\n]+)`|(?<![\w.])((?:[\w@#~-]*[\d._/@#+~]|[^\W\d_]+[A-Z])[\w.@#/+~-]*\w|\w*\d\w*)"
 )
 
 #: What is a name inside a sentence: a word with a capital that does not begin it.
-_REWORDED_PROPER: Final = re.compile(r"(?<=[\w,;:'\")] )([A-Z][\w-]+)")
+_PROPER: Final = re.compile(r"(?<=[\w,;:'\")] )([A-Z][\w-]+)")
 
-_REWORDED_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
 
 def objection(text: str, sources: Sequence[str]) -> str | None:
@@ -378,22 +365,22 @@ def objection(text: str, sources: Sequence[str]) -> str | None:
     if (why := wary(text)) is not None and not any(wary(each) for each in sources):
         return why
     said = "\n".join(sources)
-    for name in sorted(_names(said)):
+    for name in sorted({*_names(said)}):
         if not _has(text, name):
             return f"it leaves out {name!r}"
-    for name in sorted(_names(text)):
+    for name in sorted({*_names(text)}):
         if not _has(said, name):
             return f"it names {name!r}, which no source does"
-    own, known = _turning_words(text), _turning_words(said)
+    own, known = _turning(text, TURNING), _turning(said, TURNING)
     if own != known:
         return f"it turns what is said: {min(own ^ known)!r}"
     return None
 
 
-def _names(text: str) -> set[str]:
-    """Return the names, numbers and pieces of code of a text."""
-    found = [*_REWORDED_NAMES.finditer(text), *_REWORDED_PROPER.finditer(text)]
-    return {next(filter(None, each.groups())).casefold().rstrip(".,;:") for each in found}
+def _names(text: str) -> Iterator[str]:
+    """Yield the names, numbers and pieces of code of a text."""
+    for match in (*_NAMES.finditer(text), *_PROPER.finditer(text)):
+        yield next(filter(None, match.groups())).casefold().rstrip(".,;:")
 
 
 def _has(text: str, name: str) -> bool:
@@ -401,10 +388,10 @@ def _has(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text.casefold()) is not None
 
 
-def _turning_words(text: str) -> set[str]:
-    """Return the words of a text that turn or limit something."""
-    words = {each.replace("\u2019", "'") for each in _REWORDED_WORD.findall(text.casefold())}
-    return {"not" if each.endswith("n't") else each for each in words} & TURNING
+def _turning(text: str, known: frozenset[str]) -> set[str]:
+    """Return the words of a text that are known to turn or limit something."""
+    words = {each.replace("\u2019", "'") for each in _WORD.findall(text.casefold())}
+    return {"not" if each.endswith("n't") else each for each in words} & known
 
 
 #: Letters of the longest sentence: what a file is given of a principle is one line of so many.
@@ -418,18 +405,8 @@ FAMILIAR: Final = 0.8
 #: see: none of them may be the model's own.
 _TURNING = frozenset(table("likeness")["own"].split())
 
-#: What is a name wherever it stands: code, what holds a digit, a sign or a capital inside.
-_NAMES = re.compile(
-    r"`([^`\n]+)`|(?<![\w.])((?:[\w@#~-]*[\d._/@#+~]|[^\W\d_]+[A-Z])[\w.@#/+~-]*\w|\w*\d\w*)"
-)
-
 #: Signs beside ASCII that a sentence may have of its own.
 _SIGNS = frozenset("\u2018\u2019\u201c\u201d\u2013\u2014\u2026")
-
-_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-
-#: What is a name inside a sentence: a word with a capital that does not begin it.
-_PROPER = re.compile(r"(?<=[\w,;:'\")] )([A-Z][\w-]+)")
 
 
 def flaw(text: str, sources: Sequence[Claim], *, lexicon: Lexicon | None = None) -> str | None:
@@ -454,14 +431,8 @@ def _turned(text: str, said: str) -> str | None:
     strange = {each for each in text if not each.isascii()} - _SIGNS - set(said)
     if strange:
         return f"it has a letter that no source has: {min(strange)!a}"
-    own = _turning(text) - _turning(said)
+    own = _turning(text, _TURNING) - _turning(said, _TURNING)
     return f"it says {min(own)!r}, which no source does" if own else None
-
-
-def _turning(text: str) -> set[str]:
-    """Return the words of a text that turn something."""
-    words = {each.replace("\u2019", "'") for each in _WORD.findall(text.casefold())}
-    return {"not" if each.endswith("n't") else each for each in words} & _TURNING
 
 
 def _ordered(text: str, sources: Sequence[Claim], lexicon: Lexicon | None) -> str | None:
@@ -479,10 +450,8 @@ def _ordered(text: str, sources: Sequence[Claim], lexicon: Lexicon | None) -> st
 
 def _invented(text: str, said: str) -> str | None:
     """Return what a sentence has that no source has."""
-    plain = said.casefold()
-    for match in [*_NAMES.finditer(text), *_PROPER.finditer(text)]:
-        name = next(filter(None, match.groups())).casefold().rstrip(".,;:")
-        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", plain):
+    for name in _names(text):
+        if not _has(said, name):
             return f"it names {name!r}, which no source does"
     own, known = _stems(text), _stems(said)
     if not own:

@@ -5,10 +5,7 @@ How far to believe an insight, from what is known about it now.
 Recomputed from the evidence at each run and never from the value of the run before: adjustments on
 a stored value compound, until two projects make certainty and three months make zero.
 
-How the confidence of an insight comes about, step by step, for whoever asks why.
-
-The steps are those of `rules/confidence.py`, which computes them at once; a test holds the last
-value of these to that.
+It is computed in steps, for whoever asks how it comes about.
 
 How good the sources of a principle are, from where its texts came.
 
@@ -45,7 +42,7 @@ from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules.classification import classify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
 
     from cortex_actors.domain.insight import Insight
 
@@ -269,15 +266,7 @@ def confidence(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) 
     staleness, contradiction and boilerplate then multiply it. They come last so that no number of
     observations makes up for them. `now` is in UTC microseconds.
     """
-    value = max(BASE, confidence_floor(evidence.observations)) + kept_confidence(evidence)
-    value = min(value + PER_PROJECT * max(evidence.projects - 1, 0), 1.0)
-    if now - evidence.last_seen > stale_days * DAY:
-        value *= STALE_FACTOR
-    if evidence.contradicted:
-        value *= CONTRADICTED_FACTOR
-    if evidence.boilerplate:
-        value *= BOILERPLATE_FACTOR
-    return min(max(value, 0.0), 1.0)
+    return steps(evidence, now, stale_days=stale_days)[-1].value
 
 
 def confidence_floor(observations: int) -> float:
@@ -307,47 +296,29 @@ class Step:
 
 def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tuple[Step, ...]:
     """Return the steps from the base to the confidence; what changes nothing is left out."""
-    return tuple(_steps(evidence, now, stale_days))
-
-
-def _steps(evidence: Evidence, now: int, stale_days: float) -> Iterator[Step]:
-    """Yield the steps."""
-    floor = confidence_floor(evidence.observations)
-    value = max(BASE, floor)
-    kept = kept_confidence(evidence)
+    floor, kept = confidence_floor(evidence.observations), kept_confidence(evidence)
     is_long = kept >= SHOWN
-    value += 0.0 if is_long else kept
-    seen = f"seen {_times(evidence.observations)}"
-    yield Step(seen, "base" if floor <= BASE else "more than the base", value)
+    value = max(BASE, floor) + (0.0 if is_long else kept)
+    times = "once" if evidence.observations == 1 else f"{evidence.observations} times"
+    found = [Step(f"seen {times}", "base" if floor <= BASE else "more than the base", value)]
     if is_long:
         days = (evidence.last_seen - (evidence.first_seen or evidence.last_seen)) / DAY
         value += kept
-        yield Step(f"kept for {days:.0f} days", f"+{kept:.2f}", value)
+        found.append(Step(f"kept for {days:.0f} days", f"+{kept:.2f}", value))
     if more := PER_PROJECT * max(evidence.projects - 1, 0):
         value = min(value + more, 1.0)
-        yield Step(f"said by {evidence.projects} projects", f"+{more:.2f}", value)
+        found.append(Step(f"said by {evidence.projects} projects", f"+{more:.2f}", value))
     value = min(value, 1.0)
-    for holds, about, factor in _factors(evidence, now, stale_days):
-        if holds:
-            value *= factor
-            yield Step(about, f"x {factor:g}", value)
-
-
-def _factors(
-    evidence: Evidence, now: int, stale_days: float
-) -> tuple[tuple[bool, str, float], ...]:
-    """Return what multiplies a confidence, and whether it does here."""
     days = (now - evidence.last_seen) / DAY
-    return (
+    for holds, about, factor in (
         (days > stale_days, f"not seen for {days:.0f} days", STALE_FACTOR),
         (evidence.contradicted, "something speaks against it", CONTRADICTED_FACTOR),
         (evidence.boilerplate, "boilerplate: tools write it", BOILERPLATE_FACTOR),
-    )
-
-
-def _times(number: int) -> str:
-    """Return how often, in words."""
-    return "once" if number == 1 else f"{number} times"
+    ):
+        if holds:
+            value *= factor
+            found.append(Step(about, f"x {factor:g}", value))
+    return tuple(found)
 
 
 #: How far a text is trusted by where it came from, 0 to 1.

@@ -256,15 +256,10 @@ def stands(left: Reading, right: Reading) -> str | None:
     return None
 
 
-def _opposed(left: Reading, right: Reading, lexicon: Lexicon) -> bool:
-    """Whether one has a word and the other its opposite."""
-    one, other = ({each.text for each in some.wording.words} for some in (left, right))
-    return any(lexicon.distinct.get(each, frozenset()) & (other - one) for each in one - other)
-
-
 def _words(left: Reading, right: Reading, lexicon: Lexicon) -> str | None:
     """Return what stands in the place of what, where two statements are else alike."""
-    if _opposed(left, right, lexicon):
+    one, other = ({each.text for each in some.wording.words} for some in (left, right))
+    if any(lexicon.distinct.get(each, frozenset()) & (other - one) for each in one - other):
         return "one has a word and the other its opposite"
     found = align(left, right, lexicon=lexicon)
     kinds = {each.kind for each in found.changes}
@@ -439,7 +434,12 @@ def _is_swapped(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     content = _content(one)
     if content.total() < _FEWEST or content != _content(other):
         return False
-    equal = {each for each in mine if mine[each] == its[each] and _tells(each)}
+    # The place of an article means nothing.
+    equal = {
+        each
+        for each in mine
+        if mine[each] == its[each] and (each not in STOP_WORDS or each in _LEADING)
+    }
     left = [each for each in one if _bare(each) in equal]
     right = [each for each in other if _bare(each) in equal]
     rows = [*map(_bare, left)], [*map(_bare, right)]
@@ -465,11 +465,6 @@ def _is_turned(
 def _content(words: Sequence[str]) -> Counter[str]:
     """Return the words that tell something, but for those that say how or when."""
     return Counter(_bare(each) for each in words if not (each in STOP_WORDS or _is_adverb(each)))
-
-
-def _tells(word: str) -> bool:
-    """Tell whether the place of a word means something: not that of an article."""
-    return word not in STOP_WORDS or word in _LEADING
 
 
 def _bare(word: str) -> str:
@@ -519,16 +514,6 @@ def cosine(left: Vector, right: Vector) -> float:
     # Divided one after the other: the product of two tiny lengths would be zero.
     raw = float(np.dot(a / lengths[0], b / lengths[1]))
     return min(max(raw, -1.0), 1.0)
-
-
-def is_alike(score: float, *, threshold: float = MERGE) -> bool:
-    """Whether two texts are alike enough to be one."""
-    return score >= threshold
-
-
-def suspect(score: float, *, band: tuple[float, float] = SUSPECT) -> bool:
-    """Whether two texts are alike enough to contradict each other, and not so alike as to agree."""
-    return band[0] <= score <= band[1]
 
 
 #: Cosine below which two texts have nothing to do with each other. Unrelated pairs of texts stay

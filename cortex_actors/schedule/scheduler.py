@@ -19,35 +19,54 @@ Trying the daemon in earnest by the clock, where that tells anything new.
 A trial writes into the ledger, and a ledger that nobody writes must stay as it is, or it would be
 copied every hour for nothing. So after a trial that went well there is none while nobody writes,
 but for one a day.
+
+What the schedule has others do: requests on topics, the fading of principles, the digest.
+
+What keeps the ledger: copies of it, a look at every page, and the end of what was handled.
+
+What the schedule does for memories: their attention, promotions by age, putting faded ones away.
+
+Each run writes on its own way, a little at a time; the scheduler notes that it was done.
 """
 
 from __future__ import annotations
 
 import logging
 import random
-from dataclasses import asdict, replace
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.clock import DAY, SECOND
+from cortex_actors.clock import DAY, SECOND, iso, ulid
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
-from cortex_actors.errors import CortexError, NotFound, RoundTripFailed
+from cortex_actors.errors import (
+    CortexError,
+    LedgerDown,
+    NotFound,
+    RoundTripFailed,
+    StorageFull,
+    StorageReadOnly,
+)
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
+from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done, Job, Timer, again, age_of, first, late
-from cortex_actors.schedule.tasks import JOURNAL_DAYS, Custody, Errands, Upkeep
-from cortex_actors.schedule.tasks import SOURCE as NAME
-from cortex_actors.storage import principle_decay
+from cortex_actors.storage import memory_delete, passages, principle_decay, projects
 from cortex_actors.storage.events import store
-from cortex_actors.storage.ledger import backups
+from cortex_actors.storage.health import passages as words
+from cortex_actors.storage.health.file import NO_LIMIT, Reader, Scope
+from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
+from cortex_actors.storage.ledger.files import Halt
+from cortex_actors.storage.memory_attention import Tending
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -55,6 +74,266 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.sections import MemorySettings, OrganisationSettings, ScheduleSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.principle_decay import Scales
+
+
+#: Who says the events of the schedule.
+SOURCE = "scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Errands:
+    """Prepares what a run says or writes; the scheduler commits it with the job's row."""
+
+    bus: Bus
+    records: Records
+    clock: Clock
+    #: How principles fade.
+    scales: Scales = principle_decay.DEFAULTS
+
+    async def request(self, topic: str, payload: Payload, said: str) -> Done:
+        """Say an event that has another actor do something."""
+        event: Event[Payload] = self.bus.event(topic, payload, source=SOURCE)
+        return Done(said, say=[event])
+
+    async def decay(self) -> Done:
+        """Let principles fade that nobody observes any more; one step down at most in a run.
+
+        The last step takes several runs in a row, and the time is that of the ledger's last events
+        where the clock is ahead of them: a clock that is wrong must not make everything old. Where
+        one stands otherwise now the organiser is asked to tell whoever gave it to a file.
+        """
+        now, scales = self.clock.now(), self.scales
+
+        def judged(connection: Connection) -> list[principle_decay.Faded]:
+            return principle_decay.faded(connection, principle_decay.today(connection, now), scales)
+
+        found = await self.records.read(judged)
+        if not found:
+            return Done()
+        organise = [self.bus.event(ORGANISATION_REQUESTED, Nothing(), source=SOURCE)]
+        # Judged again where it is written: some may have been observed or distilled meanwhile.
+        return Done(
+            _steps(found),
+            work=lambda connection: principle_decay.write(connection, judged(connection)),
+            say=organise if any(each.status != each.before for each in found) else (),
+        )
+
+    async def digest(self) -> Done:
+        """Say what was learned since the last digest, and keep that as a run, if it is anything."""
+        begun = self.clock.now()
+        found = await self.records.read(_digest_until(begun))
+        if not found.news:
+            return Done()
+        now = self.clock.now()
+        run = projects.Run(
+            id=f"run_{ulid(now)}",
+            kind=projects.KIND,
+            started_at=begun,
+            finished_at=now,
+            counts=asdict(found),
+        )
+        return Done(_told(found), work=lambda connection: projects.record(connection, run))
+
+
+def _digest_until(now: int) -> Callable[[Connection], projects.Digest]:
+    """Return the query for what is new since the last digest.
+
+    One that lies ahead was made while the clock was wrong: then it is what is new of a day.
+    """
+
+    def query(connection: Connection) -> projects.Digest:
+        last = projects.since(connection)
+        return projects.digest(connection, last if last <= now else now - DAY, now)
+
+    return query
+
+
+def _told(found: projects.Digest) -> str:
+    """Return a digest as a sentence."""
+    news = ", ".join(f"{number} {words}" for words, number in found.news.items())
+    start = f" since {iso(found.since)}" if found.since else ""
+    waits = f"{found.open} contradictions and {found.review} texts wait for a decision"
+    return f"{news}{start}; {waits}, {found.candidates} candidates"
+
+
+def _steps(found: list[principle_decay.Faded]) -> str:
+    """Return how principles came to stand, as a sentence."""
+    moved = Counter(each.status for each in found if each.status != each.before)
+    steps = "".join(f", {number} {status}" for status, number in sorted(moved.items()))
+    return f"{len(found)} principles ranked anew{steps}"
+
+
+log = logging.getLogger("cortex.schedule")
+
+#: Days for which what a file held before a write is kept, where nothing else is set.
+JOURNAL_DAYS = 30.0
+
+#: Rows that one unit of work prunes, and the seconds between two: others wait for the same thread.
+PRUNED, PAUSE = 500, 0.05
+
+
+@dataclass(slots=True)
+class Upkeep:
+    """Looks after the ledger on a thread of its own, with connections of its own.
+
+    What is in hand when it is closed is called off and leaves nothing half done.
+    """
+
+    home: Home
+    records: Records
+    clock: Clock
+    settings: ScheduleSettings
+    #: Days for which handled events are kept, and what a file held before we wrote into it.
+    keep_days: float
+    journal_days: float = JOURNAL_DAYS
+    _threads: Threads = field(init=False, default_factory=partial(Threads, "schedule", 1))
+    _halt: Halt = field(init=False, default_factory=Halt)
+
+    async def look(self, age: Callable[[], float | None]) -> float | None:
+        """Return since when the disk says that something rests (`backup_age`, `check_age`)."""
+        return await self._threads.run(age)
+
+    async def copy(self, to: str | None) -> dict[str, Any]:
+        """Copy the ledger because somebody asked for it; raises as `backups.take_to` does."""
+        begun = self.clock.monotonic()
+        made = await self._threads.run(self._copied, to)
+        seconds = round(self.clock.monotonic() - begun, 3)
+        return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": seconds}
+
+    async def back_up(self) -> Done:
+        """Copy the ledger if it was written, and delete what is no longer kept."""
+        return Done(await self._threads.run(self._copied_and_tidied))
+
+    async def prune(self) -> Done:
+        """Delete what was handled long ago, a little at a time."""
+        handled, before = await self._pruned(backups.prune, self.keep_days)
+        written, earlier = await self._pruned(projects.prune, self.journal_days)
+        said = [f"{handled} rows older than {iso(before)}"] if handled else []
+        said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
+        if await self._wiped():
+            said.append("words of forgotten memories")
+        return Done(", ".join(said), wrote=bool(said))
+
+    async def check(self) -> Done:
+        """Read the whole ledger; raises `DiskFault` when it is damaged.
+
+        Nobody who writes waits for that, unless there are words to be made anew.
+        """
+        said, unlike = await self._threads.run(self._checked)
+        mended = False
+        for name in passages.LISTS if unlike else ():  # one at a time, because others wait
+            if await self.records.write(partial(passages.mend, words=name)):
+                log.warning("%s were not the words of the texts; they were made anew", name)
+                mended = True
+        return Done(said, wrote=mended)
+
+    def backup_age(self) -> float | None:
+        """Return the seconds since the newest copy (on the thread)."""
+        return backups.age(self.home.backups, self.clock.now())
+
+    def check_age(self) -> float | None:
+        """Return the seconds since the last whole check (on the thread).
+
+        None if the ledger is under suspicion.
+        """
+        if faults.marker(self.home.ledger).exists():
+            return None
+        at = backups.checked_at(self.home.backups)
+        return None if at is None else (self.clock.now() - at) / SECOND
+
+    def close(self) -> None:
+        """Call off what is in hand."""
+        self._halt.ask()
+        self._threads.close()
+
+    async def _pruned(
+        self, prune: Callable[[Connection, int, int], int], keep: float
+    ) -> tuple[int, int]:
+        """Delete what is older than so many days; return how much, and since when it is old."""
+        now, gone = self.clock.now(), 0
+        before = await self.records.read(lambda c: backups.horizon(c, now, keep))
+        while some := await self.records.write(lambda c: prune(c, before, PRUNED), vital=True):
+            gone += some
+            await self.clock.sleep(PAUSE)
+        return gone, before
+
+    async def _wiped(self) -> bool:
+        """Write words of forgotten memories over, where a crash cut that off; tell whether any."""
+        found = due = await self.records.read(memory_delete.is_due)
+        while due:
+            due = await self.records.write(memory_delete.wipe)
+        return found
+
+    def _copied(self, to: str | None) -> backups.Backup:
+        """Copy the ledger (on the thread)."""
+        ledger, now = self.home.ledger, self.clock.now()
+        if to is not None:
+            return backups.take_to(ledger, Path(to), at=now, halt=self._halt)
+        return backups.take_now(ledger, self.home.backups, at=now, halt=self._halt)
+
+    def _copied_and_tidied(self) -> str:
+        """Copy it if it was written, and tidy (on the thread)."""
+        home, now = self.home, self.clock.now()
+        try:
+            made = backups.take(home.ledger, home.backups, at=now, halt=self._halt)
+        except (StorageFull, StorageReadOnly):
+            raise
+        except LedgerDown:
+            # Is it the copy that is damaged, or what was copied? The latter ends the daemon.
+            faults.whole(home.ledger, self._halt)
+            raise
+        keep = self.settings
+        gone = backups.tidy(home.backups, now=now, hourly=keep.keep_hourly, daily=keep.keep_daily)
+        return (
+            f"{made.path.name}, {made.size} bytes, {len(gone)} older ones deleted" if made else ""
+        )
+
+    def _checked(self) -> tuple[str, bool]:
+        """Check it, and remember when; say so, and whether words are not those of their texts.
+
+        On the thread, on connections of its own.
+        """
+        ledger, now = self.home.ledger, self.clock.now()
+        if not ledger.exists():
+            return "", False
+        faults.whole(ledger, self._halt)
+        backups.note_check(self.home.backups, now)
+        scope = Scope(ledger, now, model="", online=True)
+        with Reader(ledger, self.clock, self._halt) as reader:
+            found = reader.ask(lambda opened: list(words.words(opened, scope)), within=NO_LIMIT)
+        return "every page of the ledger is sound", any(each.repair for each in found)
+
+
+class Custody:
+    """Three jobs."""
+
+    def __init__(
+        self, records: Records, bus: Bus, clock: Clock, *, settings: MemorySettings, by: str
+    ) -> None:
+        """Remember whom to ask; memories fade and sink by those settings."""
+        self._tending = Tending(records, bus, clock, settings=settings, by=by, source=by)
+        self._archive_days = settings.archive_days
+
+    async def attention(self) -> Done:
+        """Write the attention that memories have now, and say which have faded."""
+        found = await self._tending.weigh()
+        if not found.updated:
+            return Done()
+        said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
+        return Done(said, wrote=True)
+
+    async def promotions(self) -> Done:
+        """Let memories sink that were read often enough and are old enough by now."""
+        moved = await self._tending.sink_ripe()
+        return Done(f"{len(moved)} memories promoted", wrote=True) if moved else Done()
+
+    async def archive(self) -> Done:
+        """Put memories away that have lain faded for `memory.archive_days`; none for 0."""
+        gone = await self._tending.archive(self._archive_days)
+        if not gone:
+            return Done()
+        return Done(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
 
 
 class Diary:
@@ -111,50 +390,39 @@ class Diary:
 _SETTLING = 10 * SECOND
 
 
+@dataclass(slots=True)
 class Trying:
-    """Tries the daemon, and knows when that went well last."""
+    """Tries the daemon, and knows when that went well last.
 
-    def __init__(
-        self,
-        trial: Callable[[], Awaitable[Mapping[str, Any]]],
-        look: Callable[[Callable[[], float | None]], Awaitable[float | None]],
-        ledger: Path,
-        clock: Clock,
-    ) -> None:
-        """Try with `trial`; `look` runs what looks at the disk, on a thread."""
-        self._trial = trial
-        self._look = look
-        self._ledger = ledger
-        self._clock = clock
-        #: When the last trial that went well ended, UTC microseconds.
-        self._well_at: int | None = None
+    Attributes:
+        trial: tries it.
+        look: runs what looks at the disk, on a thread.
+        well_at: when the last trial that went well ended, UTC microseconds.
+
+    """
+
+    trial: Callable[[], Awaitable[Mapping[str, Any]]]
+    look: Callable[[Callable[[], float | None]], Awaitable[float | None]]
+    ledger: Path
+    clock: Clock
+    well_at: int | None = None
 
     async def run(self) -> Done:
         """Try it, unless nobody has written since it went well; tell only what did not.
 
         Raises `RoundTripFailed`, so that it is tried again soon.
         """
-        if self._well_at is not None and await self._is_idle(self._well_at):
-            return Done()
-        found = await self._trial()
-        self._well_at = self._clock.now() if found["state"] == "ok" else None
+        since = self.well_at
+        if since is not None and 0 <= self.clock.now() - since < DAY:
+            # Has nobody written since?
+            settled = since + _SETTLING
+            if await self.look(lambda: float(backups.written(self.ledger) <= settled)):
+                return Done()
+        found = await self.trial()
+        self.well_at = self.clock.now() if found["state"] == "ok" else None
         if found["state"] == "failed":
             raise RoundTripFailed(str(found["reason"]))
         return Done(str(found["reason"]))
-
-    async def _is_idle(self, since: int) -> bool:
-        """Tell whether nobody has written since a time that is not long ago."""
-        if not 0 <= self._clock.now() - since < DAY:
-            return False
-        return bool(await self._look(partial(_is_untouched, self._ledger, since + _SETTLING)))
-
-
-def _is_untouched(ledger: Path, since: int) -> float:
-    """Return 1 where a ledger was not written after a time (on a thread)."""
-    return float(backups.written(ledger) <= since)
-
-
-log = logging.getLogger("cortex.schedule")
 
 
 class Scheduler(AsyncioActor):
@@ -200,8 +468,9 @@ class Scheduler(AsyncioActor):
         self._bus = bus
         self._chance = chance
         self._tasks = tasks
-        days = {"keep_days": keep_days, "journal_days": journal_days}
-        self._upkeep = Upkeep(home, records, clock=clock, settings=settings, **days)
+        self._upkeep = Upkeep(
+            home, records, clock, settings, keep_days=keep_days, journal_days=journal_days
+        )
         scales = (
             principle_decay.DEFAULTS
             if organisation is None
@@ -209,7 +478,7 @@ class Scheduler(AsyncioActor):
         )
         self._errands = Errands(bus, records, clock, scales=scales)
         self._custody = (
-            None if memory is None else Custody(records, bus, clock, settings=memory, by=NAME)
+            None if memory is None else Custody(records, bus, clock, settings=memory, by=SOURCE)
         )
         look = self._upkeep.look
         self._trying = trial and Trying(trial, look, home.ledger, clock)
@@ -270,13 +539,18 @@ class Scheduler(AsyncioActor):
             ("decay", chosen.decay_every_s, errands.decay),
             ("digest", chosen.digest_every_s, errands.digest),
         )
+        probe: tuple[Job, ...] = ()
+        if self._trying is not None:
+            # Soon after a start, whoever tried it before.
+            every = chosen.probe_every_s
+            probe = (Job("probe", every, self._trying.run, age=lambda: None),)
         return (
             *(Job(name, every, run, late(every, chosen.jitter_s)) for name, every, run in told),
             Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
             *self._memories(chosen),
-            *self._trials(chosen.probe_every_s),
+            *probe,
         )
 
     def _memories(self, chosen: ScheduleSettings) -> Iterator[Job]:
@@ -289,11 +563,6 @@ class Scheduler(AsyncioActor):
             )
             for name, every, run in told:
                 yield Job(name, every, run, late(every, chosen.jitter_s))
-
-    def _trials(self, every: float) -> Iterator[Job]:
-        """Yield the job that tries the daemon: soon after a start, whoever tried it before."""
-        if self._trying is not None:
-            yield Job("probe", every, self._trying.run, age=lambda: None)
 
     async def _begin(self) -> None:
         """Read when jobs were done last, and set the timers."""

@@ -13,8 +13,8 @@ from itertools import chain, repeat, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors import topics
+from cortex_actors.bus.commits import Delivery, Rest
 from cortex_actors.bus.consumer import project_of
-from cortex_actors.bus.delivery import Delivery, Rest
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Event, Payload, merged, typed
 from cortex_actors.errors import CortexError

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Sequence
 
-    from cortex_actors.bus.delivery import Delivery, Failure, Outcome, Rest
+    from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest
     from cortex_actors.domain.event import Payload
     from cortex_actors.storage.ledger.actor import Records
 

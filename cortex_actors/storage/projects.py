@@ -33,8 +33,8 @@ from sqlalchemy import (
 from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BeingWritten
-from cortex_actors.files.journal import Entry, State
 from cortex_actors.files.repository import is_weak
+from cortex_actors.files.swap import Entry, State
 from cortex_actors.storage.embeddings import count_unembedded
 from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows
 from cortex_actors.storage.tables.schema import (

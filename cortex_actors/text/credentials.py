@@ -17,6 +17,7 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.errors import Refused
@@ -304,11 +305,6 @@ def _is_random(value: str) -> bool:
     return is_long and len(_TURN.findall(value)) >= MIXED * len(value)
 
 
-def _is_no_checksum(match: re.Match[str], value: str) -> bool:
-    """Tell whether a value is a secret and more than a number in hex."""
-    return _is_named(match, value, sums=False)
-
-
 def _is_password(match: re.Match[str], value: str) -> bool:
     """Tell whether what stands where a password stands is one somebody chose."""
     user = match.groupdict().get("user")
@@ -325,7 +321,7 @@ def _is_given(value: str) -> bool:
 _RULES: tuple[tuple[tuple[Shape, ...], Callable[[re.Match[str], str], bool]], ...] = (
     (SHAPES["keys"], _is_key),
     (SHAPES["named"], _is_named),
-    (SHAPES["unsure"], _is_no_checksum),
+    (SHAPES["unsure"], partial(_is_named, sums=False)),
     (SHAPES["in_addresses"], _is_password),
 )
 
@@ -369,16 +365,11 @@ def plain(entry: Mapping[str, Any]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for key, value in entry.items():
-        name = _plain(key)
+        name = key.removeprefix(BEARER)
+        name = name if name in TOKEN_KEYS else key
         # A spelling that says nothing leaves the word to the other one.
         if name == key and not value and f"{BEARER}{key}" in entry:
             continue
         if name == key or not entry.get(name):
             found[name] = value
     return found
-
-
-def _plain(key: str) -> str:
-    """Return the name under which a key is understood."""
-    name = key.removeprefix(BEARER)
-    return name if name in TOKEN_KEYS else key

@@ -129,15 +129,11 @@ class _Reader:
         elif row.part is Part.FENCE_END:
             self._begin()
         elif row.inside:
-            self._code(text)
+            if not self.found[-1].is_code:
+                self._begin(is_code=True)
+            self.found[-1].lines.append(text.rstrip())
         else:
             self._text(text, row)
-
-    def _code(self, text: str) -> None:
-        """Take a line of code."""
-        if not self.found[-1].is_code:
-            self._begin(is_code=True)
-        self.found[-1].lines.append(text.rstrip())
 
     def _text(self, text: str, row: Row) -> None:
         """Take a line that is no code: a heading, or what stands below one."""

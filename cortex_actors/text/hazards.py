@@ -174,13 +174,9 @@ def _is_suspect(letter: str) -> bool:
         return False
     category = unicodedata.category(letter)
     if category == "Cn":
-        return _LATER.match(letter) is None or _is_no_character(letter)
+        # Later emoji and ideographs are known; the last two of every plane are never assigned.
+        return _LATER.match(letter) is None or ord(letter) & 0xFFFE == 0xFFFE  # noqa: PLR2004
     return category in _UNSEEN or _IGNORABLE.match(letter) is not None
-
-
-def _is_no_character(letter: str) -> bool:
-    """Tell whether a code point is one that Unicode never assigns."""
-    return ord(letter) & 0xFFFE == 0xFFFE  # noqa: PLR2004 - the last two of every plane
 
 
 def _flagged(text: str) -> frozenset[int]:

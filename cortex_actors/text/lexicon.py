@@ -544,7 +544,9 @@ def occurring(text: str) -> set[str]:
     """
     text = " ".join(text.lower().replace("\u2019", "'").split())
     found = {word for form in set(_KEYWORD.findall(text)) for word in _forms().get(form, ())}
-    found.update(word for word in _phrases() if word in text and _occurs(word, text))
+    # What is no single word occurs by itself, with or without an s.
+    some = (word for word in _phrases() if word in text)
+    found.update(w for w in some if re.search(rf"(?<!\w){re.escape(w)}s?(?!\w)", text))
     return found
 
 
@@ -586,8 +588,3 @@ def _inflected(word: str) -> Iterator[str]:
         twice = (f"{last}{each}{ending}" for each in ("", last) for ending in ("ed", "ing"))
         endings = (f"{last}s", f"{last}es", *twice)
     return (stem + ending for ending in endings)
-
-
-def _occurs(word: str, text: str) -> bool:
-    """Whether a keyword that is no single word occurs by itself, with or without an s."""
-    return re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", text) is not None

@@ -17,7 +17,7 @@ from enum import Enum, auto
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from cortex_actors.text.markdown import UNDERLINE, Heading, Part, Row, Scanner, heading, underlined
+from cortex_actors.text.markdown import UNDERLINE, Part, Row, Scanner, heading, underlined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,10 +104,14 @@ class _Reader:
             self._scanner.interrupt()
             self._block = None
         elif title is not None:
-            self._heading(number, title, row.depth, found)
-        elif self._block is not None and row.goes_on:
-            self._go_on(number, row.rest)
-        elif _RULE.fullmatch(row.rest.rstrip()):
+            # One in a list item is the item's label.
+            form = Form.ITEM if row.depth else Form.HEADING
+            said = f"**{title.text}**" if row.depth else title.text
+            found.append(Block(form, number, number, row.depth, [said], level=title.level))
+            self._block = None
+        elif self._block is not None and row.goes_on and not UNDERLINE.fullmatch(row.rest):
+            self._block.take(number, row.rest)
+        elif _RULE.fullmatch(row.rest.rstrip()) or (self._block is not None and row.goes_on):
             self._underline(number, row.rest)
         else:
             form = Form.ITEM if row.opened else Form.TEXT
@@ -147,20 +151,6 @@ class _Reader:
         else:
             self._block.last = number
             self._block = None
-
-    def _heading(self, number: int, title: Heading, depth: int, found: list[Block]) -> None:
-        """Come to a heading; one in a list item is the item's label."""
-        form = Form.ITEM if depth else Form.HEADING
-        text = f"**{title.text}**" if depth else title.text
-        found.append(Block(form, number, number, depth, [text], level=title.level))
-        self._block = None
-
-    def _go_on(self, number: int, text: str) -> None:
-        """Take a line that goes on a paragraph, unless it underlines it."""
-        if UNDERLINE.fullmatch(text):
-            self._underline(number, text)
-        elif self._block is not None:
-            self._block.take(number, text)
 
     def _underline(self, number: int, text: str) -> None:
         """Make a heading of the line above, if it is one; else it is a rule."""

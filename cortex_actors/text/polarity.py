@@ -75,10 +75,14 @@ class _Walk:
             self._senses[number] = self._now
             if word.code:
                 continue
-            if word.is_word:
-                self._word(number, word.text)
-            else:
-                self._sign(number, word.text)
+            text = word.text
+            if not word.is_word:
+                self._sign(number, text)
+                continue
+            # Turn the sense where a word is one that turns it.
+            if not (self._frees(number, text) or self._passive(number, text)):
+                self._turns(number, text)
+            self._note(number, text)
         return self._senses
 
     def _sign(self, number: int, sign: str) -> None:
@@ -102,12 +106,6 @@ class _Walk:
         self._now, self._began, self._against = Sense.WANTED, number, -1
         self._preferring = self._only = -1
         self._others = self._undoing = False
-
-    def _word(self, number: int, text: str) -> None:
-        """Turn the sense where a word is one that turns it."""
-        if not (self._frees(number, text) or self._passive(number, text)):
-            self._turns(number, text)
-        self._note(number, text)
 
     def _frees(self, number: int, text: str) -> bool:
         """End or soften what the clause is against; tell whether the word does that."""
@@ -153,8 +151,10 @@ class _Walk:
         elif self._is_contrast(number, text):
             self._now, self._against = Sense.AGAINST, number
         elif text in {"vs", "versus"}:
-            self._beside(number)
-        elif self._is_towards(text) and not self._is_under(number):
+            # Take no side between what is compared.
+            self._turn_back(number, Sense.BESIDE)
+            self._now = Sense.BESIDE
+        elif (text in cues["towards"] or text in cues["acting"]) and not self._is_under(number):
             self._now, self._against = Sense.WANTED, -1
 
     def _is_said(self, number: int) -> bool:
@@ -185,9 +185,6 @@ class _Walk:
         if self._now is Sense.AGAINST and number - self._against == 1:
             return
         self._now, self._against = Sense.AGAINST, number
-
-    def _is_towards(self, text: str) -> bool:
-        return text in self._cues["towards"] or text in self._cues["acting"]
 
     def _is_under(self, number: int) -> bool:
         """Whether a verb is still what the clause is against: "do not use", "never add or use"."""
@@ -228,8 +225,3 @@ class _Walk:
             self._senses[each] = sense
         self._senses[number] = self._now = Sense.ONLY
         self._against = -1
-
-    def _beside(self, number: int) -> None:
-        """Take no side between what is compared."""
-        self._turn_back(number, Sense.BESIDE)
-        self._now = Sense.BESIDE

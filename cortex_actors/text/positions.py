@@ -305,7 +305,9 @@ def _position(family: Family, said: Wording, senses: Sequence[Sense], place: Pla
             continue
         position.stated.add(name)
         position.note(place, first, last)
-        _take(position, name, _free(senses[first]))
+        # The condition of a stand is part of it.
+        is_tied = senses[first] in {Sense.ONLY, Sense.BARRED}
+        _take(position, name, Sense.WANTED if is_tied else senses[first])
     return position
 
 
@@ -362,11 +364,6 @@ def _take(position: Position, name: str, sense: Sense) -> None:
         position.forbidden.add(name)
     elif sense is Sense.ONLY:
         position.tied.add(name)
-
-
-def _free(sense: Sense) -> Sense:
-    """Return the sense of a stand: its condition is part of it."""
-    return Sense.WANTED if sense in {Sense.ONLY, Sense.BARRED} else sense
 
 
 def _is_command(words: Sequence[Word], first: int) -> bool:

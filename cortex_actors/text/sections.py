@@ -133,14 +133,9 @@ def _cuts(text: Sequence[Line], kinds: Sequence[Kind]) -> Iterator[_Cut]:
                 yield cut
             elif previous is None or previous in _ROLES:
                 yield reader.around._replace(line=number, skip=0)
-        elif previous is not kind or _begins(line.text, kind):
+        elif previous is not kind or (kind is Kind.OURS and markdown.begins_ours(line.text)):
             yield _Cut(number, role)
         previous = kind
-
-
-def _begins(text: str, kind: Kind) -> bool:
-    """Whether a line begins another marked section right behind one of its kind."""
-    return kind is Kind.OURS and markdown.begins_ours(text)
 
 
 class _Reader:
@@ -187,14 +182,12 @@ class _Reader:
             # We never write an H1, so whoever did is human.
             ends = found is not None and found.level == 1
             return _Cut(number, Role.TEXT) if ends else None
-        if self._split is _Split.PARAGRAPHS and self._said and self._begins_paragraph(text, found):
+        # A paragraph that does not belong to what stands above it.
+        begins = found is not None or (self._blank and bool(text) and not _BELONGS.match(text))
+        if self._split is _Split.PARAGRAPHS and self._said and begins:
             above = self._trail.texts if found is None else self._trail.above(found.level)
             return _Cut(number, Role.TEXT, above=above)
         return None
-
-    def _begins_paragraph(self, text: str, found: Heading | None) -> bool:
-        """Whether a line begins a paragraph that does not belong to what stands above it."""
-        return found is not None or (self._blank and bool(text) and not _BELONGS.match(text))
 
 
 def _split(text: Sequence[Line], kinds: Sequence[Kind]) -> _Split:
@@ -283,7 +276,9 @@ def fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
     project the file belongs to. Raises `FileTooLarge` and `NotText`, naming `path`.
     """
     found = sections(data, path=path)
-    digest, globs = file_hash(data), _globs(found)
+    digest = file_hash(data)
+    front = (markdown.globs(each.content) for each in found if each.role is Role.FRONT_MATTER)
+    globs = next(front, ())
     return tuple(
         Fragment(
             content=section.content,
@@ -303,14 +298,6 @@ def fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
         for section in found
         if section.role is Role.TEXT and section.content
     )
-
-
-def _globs(found: Iterable[Section]) -> tuple[str, ...]:
-    """Return the globs that the file's front matter names."""
-    for section in found:
-        if section.role is Role.FRONT_MATTER:
-            return markdown.globs(section.content)
-    return ()
 
 
 class Parser(Protocol):

@@ -105,9 +105,12 @@ def terms(question: str) -> list[Term]:
             f"cannot search: the question is not valid Unicode at character {error.start + 1}; "
             "decode it again from its bytes, or take the character out"
         ) from error
-    quoted = [_first(match.groups()) for match in _PHRASE.finditer(question)]
+    quoted = [match[1] or match[2] or "" for match in _PHRASE.finditer(question)]
     phrases = [Term(" ".join(split(each)[:PHRASE_WORDS]), phrase=True) for each in quoted]
-    words = _without_stop_words(split(_PHRASE.sub(" ", question)), keep_one=not quoted)
+    words = split(_PHRASE.sub(" ", question))
+    telling = [each for each in words if each not in STOP_WORDS]
+    # All of the words where none says something and they are all there is.
+    words = telling if telling or quoted else words
     some = [each for each in dict.fromkeys(phrases) if each.text][:PHRASES_LIMIT]
     return some + [_word(each) for each in dict.fromkeys(words)][:WORDS_LIMIT]
 
@@ -145,31 +148,16 @@ def written(some: Iterable[Term]) -> str:
     return " OR ".join(each.written for each in some)
 
 
-def _without_stop_words(words: list[str], *, keep_one: bool) -> list[str]:
-    """Return the words that say something; all of them when none does and they are all there is."""
-    telling = [each for each in words if each not in STOP_WORDS]
-    return words if keep_one and not telling else telling
-
-
 def _word(text: str) -> Term:
     """Return a word as a term, by its beginning where its script has no spaces."""
-    return Term(text, prefix=any(_is_unsegmented(letter) for letter in text))
+    prefix = any(first <= ord(each) <= last for each in text for first, last in _UNSEGMENTED)
+    return Term(text, prefix=prefix)
 
 
 def _is_word(letter: str) -> bool:
     """Tell whether a letter is part of a word; the tokeniser has the last word on it."""
     category = unicodedata.category(letter)
     return category[0] in _WORD or category == _PRIVATE_USE
-
-
-def _is_unsegmented(letter: str) -> bool:
-    """Tell whether a letter's script puts no spaces between words."""
-    return any(first <= ord(letter) <= last for first, last in _UNSEGMENTED)
-
-
-def _first(groups: Sequence[str | None]) -> str:
-    """Return the group that matched."""
-    return next((each for each in groups if each is not None), "")
 
 
 #: Tags that one thing may have, and characters that each may have.
@@ -266,9 +254,6 @@ def _text(text: str, now: int) -> int | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return (_in_utc(found) - _FIRST) // _MICROSECOND
-
-
-def _in_utc(found: datetime) -> datetime:
-    """Return a time with its zone; without one it is UTC's."""
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    # Without a zone it is UTC's.
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return (found - _FIRST) // _MICROSECOND

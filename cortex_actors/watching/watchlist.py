@@ -13,11 +13,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.domain.event import FileChanged, ScanRequested
 from cortex_actors.errors import CortexError
-from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED, PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
 from cortex_actors.watching.sweep import inner_roots, sweep
@@ -58,10 +57,6 @@ class Watchers(Protocol):
 
 class Watchlist(Consumer):
     """Keeps one watcher for each followed project, and none for any other."""
-
-    #: Wake-ups, of which one waits at most: the journal keeps the events.
-    mailbox_limit = 16
-    overflow = Overflow.BACK_PRESSURE
 
     hears: ClassVar[Mapping[str, str]] = {
         SCAN_REQUESTED: "on_scan",

@@ -31,8 +31,8 @@ _LINE = re.compile(rf"^({'|'.join(LINES)}) {{2,}}(\S.*(?:\n +\S.*)*)$", re.MULTI
 #: A topic or a pattern as it is named in a card.
 _TOPIC = re.compile(r"[a-z*]+:[a-z*-]+")
 
-#: Methods of the bus that make an actor hear what their first argument covers.
-_SUBSCRIBING = frozenset({"subscribe", "deliver_to"})
+#: The method of the bus that makes an actor hear what its first argument covers.
+_SUBSCRIBING = "subscribe"
 
 #: What makes a new collection, which an actor then fills.
 _COLLECTIONS = frozenset("dict list set deque defaultdict OrderedDict Counter bytearray".split())
@@ -134,7 +134,7 @@ def _kept(module: Module, classes: list[ast.ClassDef], line: str) -> Iterator[st
 def _subscribed(module: Module, topics: Mapping[str, str]) -> set[str]:
     """Return the patterns that a module subscribes to by its own words."""
     calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
-    ours = [c for c in calls if dotted(c.func).rpartition(".")[2] in _SUBSCRIBING and c.args]
+    ours = [c for c in calls if dotted(c.func).rpartition(".")[2] == _SUBSCRIBING and c.args]
     return {_topic(call.args[0], topics) for call in ours}
 
 
@@ -168,7 +168,7 @@ def _said(module: Module, tables: list[ast.Dict], topics: Mapping[str, str]) -> 
     """Return the topics whose constants are used anywhere but where they are heard."""
     tabled = {id(node) for table in tables for key in table.keys if key for node in ast.walk(key)}
     calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
-    heard = [c for c in calls if dotted(c.func).rpartition(".")[2] in _SUBSCRIBING]
+    heard = [c for c in calls if dotted(c.func).rpartition(".")[2] == _SUBSCRIBING]
     tabled |= {id(node) for call in heard for arg in call.args[:1] for node in ast.walk(arg)}
     used = (node for node in ast.walk(module.tree) if id(node) not in tabled)
     names = (dotted(n).rpartition(".")[2] for n in used if isinstance(n, ast.Name | ast.Attribute))

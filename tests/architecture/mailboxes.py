@@ -1,4 +1,7 @@
-"""An actor states how many messages may wait for it, what happens to one more, and why."""
+"""An actor states how many messages may wait for it, what happens to one more, and why.
+
+A consumer's mailbox holds wake-ups: `Consumer` states it for those that do not say otherwise.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ def mailboxes(module: Module) -> Iterator[str]:
     lines = module.text.splitlines()
     for actor in actors(module):
         stated = {name: node for node in actor.body if (name := _stated(node))}
-        for name in STATED:
+        is_consumer = any(dotted(base).rpartition(".")[2] == "Consumer" for base in actor.bases)
+        for name in () if is_consumer else STATED:
             if name not in stated:
                 yield f"{module.path}: {actor.name} does not state its {name}"
         for node in list(stated.values())[:1]:

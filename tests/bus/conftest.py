@@ -1,19 +1,12 @@
-"""A bus on a journal with a gate, and one with names and actors that hear on it."""
+"""A bus on a journal with a gate."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors.bus.bus import Bus
-from cortex_actors.runtime.names import Names
-from cortex_actors.testing import ManualClock, MemoryJournal
+from cortex_actors.testing import ManualClock
 from tests.bus.gated import Gated
-from tests.bus.hearing import Audience
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 @pytest.fixture
@@ -28,12 +21,3 @@ def journal() -> Gated:
 def bus(journal: Gated) -> Bus:
     """Give a bus on that journal."""
     return Bus(journal, ManualClock())
-
-
-@pytest.fixture
-async def audience() -> AsyncIterator[Audience]:
-    """Give a bus nobody listens to yet."""
-    clock = ManualClock()
-    audience = Audience(Bus(MemoryJournal(clock), clock), Names())
-    yield audience
-    await audience.leave()

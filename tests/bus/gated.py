@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.bus.delivery import Delivery, Outcome
+    from cortex_actors.bus.commits import Delivery, Outcome
     from cortex_actors.domain.event import Event, Payload
 
 CHANGE = FileChanged("prj_1", "/a")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.commits import Journal, Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Journal, Outcome
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.runtime.actor import ActorHandle, start_actor
 from cortex_actors.runtime.names import Names

@@ -7,7 +7,7 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import CUSTOM_NAMES
-from cortex_actors.bus.delivery import Delivery, Outcome
+from cortex_actors.bus.commits import Delivery, Outcome
 from cortex_actors.domain.event import Custom, Life, Payload
 from cortex_actors.errors import BadInput, LedgerDown, UnknownTopic
 from tests.bus.gated import CHANGE, Gated, change

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from cortex_actors.bus.delivery import Outcome
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.errors import LedgerDown
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.testing import ManualClock, MemoryJournal, eventually
@@ -17,7 +17,7 @@ from tests.bus.support import Script, Scripted, Stage
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cortex_actors.bus.delivery import Delivery, Failure
+    from cortex_actors.bus.commits import Delivery, Failure
     from cortex_actors.domain.event import Event
 
 

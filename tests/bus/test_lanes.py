@@ -10,8 +10,8 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.commits import Delivery, Outcome
 from cortex_actors.bus.consumer import Lanes
-from cortex_actors.bus.delivery import Delivery, Outcome
 from cortex_actors.domain.event import Event, FileChanged, ScanRequested
 from cortex_actors.errors import LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
@@ -21,7 +21,7 @@ from tests.bus.support import Script, Stage, Wide
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
 
-    from cortex_actors.bus.delivery import Rest
+    from cortex_actors.bus.commits import Rest
     from cortex_actors.domain.event import Payload
 
 

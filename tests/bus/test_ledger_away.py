@@ -14,7 +14,7 @@ from tests.bus.support import Script, Stage
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from cortex_actors.bus.delivery import Delivery, Failure, Rest
+    from cortex_actors.bus.commits import Delivery, Failure, Rest
 
 
 class Moody(MemoryJournal):

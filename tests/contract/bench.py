@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
-from cortex_actors.bus.delivery import Delivery, Journal
+from cortex_actors.bus.commits import Delivery, Journal
 from cortex_actors.domain.event import FileChanged, Payload
 
 if TYPE_CHECKING:

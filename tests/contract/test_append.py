@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.bus.delivery import Outcome
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.domain.event import Custom, Ids
 from cortex_actors.errors import BadInput
 

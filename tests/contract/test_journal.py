@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.bus.delivery import Delivery, Failure, Outcome, Rest
+from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest
 from cortex_actors.domain.event import AccumulationComplete, Ids
 from tests.contract.bench import Bench, noting
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex_actors import topics
-from cortex_actors.bus.delivery import Outcome
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.domain.event import AccumulationComplete, Ids, ScanRequested
 from tests.contract.bench import SCAN, Bench
 

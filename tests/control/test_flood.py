@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.bus.bus import Bus
-from cortex_actors.domain.event import Custom
 from cortex_actors.gateways.control import Control
-from cortex_actors.runtime.names import Names
-from cortex_actors.testing import ManualClock, MemoryJournal, eventually
-from tests.bus.hearing import TOPIC, Audience
 from tests.control.wire import Wire, connect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from tests.control.wire import Desk
 
 #: Publishes of one flood, and the bytes of each: together far more than what a stream and the
@@ -26,62 +19,69 @@ if TYPE_CHECKING:
 FLOOD, WEIGHT = 1_500, 4_000
 
 
-@pytest.fixture
-async def audience(desk: Desk) -> AsyncIterator[Audience]:
-    """Give a bus that is published to over a control socket of its own."""
-    clock = ManualClock()
-    audience = Audience(Bus(MemoryJournal(clock), clock), Names())
+class Receiver:
+    """Hears what is published, one at a time, each when the gate is open."""
 
-    def now(n: int) -> dict[str, Any] | None:
-        said = audience.bus.publish_now(TOPIC, Custom({"n": n}), source="test")
-        return None if said is None else {"n": n}
+    def __init__(self) -> None:
+        """Begin with a gate that is shut."""
+        self.gate = asyncio.Event()
+        self.heard: list[int] = []
+        self.begun = asyncio.Event()
+        #: Whether nobody has to be waited for.
+        self.is_quick = False
 
-    async def publish(n: int) -> dict[str, Any]:
-        payload = Custom({"n": n})
-        await audience.bus.publish(TOPIC, payload, source="test", durable=False)
+    def now(self, n: int) -> dict[str, Any] | None:
+        """Take a number at once, where that can be."""
+        return {"n": n} if self.is_quick else None
+
+    async def publish(self, n: int) -> dict[str, Any]:
+        """Take a number."""
+        self.begun.set()
+        await self.gate.wait()
+        self.heard.append(n)
         return {"n": n}
 
+
+@pytest.fixture
+async def receiver(desk: Desk) -> Receiver:
+    """Give a slow receiver that is published to over a control socket of its own."""
+    receiver = Receiver()
     await desk.control.close()
     desk.control = Control(
         desk.home,
-        verbs={"publish": publish},
+        verbs={"publish": receiver.publish},
         logs=desk.logs,
         shutdown=desk.stops.append,
-        quick={"publish": now},
+        quick={"publish": receiver.now},
     )
     await desk.control.open()
-    yield audience
-    await audience.leave()
+    return receiver
 
 
 class TestFlood:
-    async def test_slowed(self, desk: Desk, audience: Audience) -> None:
+    async def test_slowed(self, desk: Desk, receiver: Receiver) -> None:
         """One line of a connection is in hand: a flood waits in the client, not in our memory."""
-        await audience.join("slow", shut=True)
-        audience.bus.deliver_to(TOPIC, audience.names, "slow")
         wire = await connect(desk)
         flood = asyncio.create_task(_flood(wire))
-        await eventually(audience.names.known()["slow"].actor_inbox.full)
+        await receiver.begun.wait()
         answers = asyncio.create_task(_answers(wire))
         await asyncio.to_thread(lambda: None)
 
         assert not flood.done()
         assert not answers.done()
-        audience.gates["slow"].set()
+        receiver.gate.set()
         async with asyncio.timeout(20):
             await flood
             assert list(range(FLOOD)) == await answers
-        await eventually(lambda: list(range(FLOOD)) == audience.heard["slow"])
+        assert list(range(FLOOD)) == receiver.heard
         wire.writer.close()
 
-    async def test_others_go_on(self, desk: Desk, audience: Audience) -> None:
+    async def test_others_go_on(self, desk: Desk, receiver: Receiver) -> None:
         """A connection whose receiver is slow keeps no other connection waiting."""
-        await audience.join("slow", shut=True)
-        subscription = audience.bus.deliver_to(TOPIC, audience.names, "slow")
         first = await connect(desk)
         flood = asyncio.create_task(_flood(first))
-        await eventually(audience.names.known()["slow"].actor_inbox.full)
-        subscription.cancel()
+        await receiver.begun.wait()
+        receiver.is_quick = True
         second = await connect(desk)
 
         assert {"n": 7} == (await second.call("publish", n=7))["result"]

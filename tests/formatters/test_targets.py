@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound
-from cortex_actors.render.section import FORMATTERS
-from cortex_actors.render.targets import FOLDERS, PLACES, Present, Targets, targets
+from cortex_actors.render.section import FOLDERS, FORMATTERS, PLACES, Present, Targets, targets
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.sentences import commands, is_command
+from cortex_actors.text.statements import commands, is_command
 
 
 def typed(text: str, language: str = "bash") -> list[str]:

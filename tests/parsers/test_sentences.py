@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.text.sentences import ITEM, sentences
+from cortex_actors.text.statements import ITEM, sentences
 
 
 class TestSentences:

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import Refused
-from cortex_actors.files.journal import Entry, State
+from cortex_actors.files.swap import Entry, State
 from cortex_actors.pipeline import resolution
 from cortex_actors.render import fence
 from cortex_actors.storage import projects

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.bus.delivery import Delivery, Outcome
+    from cortex_actors.bus.commits import Delivery, Outcome
     from cortex_actors.domain.event import Event, Payload
     from tests.pipeline.support import Office
 

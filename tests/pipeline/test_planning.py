@@ -16,7 +16,7 @@ from cortex_actors.pipeline.selection import present, read
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.render.targets import Targets
+    from cortex_actors.render.section import Targets
 
 
 @pytest.fixture

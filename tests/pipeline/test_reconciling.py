@@ -193,7 +193,7 @@ class TestContradictions:
         self, world: World, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Who shares a stand is found some insights at a time, and each pair once."""
-        monkeypatch.setattr("cortex_actors.pipeline.comparison.EXPLORED_AT_ONCE", 1)
+        monkeypatch.setattr("cortex_actors.pipeline.reconciler.EXPLORED_AT_ONCE", 1)
         world.vectors[NEVER] = apart(0.05, 0.1, 0.2)[3]
         indents = ("Use tabs for indentation.", "Use spaces for indentation.")
         for number, said in enumerate((*indents, "Use npm.", "Use pnpm.", "Use yarn.")):

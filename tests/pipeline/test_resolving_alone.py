@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.event import ResolutionComplete, ResolutionRequested
 from cortex_actors.domain.principle import Ending
 from cortex_actors.errors import EmbedderDown
-from cortex_actors.files.journal import Entry
+from cortex_actors.files.swap import Entry
 from cortex_actors.render import fence
 from cortex_actors.storage.projects import Writes
 from cortex_actors.testing import eventually

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.principle import LinkType, Origin
-from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.pipeline.synthesis import Would
+from cortex_actors.pipeline.organiser import Organiser, Would
 from cortex_actors.storage import insight_lists, principle_decay, principles
 from tests.pipeline.distilling import Guild
 from tests.pipeline.histories import ids
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.pipeline.synthesis import Supposed
+    from cortex_actors.pipeline.organiser import Supposed
     from tests.pipeline.support import Office
 
 UTC = "Write all times in UTC."

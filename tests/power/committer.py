@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from cortex_actors.bus.delivery import Delivery, Outcome
+from cortex_actors.bus.commits import Delivery, Outcome
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import start_actor

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.bus.delivery import Outcome
 from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.home import Home

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules import sameness
 from cortex_actors.rules.sameness import cosine
 
 VECTORS = st.lists(st.floats(-1e3, 1e3, width=32), min_size=3, max_size=3)
@@ -45,18 +44,3 @@ class TestCosine:
         """A cosine lies between -1 and 1 and does not depend on the order."""
         assert -1.0 <= cosine(left, right) <= 1.0
         assert cosine(left, right) == cosine(right, left)
-
-
-class TestThresholds:
-    def test_same(self) -> None:
-        """A score at the threshold is enough."""
-        assert sameness.is_alike(0.92)
-        assert not sameness.is_alike(0.9199)
-        assert sameness.is_alike(0.88, threshold=sameness.CLUSTER)
-
-    @pytest.mark.parametrize(
-        ("score", "expected"), [(0.5, True), (0.85, True), (0.4999, False), (0.8501, False)]
-    )
-    def test_suspect(self, score: float, expected: bool) -> None:
-        """Both ends of the suspect band belong to it."""
-        assert expected is sameness.suspect(score)

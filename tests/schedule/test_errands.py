@@ -8,7 +8,7 @@ from cortex_actors.clock import SECOND, ulid
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import Derivation
-from cortex_actors.schedule.tasks import Errands
+from cortex_actors.schedule.scheduler import Errands
 from cortex_actors.storage import insights, principle_decay, principles, projects
 from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.backups import BELIEVED

@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import DiskFault, LedgerDown, NotFound
 from cortex_actors.schedule.jobs import RETRY, SOON
-from cortex_actors.schedule.tasks import Errands
+from cortex_actors.schedule.scheduler import Errands
 from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED

@@ -14,7 +14,7 @@ from cortex_actors.api.status import kept
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import BadInput, DiskFault, LedgerDown
 from cortex_actors.rules.decay import BACKUP_HOUR
-from cortex_actors.schedule import tasks
+from cortex_actors.schedule import scheduler
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import memory_delete, memory_records
@@ -293,11 +293,11 @@ class TestPrune:
         async with scheduled(tmp_path) as watched:
             watched.clock.advance(BACKUP_HOUR / SECOND)
             for _ in range(3):
-                await eventually(lambda: 0 < watched.clock.due < 2 * tasks.PAUSE)
-                watched.clock.advance(tasks.PAUSE)
+                await eventually(lambda: 0 < watched.clock.due < 2 * scheduler.PAUSE)
+                watched.clock.advance(scheduler.PAUSE)
             await eventually(lambda: not units)
             # The next that is done is a copy of the ledger, every 240 s.
-            await eventually(lambda: watched.clock.due > 240 - 4 * tasks.PAUSE - 2 * SOON)
+            await eventually(lambda: watched.clock.due > 240 - 4 * scheduler.PAUSE - 2 * SOON)
 
     async def test_writes(self, tmp_path: Path) -> None:
         """What files held before we wrote into them is kept for its time, and no longer."""
@@ -305,8 +305,8 @@ class TestPrune:
             for sql in _WRITES.split(";"):
                 await watched.store.write(partial(_run, sql=sql))
             asked = asyncio.ensure_future(watched.ask("prune"))
-            await eventually(lambda: 0 < watched.clock.due < 2 * tasks.PAUSE)
-            watched.clock.advance(tasks.PAUSE)
+            await eventually(lambda: 0 < watched.clock.due < 2 * scheduler.PAUSE)
+            watched.clock.advance(scheduler.PAUSE)
             await asked
 
             assert [(2,)] == await watched.store.rows("SELECT seq FROM file_writes")

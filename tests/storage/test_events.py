@@ -10,7 +10,7 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.api.events import replay
 from cortex_actors.bus.bus import Bus
-from cortex_actors.bus.delivery import Delivery, Failure, Outcome
+from cortex_actors.bus.commits import Delivery, Failure, Outcome
 from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import events

@@ -8,8 +8,8 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.commits import Delivery
 from cortex_actors.bus.consumer import project_of
-from cortex_actors.bus.delivery import Delivery
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.storage.deliveries import CONFLATED, LOOKED_AT, handed_next
 from cortex_actors.storage.events import store as append

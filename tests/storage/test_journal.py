@@ -7,8 +7,8 @@ import pytest
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
+from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest
 from cortex_actors.bus.consumer import Desk
-from cortex_actors.bus.delivery import Delivery, Failure, Outcome, Rest
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, Ids, ScanRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.actor import start_actor

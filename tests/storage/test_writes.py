@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import update
 
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BeingWritten, LedgerDown
-from cortex_actors.files.journal import Entry, State, insist, sha256
+from cortex_actors.files.swap import Entry, State, insist
 from cortex_actors.storage import projects
 from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.tables.schema import file_writes
@@ -29,7 +30,7 @@ _ENTRY = Entry(
     path=f"{ATLAS.root}/CLAUDE.md",
     agent="claude",
     before=b"# One\n",
-    after_sha256=sha256(b"# One\n- x\n"),
+    after_sha256=file_hash(b"# One\n- x\n"),
     aside=".CLAUDE.md.cortex-1",
     began_at=EPOCH,
 )

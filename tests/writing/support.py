@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-    from cortex_actors.files.journal import Entry
+    from cortex_actors.files.swap import Entry
     from cortex_actors.files.writer import Written
 
 T = TypeVar("T")

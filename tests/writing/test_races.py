@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import FolderMoved, Missing, Refused
 from cortex_actors.files import swap
-from cortex_actors.files.journal import Entry, State, sha256
 from cortex_actors.files.place import Place
-from cortex_actors.files.swap import Swap, exchange
+from cortex_actors.files.swap import Entry, State, Swap, exchange
 from cortex_actors.render import fence
 from tests.writing.support import BODY, section
 
@@ -190,7 +190,7 @@ def _swapped_while_written(root: Path, tries: int) -> list[str]:
                 seen = place.look()
                 assert seen is not None
                 after = fence.splice(seen.data, BODY + b"- Rule %d.\n" % number)
-                entry = Entry("", "", str(root), path, "", seen.data, sha256(after), ".aside", 0)
+                entry = Entry("", "", str(root), path, "", seen.data, file_hash(after), ".aside", 0)
                 written += Swap(place, entry).write(after).state is State.DONE
                 place.unlink(entry.aside)
     finally:

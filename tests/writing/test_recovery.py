@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import LedgerDown
-from cortex_actors.files.journal import Entry, State, sha256
-from cortex_actors.files.swap import PART
+from cortex_actors.files.swap import PART, Entry, State
 from cortex_actors.render import fence
 from tests.writing.support import BODY, section
 
@@ -34,7 +34,7 @@ async def _cut_off(desk: Desk, **given: object) -> Entry:
         path=target.path,
         agent=target.agent,
         before=_BASE,
-        after_sha256=sha256(_AFTER),
+        after_sha256=file_hash(_AFTER),
         aside=_ASIDE,
         began_at=1,
     )
@@ -101,7 +101,7 @@ class TestMaking:
         """A file that has its name and the other one, too, keeps its own."""
         desk.path.write_bytes(section())
         (desk.root / _ASIDE).hardlink_to(desk.path)
-        await _cut_off(desk, before=None, after_sha256=sha256(section()))
+        await _cut_off(desk, before=None, after_sha256=file_hash(section()))
 
         await desk.writer.recover()
         assert (["CLAUDE.md"], ["done"]) == (desk.names, desk.states)
@@ -110,7 +110,7 @@ class TestMaking:
     async def test_not_yet(self, desk: Desk) -> None:
         """One that had no name yet is not made."""
         (desk.root / _ASIDE).write_bytes(section())
-        await _cut_off(desk, before=None, after_sha256=sha256(section()))
+        await _cut_off(desk, before=None, after_sha256=file_hash(section()))
 
         await desk.writer.recover()
         assert ([], ["abandoned"]) == (desk.names, desk.states)
