@@ -72,7 +72,7 @@ _DIALECT = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "fragments": 13,
+    "fragments": 12,
     "annexes": 1,
     "folders": 3,
     "namesakes": 114,
@@ -80,12 +80,12 @@ OPEN: dict[str, int] = {
     "sqlite": 37,
     "lone protocols": 3,
     "wrapped functions": 3,
-    "positional": 712,
+    "positional": 702,
     "field": 10,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 62_931, "modules": 312}
+BOUNDS: dict[str, int] = {"code lines": 62_570, "modules": 305}
 
 
 @dataclass(frozen=True)
