@@ -199,11 +199,6 @@ class AsyncioRef(pykka.ActorRef[A]):
         """Return the exit reason, once the actor and the tasks it owned have ended."""
         return await self._life.ended
 
-    @property
-    def exit_reason(self) -> object:
-        """Return why the actor ended; None while it lives."""
-        return self._life.reason if self._life.ended.done() else None
-
     def on_end(self, callback: Callable[[], None]) -> None:
         """Call it when the actor has ended, on its loop; at once if it has."""
         self._life.ended.add_done_callback(callback)
