@@ -112,15 +112,6 @@ class Names:
     def method(
         self,
         name: str,
-        method: Callable[Concatenate[Any, P], Awaitable[asyncio.Future[R]]],
-        *,
-        timeout: float | None = TIMEOUT,
-    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
-
-    @overload
-    def method(
-        self,
-        name: str,
         method: Callable[Concatenate[Any, P], Awaitable[R]],
         *,
         timeout: float | None = TIMEOUT,
