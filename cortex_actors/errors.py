@@ -280,10 +280,6 @@ class CallCycleError(CortexError, RuntimeError):
     """An ask would close a ring of actors that wait for one another."""
 
 
-class DeathPact(CortexError):
-    """An actor that another one watched has ended, and the watcher does not live without it."""
-
-
 class Stuck(CortexError):
     """An actor sat in one message for longer than it may; the watchdog crashed it."""
 

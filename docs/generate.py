@@ -163,7 +163,7 @@ def actors_page() -> str:
         "way to, *keeps* what it has between two messages, with what becomes of that in a crash",
         "(`-`: nothing that a crash could lose). *Mailbox* is how many messages may wait, and what",
         "a full one does: `back-pressure` makes senders wait, `refuse` tells them at once,",
-        "`drop-new` and `drop-old` drop a message. *Message limit* is how long one message may",
+        "`drop-new` drops a message. *Message limit* is how long one message may",
         "take before the watchdog restarts the actor.",
         "",
     ]

@@ -186,7 +186,11 @@ class Cache(AsyncioActor):
     async def _answer(
         self, texts: tuple[str, ...], *, urgent: bool, patience: float, model: str | None
     ) -> Vectors:
-        self._require(model)
+        try:
+            require_model(self._provider, model)
+        except ModelChanged:
+            self._turned_away += 1
+            raise
         require_texts(texts)
         keys = {text: digest(text) for text in texts}
         rows: dict[str, Outcome] = {**self._known(keys)}
@@ -201,14 +205,6 @@ class Cache(AsyncioActor):
         if not texts:
             return np.empty((0, self._provider.dimension), dtype=np.float32)
         return rows_of(texts, [rows[text] for text in texts])
-
-    def _require(self, model: str | None) -> None:
-        """Raise `ModelChanged` when an asker means another model than the one that answers."""
-        try:
-            require_model(self._provider, model)
-        except ModelChanged:
-            self._turned_away += 1
-            raise
 
     def _known(self, keys: Mapping[str, bytes]) -> dict[str, Row]:
         """Return the vectors that are in memory."""

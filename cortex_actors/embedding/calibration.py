@@ -24,7 +24,6 @@ import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -48,6 +47,7 @@ from cortex_actors.errors import CompileFailed, CompileNoRoom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
     from tokenizers import Encoding
@@ -128,16 +128,9 @@ def _manifest(
 ) -> Manifest:
     """Return what is known of a model, and the hashes of its files."""
     hashes = {name: manifests.hash_of(bench / name) for name in FILES}
-    kind = Kind(facts["kind"])
-    known = Manifest(
-        model_id=model_id_of(source, kind, onnx_hash=hashes[ONNX]),
-        source=source,
-        source_hash=source_hash,
-        hashes=hashes,
-        made_at=at,
-        **facts,
-    )
-    return replace(known, kind=kind, inputs=tuple(known.inputs), gates=Gates(**facts["gates"]))
+    model_id = model_id_of(source, Kind(facts["kind"]), onnx_hash=hashes[ONNX])
+    own = {"source": source, "source_hash": source_hash, "hashes": hashes, "made_at": at}
+    return manifests.manifest_of({**facts, **own, "model_id": model_id})
 
 
 def _move(bench: Path, place: Path) -> None:
@@ -180,8 +173,7 @@ def texts() -> list[str]:
 
     They are our own and part of the package, so that a model is judged the same everywhere.
     """
-    lines = files(__package__).joinpath(TEXTS).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return kept_texts(files(__package__))
 
 
 def measure(float_rows: Vectors, compiled_rows: Vectors) -> Gates:
@@ -272,7 +264,7 @@ def again(folder: Path, manifest: Manifest) -> Gates:
     return measure(reference, rows(folder, manifest, kept_texts(folder)))
 
 
-def kept_texts(folder: Path) -> list[str]:
+def kept_texts(folder: Path | Traversable) -> list[str]:
     """Return the texts that a model was compared on."""
     lines = (folder / TEXTS).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]

@@ -16,11 +16,11 @@ What a compiled model did: counters for `status`, kept on the loop's thread.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import heapq
 import logging
 import threading
 from collections import deque
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, pairwise
@@ -189,26 +189,19 @@ class Lanes:
     def __init__(self, name: str, limit: int, *, clock: Clock) -> None:
         self.name = name
         self.limit = limit
+        #: How many calls are in a thread now.
+        self.running = 0
         self._clock = clock
-        self._loop = asyncio.get_running_loop()
         self._changed = threading.Condition()
         self._heap: list[_Job] = []
         self._numbers: Iterator[int] = count()
-        self._running = 0
         self._closed = False
-        self._ended = asyncio.Event()
-        self._alive = limit
-        self._threads = [
-            threading.Thread(target=self._work, name=f"{name}-{number}")
-            for number in range(1, limit + 1)
-        ]
+        self._threads = {
+            threading.Thread(target=self._work, name=f"{name}-{number}", args=(end,)): end
+            for number, end in enumerate((Future[None]() for _ in range(limit)), 1)
+        }
         for thread in self._threads:
             thread.start()
-
-    @property
-    def running(self) -> int:
-        """Return how many calls are in a thread now."""
-        return self._running
 
     @property
     def waiting(self) -> int:
@@ -229,16 +222,26 @@ class Lanes:
         first one raised that failed, and `EmbedderDown` after `close`. `waited` is told how many
         seconds each call stood in the queue.
         """
-        jobs = [
-            _Job(not urgent, next(self._numbers), call, self._loop.create_future(), waited)
-            for call in calls
-        ]
-        self._put(jobs)
+        now = self._clock.monotonic()
+        jobs = [_Job(not urgent, next(self._numbers), call, now) for call in calls]
+        with self._changed:
+            if self._closed:
+                raise self._refusal()
+            for job in jobs:
+                heapq.heappush(self._heap, job)
+            self._changed.notify(len(jobs))
+        answers = [asyncio.wrap_future(job.answer) for job in jobs]
         try:
             # A list of futures and no `gather` of tasks: cancelling must not reach into a thread.
-            return [await job.answer for job in jobs]
+            return [await answer for answer in answers]
         finally:
-            self._drop(jobs)
+            for job, answer in zip(jobs, answers, strict=True):
+                job.answer.cancel()  # in vain once it has begun
+                if not answer.cancel() and not answer.cancelled():
+                    answer.exception()  # looked at: the first failure stands for all
+                if waited is not None and job.waited is not None:
+                    waited(job.waited)
+            self._drop_cancelled()
 
     async def close(self, deadline: float) -> bool:
         """Take no more calls, fail those that wait, and return whether all threads ended in time.
@@ -250,49 +253,31 @@ class Lanes:
             dropped, self._heap = self._heap, []
             self._changed.notify_all()
         for job in dropped:
-            _settle(job.answer, None, self._refusal())
-        try:
-            async with asyncio.timeout(deadline):
-                await self._ended.wait()
-        except TimeoutError:
+            job.answer.set_exception(self._refusal())
+        ends = [asyncio.wrap_future(end) for end in self._threads.values()]
+        _, late = await asyncio.wait(ends, timeout=deadline)
+        if late:
             log.warning(
                 "%d of %d threads %r still work after %g s and end when they are done",
-                *(self._alive, self.limit, self.name, deadline),
+                *(len(late), self.limit, self.name, deadline),
             )
             return False
         for thread in self._threads:
             thread.join()  # they have said good-bye: microseconds
         return True
 
-    def _put(self, jobs: Sequence[_Job]) -> None:
+    def _drop_cancelled(self) -> None:
+        """Forget the jobs that never will begin."""
         with self._changed:
-            if self._closed:
-                raise self._refusal()
-            now = self._clock.monotonic()
-            for job in jobs:
-                job.at = now
-                heapq.heappush(self._heap, job)
-            self._changed.notify(len(jobs))
-
-    def _drop(self, jobs: Sequence[_Job]) -> None:
-        """Forget the jobs that have not begun, and the results of those that have."""
-        for job in jobs:
-            if job.answer.done() and not job.answer.cancelled():
-                job.answer.exception()  # looked at: the first failure stands for all
-            job.answer.cancel()
-        if any(job.answer.cancelled() for job in jobs):
-            gone = {job.number for job in jobs}
-            with self._changed:
-                self._heap = [job for job in self._heap if job.number not in gone]
+            if any(job.answer.cancelled() for job in self._heap):
+                self._heap = [job for job in self._heap if not job.answer.cancelled()]
                 heapq.heapify(self._heap)
 
-    def _work(self) -> None:
+    def _work(self, end: Future[None]) -> None:
         """Run one call after the other, in a thread, until closed."""
         while (job := self._take()) is not None:
             result: Any = None
-            error: Exception | None = None
-            if job.waited is not None:
-                self._tell(job.waited, self._clock.monotonic() - job.at)
+            error: BaseException | None = None
             try:
                 result = job.call()
             except Exception as raised:  # noqa: BLE001 - the asker's, whatever it is
@@ -301,30 +286,25 @@ class Lanes:
                 error = EmbedderDown(f"the embedding model broke off: {raised}")
                 error.__cause__ = raised
             with self._changed:
-                self._running -= 1
-            self._tell(_settle, job.answer, result, error)
+                self.running -= 1
+            if error is None:
+                job.answer.set_result(result)
+            else:
+                job.answer.set_exception(error)
             del job, result, error  # an idle thread must keep nothing alive
-        self._tell(self._one_ended)
+        end.set_result(None)
 
     def _take(self) -> _Job | None:
         """Return the next job, once there is one; None when there will be none."""
         with self._changed:
-            while not self._heap and not self._closed:
-                self._changed.wait()
-            if not self._heap:
-                return None
-            self._running += 1
-            return heapq.heappop(self._heap)
-
-    def _tell(self, call: Callable[..., None], *values: Any) -> None:  # noqa: ANN401 - of any call
-        # A loop that has ended has nobody who would want to know.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(call, *values)
-
-    def _one_ended(self) -> None:
-        self._alive -= 1
-        if not self._alive:
-            self._ended.set()
+            while not self._closed or self._heap:
+                if not self._heap:
+                    self._changed.wait()
+                elif (job := heapq.heappop(self._heap)).answer.set_running_or_notify_cancel():
+                    self.running += 1
+                    job.waited = self._clock.monotonic() - job.at
+                    return job
+            return None
 
     def _refusal(self) -> EmbedderDown:
         return EmbedderDown("the embedding model was let go of; ask again when it is back")
@@ -337,20 +317,10 @@ class _Job:
     patient: bool
     number: int
     call: Callable[[], Any] = field(compare=False)
-    answer: asyncio.Future[Any] = field(compare=False)
-    waited: Callable[[float], None] | None = field(compare=False, default=None)
-    #: When it was put into the queue.
-    at: float = field(compare=False, default=0.0)
-
-
-def _settle(answer: asyncio.Future[Any], result: object, error: Exception | None) -> None:
-    """Give the asker what became of its call, if it still waits."""
-    if answer.done():
-        return
-    if error is None:
-        answer.set_result(result)
-    else:
-        answer.set_exception(error)
+    #: When it was put into the queue, and the seconds it stood there; None until it begins.
+    at: float = field(compare=False)
+    waited: float | None = field(compare=False, default=None)
+    answer: Future[Any] = field(compare=False, default_factory=Future)
 
 
 #: Seconds over which tokens are counted for "tokens a second".

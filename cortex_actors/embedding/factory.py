@@ -395,50 +395,32 @@ def report(models: Path, model_id: str, *, provider: str, compiles: bool) -> dic
 
     `form` is what makes its vectors: "int8", "fp32" (both compiled), "float" (torch), or the name
     of another provider. `why` says why there is no compiled form; empty when there is one.
+    `damaged` are forms that cannot be used though they should, and what is wrong with each; `lost`
+    says whether the compiled model that answers has no folder any more.
     """
     source = source_of(model_id)
-    found, wrong = _compiled_form(models, model_id), _wrong(models, model_id, source)
+    found = (manifests.by_id if is_compiled(model_id) else manifests.compiled)(models, model_id)
+    form = "float" if provider == COMPILES else provider
+    if is_compiled(model_id):
+        form = model_id.rpartition("+")[2].partition("-")[0]
+    damaged = manifests.damaged(models)
+    wrong = {name: why for name, why in damaged.items() if source_of(name) == source}
+    is_lost = is_compiled(model_id) and not (models / model_id).exists()
+    if is_lost:
+        wrong[model_id] = (
+            f"the folder {models / model_id} is not there. The daemon makes it again when it "
+            "starts, `cortex model prepare` does so now"
+        )
     return {
         "id": model_id,
         "source": source,
         "provider": provider,
-        "form": _form(model_id, provider),
+        "form": form,
         "compiled": None if found is None else _shape(*found),
         "why": "" if found else _why(models, source, provider, compiles=compiles, wrong=wrong),
         "damaged": wrong,
-        "lost": _is_lost(models, model_id),
+        "lost": is_lost,
     }
-
-
-def _compiled_form(models: Path, model_id: str) -> tuple[Path, Manifest] | None:
-    """Return the compiled form that a space's vectors come from, or could come from."""
-    if is_compiled(model_id):
-        return manifests.by_id(models, model_id)
-    return manifests.compiled(models, model_id)
-
-
-def _wrong(models: Path, model_id: str, source: str) -> dict[str, str]:
-    """Return the forms of a model that cannot be used though they should, and what is wrong."""
-    damaged = manifests.damaged(models)
-    found = {name: why for name, why in damaged.items() if source_of(name) == source}
-    if _is_lost(models, model_id):
-        found[model_id] = (
-            f"the folder {models / model_id} is not there. The daemon makes it again when it "
-            "starts, `cortex model prepare` does so now"
-        )
-    return found
-
-
-def _is_lost(models: Path, model_id: str) -> bool:
-    """Say whether the compiled model that answers has no folder any more."""
-    return is_compiled(model_id) and not (models / model_id).exists()
-
-
-def _form(model_id: str, provider: str) -> str:
-    """Return what makes the vectors of a space."""
-    if is_compiled(model_id):
-        return model_id.rpartition("+")[2].partition("-")[0]
-    return "float" if provider == COMPILES else provider
 
 
 def _why(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from hashlib import file_digest, sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -26,7 +26,7 @@ from cortex_actors.errors import ModelMissing
 from cortex_actors.home import write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -108,6 +108,13 @@ def model_id_of(source: str, kind: Kind, *, onnx_hash: str) -> str:
     return f"{source}+{kind}-{onnx_hash[:ID_DIGITS]}"
 
 
+def manifest_of(content: Mapping[str, Any]) -> Manifest:
+    """Return a manifest of its values in JSON; raises `KeyError`, `TypeError` or `ValueError`."""
+    found = Manifest(**content)
+    gates = Gates(**content["gates"])
+    return replace(found, kind=Kind(found.kind), inputs=tuple(found.inputs), gates=gates)
+
+
 def hash_of(path: Path) -> str:
     """Return a file's SHA-256 in hex; raises `OSError`."""
     with path.open("rb") as file:
@@ -140,11 +147,8 @@ def read(folder: Path) -> Manifest:
 
 def compiled(models: Path, source_id: str) -> tuple[Path, Manifest] | None:
     """Return the compiled form of a float model that was made last, if there is a good one."""
-    found = [
-        (folder, manifest)
-        for folder, manifest in _good(models)
-        if manifest.source == source_id and manifest.model_id == folder.name
-    ]
+    good = (by_id(models, folder.name) for folder in _folders(models))
+    found = [each for each in good if each is not None and each[1].source == source_id]
     return max(found, key=lambda each: each[1].made_at, default=None)
 
 
@@ -176,15 +180,6 @@ class _Damaged(Exception):
     """A folder is not what was written."""
 
 
-def _good(models: Path) -> Iterator[tuple[Path, Manifest]]:
-    """Yield the folders that are compiled models."""
-    for folder in _folders(models):
-        try:
-            yield folder, read(folder)
-        except ModelMissing:
-            continue
-
-
 def _folders(models: Path) -> list[Path]:
     """Return the folders in which models lie or lay; those being made begin with a dot."""
     try:
@@ -209,20 +204,8 @@ def _unsealed(path: Path) -> Manifest:
         raise _Damaged(f"{path.name} is of version {version!r} and this program reads {VERSION}")
     if not isinstance(content, dict) or seal != _seal(content):
         raise _Damaged(f"{path.name} was changed after it was written")
-    return _manifest(content)
-
-
-def _manifest(content: dict[str, Any]) -> Manifest:
-    """Return a manifest that this program wrote, as its seal says."""
     try:
-        return Manifest(
-            **{
-                **content,
-                "kind": Kind(content["kind"]),
-                "inputs": tuple(content["inputs"]),
-                "gates": Gates(**content["gates"]),
-            }
-        )
+        return manifest_of(content)
     except (KeyError, TypeError, ValueError) as error:
         raise _Damaged(f"{MANIFEST} does not say what it should ({error})") from error
 
@@ -250,17 +233,6 @@ def _compare(path: Path, expected: str) -> None:
 MAKERS = ("onnx", "onnxruntime", "sentence-transformers", "tokenizers", "torch", "transformers")
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a model has no compiled form, as of some versions."""
-
-    source: str
-    reason: str
-    versions: dict[str, str]
-    #: UTC microseconds.
-    at: int
-
-
 def versions() -> dict[str, str]:
     """Return the installed versions of what makes a compiled model; nothing is imported."""
     found = {"cortex-actors": __version__}
@@ -271,7 +243,10 @@ def versions() -> dict[str, str]:
 
 
 def remember(models: Path, source: str, reason: str, *, at: int) -> None:
-    """Keep why a model was refused; a disk that does not take it costs one more attempt."""
+    """Keep why a model was refused, at a time in UTC microseconds.
+
+    A disk that does not take it costs one more attempt.
+    """
     content = {"source": source, "reason": reason, "versions": versions(), "at": at}
     with suppress(OSError):
         write_private(_path(models, source), json.dumps(content, indent=2) + "\n")
@@ -289,12 +264,11 @@ def refused(models: Path, source: str) -> str | None:
     Blocks for a moment: it reads some small files.
     """
     try:
-        found = Refusal(**json.loads(_path(models, source).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
+        found = json.loads(_path(models, source).read_text(encoding="utf-8"))
+        is_current = found["source"] == source and found["versions"] == versions()
+        return str(found["reason"]) if is_current else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    if found.source != source or found.versions != versions():
-        return None
-    return str(found.reason)
 
 
 def _path(models: Path, source: str) -> Path:

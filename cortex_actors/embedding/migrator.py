@@ -13,8 +13,6 @@ That is also what memories said that are found as of a date only.
 Each unit is rows of the ledger under the coming model's id, so whatever ends the process costs at
 most one unit, and beginning again goes on from there. Nothing else is changed until the switch,
 which is one transaction.
-
-What people wish of the migrator: another model, an end of that, and old vectors gone.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ import logging
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from cortex_actors.clock import DAY
 from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, is_compiled, source_of
@@ -77,11 +75,8 @@ LOOK, WAY = 0.02, 1.0
 RECOUNT = 10.0
 
 
-class Busy(Protocol):
-    """Says whether the pool has texts in hand, for which a migration makes way."""
-
-    def __call__(self) -> Awaitable[bool]:
-        """Return that."""
+#: Says whether the pool has texts in hand, for which a migration makes way.
+Busy: TypeAlias = "Callable[[], Awaitable[bool]]"
 
 
 class Migration:
@@ -227,90 +222,6 @@ _ELSEWHERE = ("openai:", "hashing-v1-")
 FORGOTTEN, PAUSE = 500, 0.05
 
 
-class Wishes:
-    """Writes them down as rows of the ledger; the migrator does the work."""
-
-    def __init__(self, records: Records, seat: Seat, clock: Clock, *, compiles: bool) -> None:
-        """Know the ledger, and the model that answers."""
-        self._records = records
-        self._seat = seat
-        self._clock = clock
-        self._compiles = compiles
-
-    async def begin(self, to: str, kind: str | None) -> Chosen:
-        """Write down which model is to come."""
-        target = await self._records.read(partial(models.find, model_id=to))
-        if target is None or kind is not None:
-            target = await self._candidate(to, kind)
-        elif (found := await asyncio.to_thread(self._seat.make, target)).state is State.MISSING:
-            raise ModelMissing(f"cannot migrate to {to}: {found.reason}")
-        self._refuse_own_source(target)
-        await self._records.write(partial(models.begin, model=target, at=self._clock.now()))
-        return target
-
-    async def _candidate(self, name: str, kind: str | None) -> Chosen:
-        """Return the model of a name; raises `ModelMissing`."""
-        if kind not in (None, *PROVIDERS):
-            raise UsageError(
-                f"cannot migrate to {name}: there is no provider {kind!r}; give one of: "
-                f"{', '.join(PROVIDERS)}"
-            )
-        if not name.strip():
-            raise ModelMissing(f"cannot migrate to {name!r}: it names no model; {GIVE}")
-        provider = await asyncio.to_thread(self._seat.candidate, name, kind)
-        if provider.state is State.MISSING:
-            raise ModelMissing(f"cannot migrate to {name}: {_why(name, provider, kind)}")
-        if provider.dimension == 0:
-            await self._measured(provider)
-        return self._seat.row(provider, name, kind)
-
-    async def _measured(self, provider: Provider) -> None:
-        """Have a provider find out how long its vectors are."""
-        try:
-            await provider.start()
-            await provider.settled()
-            await provider.embed(["how long is a vector?"], urgent=True)
-        finally:
-            await provider.close()
-
-    def _refuse_own_source(self, target: Chosen) -> None:
-        """Raise `Refused` for the float form of the compiled model that answers."""
-        active = self._seat.provider.model_id
-        if self._compiles and is_compiled(active) and source_of(active) == target.model_id:
-            raise Refused(
-                f"cannot migrate to {target.model_id}: it answers already, in its compiled form "
-                f"{active}; to embed with the float form, set embedding.compile = false"
-            )
-
-    async def cancel(self) -> Chosen:
-        """Retire the coming model; whatever works on it finds it gone."""
-        found = await self._records.write(partial(models.cancel, at=self._clock.now()))
-        if found is None:
-            raise NotFound("cannot cancel: no migration is under way")
-        return found
-
-    async def prune(self) -> dict[str, int]:
-        """Forget every model that is not in use, in small units."""
-        found = await self._records.read(lambda c: [each.model_id for each in models.retired(c)])
-        found += await self._records.read(models.strangers)
-        return {each: await self._forget(each) for each in found}
-
-    async def _forget(self, model_id: str) -> int:
-        """Delete a model's vectors and return how many there were."""
-        unit, total = partial(models.forget, model_id=model_id, limit=FORGOTTEN), 0
-        while gone := await self._records.write(unit):
-            total += gone
-            await self._clock.sleep(PAUSE)
-        return total
-
-    async def forget_old(self) -> None:
-        """Forget the models that were replaced some days ago."""
-        before = self._clock.now() - KEPT_DAYS * DAY
-        for each in await self._records.read(models.retired):
-            if each.since < before:
-                await self._forget(each.model_id)
-
-
 def _why(name: str, provider: Provider, kind: str | None) -> str:
     """Return why a model cannot come, and what can; the settings have no say in it."""
     if kind == "hashing" or provider.model_id.startswith(_ELSEWHERE):
@@ -366,7 +277,6 @@ class Migrator(AsyncioActor):
         self._compiles = compiles
         self._busy = busy
         self._tasks = tasks
-        self._wishes = Wishes(records, seat, clock, compiles=compiles)
         self._bell = asyncio.Event()
         self._state, self._reason, self._failure, self._note = Doing.IDLE, "", "", ""
         self._active: Chosen | None = None
@@ -403,18 +313,18 @@ class Migrator(AsyncioActor):
         Asked again for the same model, it is the same migration. Raises `ModelMissing` naming the
         mend, `Refused` for the model that answers or while another migration is under way.
         """
-        return self.spawn(self._rung(self._wishes.begin(to, provider)), name="migrate")
+        return self.spawn(self._rung(self._begin(to, provider)), name="migrate")
 
     def cancel(self) -> asyncio.Task[Chosen]:
         """End the migration that is under way and return its model; raises `NotFound` if none is.
 
         What it made is kept as long as that of a model that was replaced.
         """
-        return self.spawn(self._rung(self._wishes.cancel()), name="cancel")
+        return self.spawn(self._rung(self._cancel()), name="cancel")
 
     def prune(self) -> asyncio.Task[dict[str, int]]:
         """Forget the vectors of every model that neither answers nor comes; return how many."""
-        return self.spawn(self._wishes.prune(), name="prune")
+        return self.spawn(self._prune(), name="prune")
 
     def prepare(self) -> None:
         """Try a compile that failed once more."""
@@ -427,6 +337,79 @@ class Migrator(AsyncioActor):
         found = await wish
         self._bell.set()
         return found
+
+    async def _begin(self, to: str, kind: str | None) -> Chosen:
+        """Write down which model is to come."""
+        target = await self._records.read(partial(models.find, model_id=to))
+        if target is None or kind is not None:
+            target = await self._candidate(to, kind)
+        elif (found := await asyncio.to_thread(self._seat.make, target)).state is State.MISSING:
+            raise ModelMissing(f"cannot migrate to {to}: {found.reason}")
+        self._refuse_own_source(target)
+        await self._records.write(partial(models.begin, model=target, at=self._clock.now()))
+        return target
+
+    async def _candidate(self, name: str, kind: str | None) -> Chosen:
+        """Return the model of a name; raises `ModelMissing`."""
+        if kind not in (None, *PROVIDERS):
+            raise UsageError(
+                f"cannot migrate to {name}: there is no provider {kind!r}; give one of: "
+                f"{', '.join(PROVIDERS)}"
+            )
+        if not name.strip():
+            raise ModelMissing(f"cannot migrate to {name!r}: it names no model; {GIVE}")
+        provider = await asyncio.to_thread(self._seat.candidate, name, kind)
+        if provider.state is State.MISSING:
+            raise ModelMissing(f"cannot migrate to {name}: {_why(name, provider, kind)}")
+        if provider.dimension == 0:
+            await self._measured(provider)
+        return self._seat.row(provider, name, kind)
+
+    async def _measured(self, provider: Provider) -> None:
+        """Have a provider find out how long its vectors are."""
+        try:
+            await provider.start()
+            await provider.settled()
+            await provider.embed(["how long is a vector?"], urgent=True)
+        finally:
+            await provider.close()
+
+    def _refuse_own_source(self, target: Chosen) -> None:
+        """Raise `Refused` for the float form of the compiled model that answers."""
+        active = self._seat.provider.model_id
+        if self._compiles and is_compiled(active) and source_of(active) == target.model_id:
+            raise Refused(
+                f"cannot migrate to {target.model_id}: it answers already, in its compiled form "
+                f"{active}; to embed with the float form, set embedding.compile = false"
+            )
+
+    async def _cancel(self) -> Chosen:
+        """Retire the coming model; whatever works on it finds it gone."""
+        found = await self._records.write(partial(models.cancel, at=self._clock.now()))
+        if found is None:
+            raise NotFound("cannot cancel: no migration is under way")
+        return found
+
+    async def _prune(self) -> dict[str, int]:
+        """Forget every model that is not in use, in small units."""
+        found = await self._records.read(lambda c: [each.model_id for each in models.retired(c)])
+        found += await self._records.read(models.strangers)
+        return {each: await self._forget(each) for each in found}
+
+    async def _forget(self, model_id: str) -> int:
+        """Delete a model's vectors and return how many there were."""
+        unit, total = partial(models.forget, model_id=model_id, limit=FORGOTTEN), 0
+        while gone := await self._records.write(unit):
+            total += gone
+            await self._clock.sleep(PAUSE)
+        return total
+
+    async def _forget_old(self) -> None:
+        """Forget the models that were replaced some days ago."""
+        before = self._clock.now() - KEPT_DAYS * DAY
+        for each in await self._records.read(models.retired):
+            if each.since < before:
+                await self._forget(each.model_id)
 
     async def _live(self) -> None:
         """Do what is to be done, for ever."""
@@ -456,7 +439,7 @@ class Migrator(AsyncioActor):
                 await self._tasks.run(f"migrate to {coming.model_id}", work)
             except NotFound as error:
                 log.info("%s", error)
-        await self._wishes.forget_old()
+        await self._forget_old()
 
     async def _settle(self) -> None:
         """Agree with the ledger on the model that answers, and write down the first one."""

@@ -224,38 +224,35 @@ class Tally:
     """Counts of one pool's life; every method takes the monotonic time where it needs one."""
 
     def __init__(self) -> None:
-        self.batches = self.embedded = self.failed = self.joined = self.spared = 0
+        #: What is only counted, by the names of `PoolInfo`.
+        self.counts = Counter[str]()
+        #: How many batches are with the provider now.
+        self.in_flight = 0
         self._sizes: Counter[int] = Counter()
         self._causes: Counter[Cause] = Counter()
         self._waits = {urgent: deque[float](maxlen=WAITS) for urgent in (True, False)}
-        self._running = 0
         self._since = self._busy = 0.0
 
     def begin(self, batch: Batch, at: float) -> None:
         """Note that a batch goes to the provider."""
-        self.batches += 1
+        self.counts["batches"] += 1
         self._causes[batch.cause] += 1
         size = next((end for end in SIZES if len(batch.texts) <= end), SIZES[-1])
         self._sizes[size] += 1
         self._waits[batch.cause is Cause.URGENT].extend(batch.waited)
-        if self._running == 0:
+        if self.in_flight == 0:
             self._since = at
-        self._running += 1
+        self.in_flight += 1
 
     def end(self, at: float) -> None:
         """Note that a batch has come back."""
-        self._running -= 1
-        if self._running == 0:
+        self.in_flight -= 1
+        if self.in_flight == 0:
             self._busy += at - self._since
 
     def busy(self, at: float) -> float:
         """Return the seconds in which at least one batch was with the provider."""
-        return self._busy + (at - self._since if self._running else 0.0)
-
-    @property
-    def in_flight(self) -> int:
-        """Return how many batches are with the provider now."""
-        return self._running
+        return self._busy + (at - self._since if self.in_flight else 0.0)
 
     @property
     def flushes(self) -> Mapping[str, int]:
@@ -284,7 +281,7 @@ ON_ITS_WAY = (State.LOADING, State.DOWN)
 LOOK = 0.25
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolInfo:
     """What the pool has in hand and has done since it started."""
 
@@ -295,12 +292,12 @@ class PoolInfo:
     in_flight: int
     batches_in_flight: int
     #: Batches so far; texts with a vector, and without one.
-    batches: int
-    embedded: int
-    failed: int
+    batches: int = 0
+    embedded: int = 0
+    failed: int = 0
     #: Texts that joined an equal one in hand, and those refused without another try.
-    joined: int
-    spared: int
+    joined: int = 0
+    spared: int = 0
     #: Refused texts that are remembered.
     poison: int
     #: Batches by cause, and by size: `20` counts those of 11 to 20 texts.
@@ -389,19 +386,15 @@ class Pool(AsyncioActor):
             waiting_urgent=self._line.urgent,
             in_flight=len(self._outcomes) - len(self._line),
             batches_in_flight=tally.in_flight,
-            batches=tally.batches,
-            embedded=tally.embedded,
-            failed=tally.failed,
-            joined=tally.joined,
-            spared=tally.spared,
             poison=len(self._poison),
             flushes=tally.flushes,
             sizes=tally.sizes,
             waited_urgent_ms=tally.waited_ms(urgent=True),
             waited_patient_ms=tally.waited_ms(urgent=False),
             busy_s=round(busy, 3),
-            texts_per_s=round(tally.embedded / busy, 1) if busy else 0.0,
+            texts_per_s=round(tally.counts["embedded"] / busy, 1) if busy else 0.0,
             tokens_per_s=round(tokens / busy, 1) if busy else 0.0,
+            **tally.counts,
         )
 
     async def _answer(
@@ -414,7 +407,7 @@ class Pool(AsyncioActor):
         await self._ready(patience)
         at = self._clock.monotonic()
         refused = {text: why for text in texts if (why := self._poison.refused(text, at))}
-        self._tally.spared += len(refused)
+        self._tally.counts["spared"] += len(refused)
         coming = self._want([text for text in texts if text not in refused], urgent=urgent, at=at)
         if coming:
             # `wait`, because `gather` would cancel what other callers share if this one were.
@@ -446,7 +439,7 @@ class Pool(AsyncioActor):
         loop = asyncio.get_running_loop()
         for text in dict.fromkeys(texts):
             if text in self._outcomes:
-                self._tally.joined += 1
+                self._tally.counts["joined"] += 1
             else:
                 self._outcomes[text] = loop.create_future()
         return {text: self._outcomes[text] for text in texts}
@@ -491,8 +484,8 @@ class Pool(AsyncioActor):
         """Tell everybody who waits for these texts what became of them."""
         for text, outcome in zip(texts, outcomes, strict=True):
             if isinstance(outcome, CortexError):
-                self._tally.failed += 1
+                self._tally.counts["failed"] += 1
             else:
-                self._tally.embedded += 1
+                self._tally.counts["embedded"] += 1
                 self._poison.forgive(text)
             self._outcomes.pop(text).set_result(outcome)

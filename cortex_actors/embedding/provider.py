@@ -301,18 +301,11 @@ def rows_of(texts: Sequence[str], outcomes: Sequence[Outcome]) -> Vectors:
         if not isinstance(error, BadInput):
             raise type(error)(*error.args) from error
     if errors:
-        raise _unembeddable(texts, errors)
+        first, why = next(iter(errors.items()))
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise Unembeddable(
+            f"text {first + 1} of {len(texts)} ({len(texts[first])} characters){more} cannot be "
+            f"embedded; leave it out or change it. The embedder said: {why}",
+            tuple(errors),
+        ) from why
     return np.stack([each for each in outcomes if not isinstance(each, CortexError)])
-
-
-def _unembeddable(texts: Sequence[str], errors: dict[int, CortexError]) -> Unembeddable:
-    """Return the error that names the refused texts."""
-    first, why = next(iter(errors.items()))
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    error = Unembeddable(
-        f"text {first + 1} of {len(texts)} ({len(texts[first])} characters){more} cannot be "
-        f"embedded; leave it out or change it. The embedder said: {why}",
-        tuple(errors),
-    )
-    error.__cause__ = why
-    return error

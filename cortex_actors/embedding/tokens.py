@@ -74,13 +74,12 @@ def windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[Wi
     a letter (a byte-level tokeniser cuts `é` in two) stay together.
     """
     found: list[Window] = []
-    first = 0
+    first = start = 0
     while len(offsets) - first > room:
         last = _end(text, offsets, first, room)
-        found.append(Window(_start(found), offsets[last][0], last - first))
-        first = last
-    found.append(Window(_start(found), len(text), len(offsets) - first))
-    return found
+        found.append(Window(start, offsets[last][0], last - first))
+        first, start = last, offsets[last][0]
+    return [*found, Window(start, len(text), len(offsets) - first)]
 
 
 def split_text(text: str, limit: int, count: Callable[[str], int]) -> list[str]:
@@ -134,10 +133,6 @@ def _fitting(text: str, begin: int, limit: int, count: Callable[[str], int]) -> 
         fits = count(text[begin : begin + middle]) <= limit
         low, high = (middle, high) if fits else (low, middle)
     return low
-
-
-def _start(found: Sequence[Window]) -> int:
-    return found[-1].end if found else 0
 
 
 def _end(text: str, offsets: Sequence[tuple[int, int]], first: int, room: int) -> int:
@@ -273,7 +268,10 @@ def micro_batches(lengths: Sequence[int], *, budget: int, threads: int) -> list[
     a long one when the others are done; and what fills only some rounds of the threads is cut into
     equal shares, so that none of them idles in the last.
     """
-    share = _share(sum(lengths), budget, threads)
+    tokens = sum(lengths)
+    rounds = -(-tokens // (budget * threads))
+    # The tokens of a batch with which every thread gets as many batches.
+    share = min(budget, -(-tokens // max(1, rounds * threads)))
     order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
     batches: list[list[int]] = []
     width = 0
@@ -293,12 +291,6 @@ def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> int:
         - sum(lengths[number] for number in batch)
         for batch in batches
     )
-
-
-def _share(tokens: int, budget: int, threads: int) -> int:
-    """Return the tokens of a batch with which every thread gets as many batches."""
-    rounds = -(-tokens // (budget * threads))
-    return min(budget, -(-tokens // max(1, rounds * threads)))
 
 
 #: Characters of English that are one token, as OpenAI's documentation has it.

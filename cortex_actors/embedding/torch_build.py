@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.embedding.provider import Vectors
 
+    Cut = Callable[[Sequence[str]], list[Piece]]
+
 
 #: The modules that can become part of a graph, as sentence-transformers calls them.
 MODULES = ("Transformer", "Pooling", "Dense", "Normalize")
@@ -320,28 +322,22 @@ def _kept(folder: Path, draft: Manifest, *, int8: Gates | str, fp32: Gates) -> d
     return {**shape, "kind": kind, "gates": asdict(gates), "note": note}
 
 
-class Pieces:
-    """Cuts the texts of one model; a model without a limit reads every text whole."""
+def cutter(model: SentenceTransformer) -> tuple[int, Cut]:
+    """Return the tokens of a piece, special ones included, and what cuts a model's texts.
 
-    def __init__(self, model: SentenceTransformer) -> None:
-        limit = model.max_seq_length
-        #: Tokens of a piece, special ones included; 0 for a model that reads any number.
-        self.max_tokens = int(limit) if limit and math.isfinite(limit) else 0
-        self._of = self._cutter(model.tokenizer)
-
-    def of(self, texts: Sequence[str]) -> list[Piece]:
-        """Return the pieces of each text, in order; raises `ValueError` for what cannot be read."""
-        return self._of(texts)
-
-    def _cutter(self, tokenizer: Any) -> Callable[[Sequence[str]], list[Piece]]:  # noqa: ANN401 - several libraries' classes
-        if not self.max_tokens:
-            return _whole
-        backend: Any = getattr(tokenizer, "backend_tokenizer", None)
-        if hasattr(backend, "to_str"):
-            # A copy: the model's own is told to cut and to fill at each call.
-            own = type(backend).from_str(backend.to_str())
-            return Tokens(own, self.max_tokens).pieces
-        return partial(_counted, lambda text: len(tokenizer(text)["input_ids"]), self.max_tokens)
+    0 is a model that reads any number of tokens: it reads every text whole. Cutting returns the
+    pieces of each text, in order, and raises `ValueError` for what cannot be read.
+    """
+    limit = model.max_seq_length
+    most = int(limit) if limit and math.isfinite(limit) else 0
+    if not most:
+        return 0, _whole
+    tokenizer: Any = model.tokenizer
+    backend: Any = getattr(tokenizer, "backend_tokenizer", None)
+    if hasattr(backend, "to_str"):
+        # A copy: the model's own is told to cut and to fill at each call.
+        return most, Tokens(type(backend).from_str(backend.to_str()), most).pieces
+    return most, partial(_counted, lambda text: len(tokenizer(text)["input_ids"]), most)
 
 
 def _whole(texts: Sequence[str]) -> list[Piece]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sentence_transformers import SentenceTransformer
 
-    from cortex_actors.embedding.torch_build import Pieces
+    from cortex_actors.embedding.torch_build import Cut
 
 #: What a line of progress on standard error begins with; other lines are the libraries'.
 PROGRESS = "compile: "
@@ -53,7 +53,7 @@ class Embedder:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._model: SentenceTransformer | None = None
-        self._pieces: Pieces | None = None
+        self._cut: Cut | None = None
 
     def load(self, params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Import the library, load the model and embed a word, so that the first text is quick."""
@@ -63,28 +63,28 @@ class Embedder:
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - likewise
         from transformers.utils import logging  # noqa: PLC0415 - likewise
 
-        from cortex_actors.embedding.torch_build import Pieces  # noqa: PLC0415 - imports numpy
+        from cortex_actors.embedding.torch_build import cutter  # noqa: PLC0415 - imports numpy
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         torch.set_num_threads(cores())
         self._model = SentenceTransformer(self._folder, device="cpu", local_files_only=True)
-        self._pieces = Pieces(self._model)
+        max_tokens, self._cut = cutter(self._model)
         answer = {
             "dimension": self._rows(["warm"]).shape[1],
-            "max_tokens": self._pieces.max_tokens,
+            "max_tokens": max_tokens,
             "seconds": clock.monotonic() - before,
         }
         return answer, b""
 
     def embed(self, params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Embed texts, those that are longer than a window as the mean of their windows."""
-        if self._pieces is None:
+        if self._cut is None:
             raise BadInput(NOT_LOADED)
         from cortex_actors.embedding.tokens import pooled  # noqa: PLC0415 - imports numpy
 
         texts = json.loads(body)
-        pieces = self._pieces.of(texts)
+        pieces = self._cut(texts)
         owners, weights = [piece.owner for piece in pieces], [piece.weight for piece in pieces]
         raw = self._rows([piece.text for piece in pieces])
         rows = pooled(raw, owners, weights, texts=len(texts))

@@ -67,7 +67,14 @@ class SentenceProvider(KeptProvider):
         self._tokens = self._split = 0
         self.model_id, self.dimension, self.max_tokens = model, 0, 0
         self.bulk = BULK
-        self._model = self._located(model)
+        self._model: Model | None = None
+        try:
+            found = self._model = locate(model)
+        except ModelMissing as error:
+            self._become(State.MISSING, str(error))
+        else:
+            self.model_id, self.dimension = found.model_id, found.dimension
+            self.max_tokens = found.max_tokens
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -150,14 +157,3 @@ class SentenceProvider(KeptProvider):
                 f"model makes {answer['dimension']}; mend the folder, or set embedding.model "
                 "(variable CORTEX_EMBEDDING__MODEL) to another one"
             )
-
-    def _located(self, name: str) -> Model | None:
-        """Find the model's folder and what is known of it before loading."""
-        try:
-            model = locate(name)
-        except ModelMissing as error:
-            self._become(State.MISSING, str(error))
-            return None
-        self.model_id, self.dimension = model.model_id, model.dimension
-        self.max_tokens = model.max_tokens
-        return model

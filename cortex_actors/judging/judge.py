@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from cortex_actors.domain.insight import Conflict
 from cortex_actors.errors import CortexError, JudgeDown
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 N = TypeVar("N", int, float)
 T = TypeVar("T")
 R = TypeVar("R")
+P = ParamSpec("P")
 
 #: Seconds beyond its own patience that the judge may take to answer, and to come back.
 GRACE = 5.0
@@ -106,33 +108,16 @@ class JudgeInfo:
 
     layers: tuple[LayerInfo, ...]
     #: Questions that were put to a layer, one for each layer that saw it.
-    asked: int
-    #: Those that a kept answer spared, that were answered, and that a layer failed at.
-    known: int
-    answered: int
-    failed: int
-    #: Those left out because the run had used its budget, and for being too long.
-    over_budget: int
-    too_long: int
-    #: Requests whose asker had gone before an answer came.
-    late: int
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts; see `JudgeInfo`."""
-
     asked: int = 0
+    #: Those that a kept answer spared, that were answered, and that a layer failed at.
     known: int = 0
     answered: int = 0
     failed: int = 0
+    #: Those left out because the run had used its budget, and for being too long.
     over_budget: int = 0
     too_long: int = 0
+    #: Requests whose asker had gone before an answer came.
     late: int = 0
-
-    def info(self, layers: tuple[LayerInfo, ...]) -> JudgeInfo:
-        """Return the counts, and how the layers are."""
-        return JudgeInfo(layers, **asdict(self))
 
 
 log = logging.getLogger("cortex.judge")
@@ -178,7 +163,8 @@ class Judge(AsyncioActor):
         self._rooms = {layer.decider: asyncio.Semaphore(layer.at_once) for layer in self._layers}
         self._budget = Budget(settings.budget, settings.patience_s)
         self._flights: dict[bytes, asyncio.Task[dict[bytes, Answer]]] = {}
-        self._tally = Tally()
+        #: By the names of `JudgeInfo`.
+        self._counts = Counter[str]()
 
     def on_start(self) -> None:
         """Have each layer look after what it needs for as long as this life lasts."""
@@ -223,7 +209,7 @@ class Judge(AsyncioActor):
 
     def describe(self) -> JudgeInfo:
         """Return how the layers are, and what became of the questions."""
-        return self._tally.info(tuple(layer.describe() for layer in self._layers))
+        return JudgeInfo(tuple(layer.describe() for layer in self._layers), **self._counts)
 
     async def _compared(self, pairs: Sequence[Pair], run: str) -> list[Judgement | None]:
         """Ask each layer about the pairs that none before it was sure of."""
@@ -268,13 +254,13 @@ class Judge(AsyncioActor):
             if flight.done() and not flight.cancelled():
                 found |= flight.result()
             else:
-                self._tally.late += 1
+                self._counts["late"] += 1
         return [found.get(_key(layer, each)) for each in questions]
 
     def _fits(self, question: Question) -> bool:
         """Return whether a question may be asked: half of a text would be answered wrongly."""
         fits = question.size <= self._settings.longest
-        self._tally.too_long += not fits
+        self._counts["too_long"] += not fits
         return fits
 
     async def _known(
@@ -286,7 +272,7 @@ class Judge(AsyncioActor):
         except CortexError:
             return {}
         found = {k: each for k, each in kept.items() if layer.accepts(questions[k].kind, each)}
-        self._tally.known += len(found)
+        self._counts["known"] += len(found)
         return found
 
     def _affordable(
@@ -297,7 +283,7 @@ class Judge(AsyncioActor):
             return dict(questions)
         fresh = [key for key in questions if key not in self._flights]
         granted = set(islice(fresh, self._budget.granted(run, len(fresh))))
-        self._tally.over_budget += len(fresh) - len(granted)
+        self._counts["over_budget"] += len(fresh) - len(granted)
         return {k: each for k, each in questions.items() if k in granted or k in self._flights}
 
     def _begin(
@@ -319,15 +305,15 @@ class Judge(AsyncioActor):
             async with self._rooms[layer.decider]:
                 if self._clock.monotonic() >= until:
                     return {}  # nobody waits for it any more, and it costs nothing yet
-                self._tally.asked += len(questions)
+                self._counts["asked"] += len(questions)
                 told = await self._asked(layer, list(questions.values()))
             good = {
                 key: each
                 for key, each in zip(questions, told, strict=True)
                 if not isinstance(each, CortexError)
             }
-            self._tally.answered += len(good)
-            self._tally.failed += len(questions) - len(good)
+            self._counts["answered"] += len(good)
+            self._counts["failed"] += len(questions) - len(good)
             await self._keep(layer, {key: questions[key] for key in good}, good)
             return good
         finally:
@@ -390,47 +376,43 @@ class QuietJudge:
 
     async def compare(self, pairs: Sequence[Pair], *, run: str = "") -> list[Judgement | None]:
         """Return what each pair of claims is to each other."""
-        none: list[Judgement | None] = [None] * len(pairs)
-        if not (pairs and self.is_there):
-            return none
-        return await _quietly(self._judge.ask(Judge.compare, pairs, run=run)) or none
+        judged = await self._ask(Judge.compare, pairs, run=run) if pairs else None
+        return judged or [None] * len(pairs)
 
     async def summarise(self, text: str, *, most: int, run: str = "") -> str | None:
         """Return a text in at most so many letters."""
-        if not self.is_there:
-            return None
-        return await _quietly(self._judge.ask(Judge.summarise, text, most=most, run=run))
+        return await self._ask(Judge.summarise, text, most=most, run=run)
 
     async def merged(
         self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
     ) -> str | None:
         """Return one text that says all that several say; `prefer` is whose words count."""
-        if not self.is_there:
-            return None
-        return await _quietly(self._judge.ask(Judge.merged, texts, prefer=prefer, run=run))
+        return await self._ask(Judge.merged, texts, prefer=prefer, run=run)
 
     async def synthesise(self, texts: Sequence[str], *, run: str = "") -> str | None:
         """Return the one principle behind several texts."""
-        if not self.is_there:
-            return None
-        return await _quietly(self._judge.ask(Judge.synthesise, texts, run=run))
+        return await self._ask(Judge.synthesise, texts, run=run)
 
     async def distil(
         self, heading: str | None, text: str, *, run: str = ""
     ) -> list[Learning] | None:
         """Return what is worth knowing in a section."""
+        return await self._ask(Judge.distil, heading, text, run=run)
+
+    async def _ask(
+        self,
+        method: Callable[Concatenate[Judge, P], Awaitable[R]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R | None:
+        """Return an answer, or None without a model and when the judge is away or late."""
         if not self.is_there:
             return None
-        return await _quietly(self._judge.ask(Judge.distil, heading, text, run=run))
-
-
-async def _quietly(answer: Awaitable[R]) -> R | None:
-    """Return an answer, or None when the judge is away or late."""
-    try:
-        return await answer
-    except CortexError as error:
-        log.warning("the judge was not heard: %s", error)
-        return None
+        try:
+            return await self._judge.ask(method, *args, **kwargs)
+        except CortexError as error:
+            log.warning("the judge was not heard: %s", error)
+            return None
 
 
 def _placed(judgement: Judgement, left: Claim, right: Claim) -> Judgement:

@@ -40,7 +40,7 @@ from cortex_actors.text.lexicon import table
 from cortex_actors.text.suspicion import suspicion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from cortex_actors.judging.layer import Answer, Question
 
@@ -312,8 +312,10 @@ _ENDS = re.compile(r"[.!?\u3002](?=\s|$)")
 
 def objection(question: Question, answer: Answer) -> str | None:
     """Return why an answer must not be used; None when nothing speaks against it."""
-    sources = _sources(question)
-    for text in _texts(answer):
+    shown = (visible(mask_secrets(text).text) for text in _strings(question.quoted))
+    sources = "\n".join(shown)
+    # What of it would be remembered; a comparison has neither.
+    for text in _strings([answer.get("text", ""), answer.get("learnings", [])]):
         if why := _unfit(text):
             return why
         if missing := _missing(text, sources):
@@ -329,34 +331,6 @@ def cut(text: str, most: int) -> str | None:
         return text
     ends = [match.end() for match in _ENDS.finditer(text) if match.end() <= most]
     return text[: ends[-1]] if ends else None
-
-
-def _sources(question: Question) -> str:
-    """Return all that the model was shown, as it was shown it."""
-    found: list[str] = []
-    for value in question.quoted.values():
-        found += [value] if isinstance(value, str) else []
-        found += value.values() if isinstance(value, dict) else []
-        found += value if isinstance(value, list) else []
-    return "\n".join(visible(mask_secrets(text).text) for text in found)
-
-
-def _texts(answer: Answer) -> Sequence[str]:
-    """Return what of an answer would be remembered."""
-    if "text" in answer:
-        return [str(answer["text"])]
-    if "learnings" in answer:
-        return [
-            str(text)
-            for each in answer["learnings"]
-            for text in (
-                each["content"],
-                *each["tags"],
-                each["domain"] or "",
-                *each["source_sections"],
-            )
-        ]
-    return []
 
 
 def _unfit(text: str) -> str | None:

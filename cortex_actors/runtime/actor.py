@@ -25,19 +25,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, Self, Type
 import pykka
 from pykka import ActorRegistry
 
-from cortex_actors.errors import DeathPact, InternalError
+from cortex_actors.errors import InternalError
 from cortex_actors.runtime.future import (
     CONTROL,
     TURN,
     AsyncioFuture,
-    Down,
     Fate,
     Shutdown,
     loop_here,
     refuse,
 )
 from cortex_actors.runtime.inbox import Inbox, Overflow
-from cortex_actors.runtime.life import AskErrors, Exit, Life, logger
+from cortex_actors.runtime.life import Life, logger
 from cortex_actors.runtime.ref import AsyncioRef
 
 if TYPE_CHECKING:
@@ -95,10 +94,6 @@ class Course:
         started = self._life.started
         try:
             await self._attend(self._actor.on_start())
-        except Exit as wish:
-            self._life.reason = wish.reason
-            self._bury()
-            started.fail(self._life.dead(f"exited in on_start: {wish.reason!r}"), Fate.DIED)
         except Exception as error:  # noqa: BLE001  # whatever it is, the starter gets it
             self._life.reason = error
             self._log_failure(error)
@@ -144,13 +139,9 @@ class Course:
                 await self._judge(envelope, error)
 
     def _handle(self, message: Any) -> Any:  # noqa: ANN401
-        if not isinstance(message, CONTROL):
-            return self._actor._handle_receive(message)  # noqa: SLF001  # Pykka's
-        if not isinstance(message, Down):
+        if isinstance(message, CONTROL):
             return self._end(message)
-        if message.life is None or self._life.deaths.settle(message.life):
-            return self._actor.on_down(message)
-        return None  # unwatched meanwhile
+        return self._actor._handle_receive(message)  # noqa: SLF001  # Pykka's
 
     async def _attend(self, work: T | Awaitable[T]) -> T:
         """Wait for a handler that may be asynchronous, as one turn of the call-cycle guard."""
@@ -179,7 +170,7 @@ class Course:
     async def _judge(self, envelope: Envelope[Any], error: BaseException) -> None:
         """Decide what an exception from a handler means for the asker and for the actor."""
         life = self._life
-        if isinstance(error, Exception) and not isinstance(error, Exit):
+        if isinstance(error, Exception):
             await self._fail(envelope, error)
             return
         if isinstance(error, asyncio.CancelledError) and not life.interrupted:
@@ -188,9 +179,6 @@ class Course:
         refuse(envelope, life.dead(f"ended while handling the message: {error!r}"), Fate.DIED)
         if isinstance(error, asyncio.CancelledError):
             raise error
-        if isinstance(error, Exit):
-            await self._end(Shutdown(error.reason))
-            return
         logger.debug("%r in %s. Stopping all actors.", error, self._actor)
         await self._end(Shutdown(error))
         ActorRegistry.stop_all(block=False)  # Pykka blocks here, which would freeze the loop
@@ -199,9 +187,8 @@ class Course:
         if envelope.reply_to is not None:
             logger.info("Exception returned from %s to caller:", self._actor, exc_info=error)
             envelope.reply_to.set_exception((type(error), error, error.__traceback__))
-            if self._actor.ask_errors == AskErrors.REPLY:
-                return
-        await self._crash(error)
+        else:
+            await self._crash(error)
 
     async def _crash(self, error: BaseException) -> None:
         self._life.reason = error
@@ -220,9 +207,6 @@ class Course:
             self._bury()
             return
         life.resume()
-        if isinstance(life.crash, Exit):
-            await self._end(Shutdown(life.crash.reason))
-            return
         life.started.fail(life.crash, Fate.DIED)
         await self._crash(life.crash)
 
@@ -248,10 +232,9 @@ class Course:
 class AsyncioActor(pykka.Actor):
     """One task that takes its messages one after another.
 
-    Exit reasons: "normal" after stop(), the reason of a shutdown message or of a raised Exit,
-    "killed" after kill(), else the exception that a tell's handler, on_start or a spawned task
-    raised. A crash loses the message in hand and those that wait; their askers get
-    ActorDeadError, nobody waits for ever.
+    Exit reasons: "normal" after stop(), the reason of a shutdown message, "killed" after kill(),
+    else the exception that a tell's handler, on_start or a spawned task raised. A crash loses the
+    message in hand and those that wait; their askers get ActorDeadError, nobody waits for ever.
     """
 
     #: Messages that may wait, 0 for no limit; asks by name wait for room, which slows a flood.
@@ -260,8 +243,6 @@ class AsyncioActor(pykka.Actor):
     overflow: ClassVar[Overflow] = Overflow.BACK_PRESSURE
     #: Seconds that one message may take, 0 for ever; the watchdog crashes who needs longer.
     message_limit: ClassVar[float] = 120.0
-    #: What a failed ask does to the actor.
-    ask_errors: ClassVar[AskErrors] = AskErrors.REPLY
     #: Messages handled before the loop gets a turn, so that a busy actor starves nobody.
     throughput: ClassVar[int] = 64
     #: Where actors live that are started on a thread without a loop.
@@ -288,7 +269,7 @@ class AsyncioActor(pykka.Actor):
         self.actor_name = type(self).__name__
         self.actor_inbox = Inbox(self.mailbox_limit, self.overflow)
         self.actor_inbox.bind(loop, str(self))
-        self._life = Life(loop, str(self), inbox=self.actor_inbox, limit=self.message_limit)
+        self._life = Life(loop, str(self), limit=self.message_limit)
         self._course = Course(self, self._life)
         self._actor_ref = AsyncioRef(self, self._life)
 
@@ -333,17 +314,6 @@ class AsyncioActor(pykka.Actor):
         """
         return self._life.spawn(work, name, limit)
 
-    def watch(self, ref: AsyncioRef[Any]) -> None:
-        """Be told when another actor ends: `on_down` is called, once, after what waits already.
-
-        At once, with the reason "noproc", if it has ended. A watch ends with either actor.
-        """
-        self._life.deaths.watch(ref.life)
-
-    def unwatch(self, ref: AsyncioRef[Any]) -> None:
-        """Be told no more of an actor's end, even if word of it waits in the mailbox."""
-        self._life.deaths.unwatch(ref.life)
-
     def crash(self) -> NoReturn:
         """Crash, because somebody wants to see it come back; told, not asked (names.notice)."""
         raise InternalError(f"{self.actor_name} was asked to crash")
@@ -364,13 +334,6 @@ class AsyncioActor(pykka.Actor):
         traceback: TracebackType | None,
     ) -> Awaitable[None] | None:
         """Clean up after a crash, in the actor's task; an exception is logged."""
-
-    def on_down(self, down: Down) -> Awaitable[None] | None:
-        """Go on without an actor that was watched; who does not say how crashes (DeathPact)."""
-        raise DeathPact(
-            f"{self.actor_name} watched {down.name}, which ended with {down.reason!r}; define "
-            "on_down to live on"
-        )
 
     @staticmethod
     def _create_actor_inbox() -> Inbox:

@@ -93,11 +93,6 @@ def inherited(arguments: list[str]) -> socket.socket:
     return socket.socket(fileno=int(number))
 
 
-def main(handlers: Mapping[str, Handler] | Callable[[], Mapping[str, Handler]]) -> NoReturn:
-    """Serve the daemon that started this process: all that a child module has to call."""
-    serve(handlers, inherited(sys.argv))
-
-
 def serve(
     handlers: Mapping[str, Handler] | Callable[[], Mapping[str, Handler]], sock: socket.socket
 ) -> NoReturn:
@@ -375,7 +370,11 @@ class ChildProcess:
         self._waiting[number] = answer
         try:
             async with asyncio.timeout(deadline) as limit:
-                await self._send(head, body)
+                with suppress(ConnectionError):  # the child has ended: the answer will say how
+                    self._writer.write(head)
+                    if body:
+                        self._writer.write(body)
+                    await self._writer.drain()
                 return await answer
         except TimeoutError as error:
             if not limit.expired():
@@ -407,13 +406,6 @@ class ChildProcess:
         await asyncio.shield(self._life)
         return self._reason
 
-    async def _send(self, head: bytes, body: bytes) -> None:
-        with suppress(ConnectionError):  # the child has ended: the answer will say how
-            self._writer.write(head)
-            if body:
-                self._writer.write(body)
-            await self._writer.drain()
-
     async def _attend(self) -> None:
         """Read answers until the child has ended, then release everything it had."""
         reading = asyncio.create_task(self._read_answers(), name=f"answers of {self.name}")
@@ -434,9 +426,6 @@ class ChildProcess:
             for task in (reading, ending):
                 task.cancel()
             self._writer.close()
-        await self._close()
-
-    async def _close(self) -> None:
         if self._output is not None:
             await asyncio.wait({self._output}, timeout=GRACE)
             self._output.cancel()

@@ -10,9 +10,8 @@ come from that loop. A ring of actors that await one another is the same mistake
 Both raise before anything is sent. Not seen: a ring that passes through a spawned task or another
 thread; those end by their timeout.
 
-What the runtime itself sends through a mailbox: an end that is asked for, word of another's end.
-
-No mailbox refuses or drops these, however full it is; like any other message they wait their turn.
+What the runtime itself sends through a mailbox: an end that is asked for. No mailbox refuses or
+drops these, however full it is; like any other message they wait their turn.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ import sys
 import threading
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from threading import get_ident
@@ -379,10 +377,6 @@ def _release(parked: asyncio.Future[None]) -> None:
         parked.set_result(None)
 
 
-#: The reason of a `Down` for somebody who was dead, or whose name nobody had, when the watch began.
-NOPROC: Final = "noproc"
-
-
 class Shutdown:
     """Asks an actor to end for a reason, after the messages that came before this one."""
 
@@ -393,19 +387,8 @@ class Shutdown:
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Down:
-    """A watched actor has ended, and why; `NOPROC` if it had before the watch began."""
-
-    name: str
-    reason: object
-    #: Whose life it was, so that `unwatch` holds for a message that waits already; None for a name
-    #: that nobody had.
-    life: object | None = field(default=None, repr=False, compare=False)
-
-
 #: Messages that a mailbox takes when it is full, and never drops for another one.
-CONTROL: Final = (_ActorStop, Shutdown, Down)
+CONTROL: Final = (_ActorStop, Shutdown)
 
 
 def title(message: object) -> str:

@@ -39,8 +39,6 @@ class Overflow(StrEnum):
     REFUSE = "refuse"
     #: The newcomer is dropped; its asker gets MailboxFull.
     DROP_NEW = "drop-new"
-    #: The one that waits longest is dropped; its asker gets MailboxFull.
-    DROP_OLD = "drop-old"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,25 +244,10 @@ class Inbox:
         error = MailboxFull(
             f"{self.limit} messages wait for {self._owner}, its limit; send later or send less"
         )
-        if self.overflow in {Overflow.BACK_PRESSURE, Overflow.REFUSE}:
+        if self.overflow is not Overflow.DROP_NEW:
             raise error
-        if self.overflow is Overflow.DROP_OLD and self._drop_oldest(error):
-            return True
         refuse(envelope, error, Fate.ANSWERED)
         return False
-
-    def _drop_oldest(self, error: MailboxFull) -> bool:
-        """Drop what waits longest and may be dropped; False if nothing may."""
-        with suppress(IndexError, ValueError, RuntimeError):  # the actor was faster: there is room
-            for oldest in self._waiting:
-                if not isinstance(oldest.message, CONTROL):
-                    self._waiting.remove(oldest)
-                    if oldest is self._timed:
-                        self._timed = None
-                    refuse(oldest, error, Fate.ANSWERED)
-                    return True
-            return False
-        return True
 
     def _call_home(self) -> None:
         try:

@@ -2,11 +2,6 @@
 
 Kept apart from the actor, because refs and handles outlive the actor they point to and still have
 to say how it ended.
-
-Who watches whom: an actor is told of another's end through its own mailbox.
-
-A watch is one way and ends with either life, so it leaks nothing. It is on a life and not on a
-name: an actor that wants to follow a name watches it again once it is back.
 """
 
 from __future__ import annotations
@@ -15,103 +10,23 @@ import asyncio
 import logging
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pykka import ActorDeadError
-from pykka._envelope import Envelope
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.future import NOPROC, TURN, AsyncioFuture, Down, Fate, loop_here, title
+from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, loop_here, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from cortex_actors.runtime.inbox import Inbox
-
-
-class DeathWatch:
-    """Whom one actor watches, and who watches it. Each side is touched on its own loop only."""
-
-    def __init__(self, life: Life, inbox: Inbox) -> None:
-        """Watch nobody; `inbox` is where word of an end goes."""
-        self._life = life
-        self._inbox = inbox
-        self._watched: dict[Life, str] = {}
-        self._watchers: dict[DeathWatch, None] = {}
-        self._closed = False
-
-    def watch(self, life: Life, name: str | None = None) -> None:
-        """Have a `Down` sent when that life ends; at once if it has. A second watch is the first.
-
-        The `Down` carries `name`, or what the actor is called itself.
-        """
-        if self._closed or life in self._watched:
-            return
-        self._watched[life] = name or life.label
-        try:
-            life.on_loop(partial(life.deaths.admit, self))
-        except RuntimeError:  # its loop is closed
-            self.hear(life, NOPROC)
-
-    def unwatch(self, life: Life) -> None:
-        """Want no `Down` of that life any more, not even one that waits already."""
-        if self.settle(life) and not life.ended.done():
-            life.on_loop(partial(life.deaths.dismiss, self))
-
-    def settle(self, life: object) -> bool:
-        """End the watch on a life, which a `Down` names; return whether there was one."""
-        return self._watched.pop(cast("Life", life), None) is not None
-
-    def hear(self, life: Life, reason: object) -> None:
-        """Send word of an end to the watcher's mailbox, if it still wants it."""
-        name = self._watched.get(life)
-        if name is not None:
-            self._inbox.put(Envelope(Down(name, reason, life)))
-
-    def admit(self, watcher: DeathWatch) -> None:
-        """Remember whom to tell of this end."""
-        if self._closed:
-            watcher.hear(self._life, NOPROC)
-        else:
-            self._watchers[watcher] = None
-
-    def dismiss(self, watcher: DeathWatch) -> None:
-        """Forget somebody who is not to be told."""
-        self._watchers.pop(watcher, None)
-
-    def close(self, reason: object) -> None:
-        """Tell everybody who watches that this life is over, and watch nobody any more."""
-        self._closed = True
-        watchers, self._watchers = self._watchers, {}
-        for watcher in watchers:
-            watcher.hear(self._life, reason)
-        for life in list(self._watched):
-            self.unwatch(life)
+    from pykka._envelope import Envelope
 
 
 T = TypeVar("T")
 
 logger = logging.getLogger("pykka")
-
-
-class AskErrors(StrEnum):
-    """What happens to an actor whose handler raises while an asker waits."""
-
-    #: The asker gets the exception and the actor lives: Pykka's contract.
-    REPLY = "reply"
-    #: The asker gets the exception and the actor ends with it: OTP's.
-    CRASH = "crash"
-
-
-class Exit(Exception):  # OTP's word; it is a request, not an error
-    """Raised in a handler or a spawned task to end the actor with a reason of its choice."""
-
-    def __init__(self, reason: object = "normal") -> None:
-        """Name the exit reason: "normal", "shutdown", ("shutdown", x), an exception, anything."""
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +49,12 @@ class Life:
     `label` names the actor in errors, `turn` counts its asynchronous handlers (guards.py).
     """
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, label: str, *, inbox: Inbox, limit: float
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, label: str, *, limit: float) -> None:
         """Prepare a life on a loop; `begin` starts it. A message may take `limit` seconds."""
         self.loop = loop
         self.label = label
         #: When it was made, in seconds of the loop's clock.
         self.born = loop.time()
-        #: Whom it watches, and who watches it.
-        self.deaths = DeathWatch(self, inbox)
         #: The message that is being handled; the last one, while the next is not begun.
         self.hand: Envelope[Any] | None = None
         self.turn = 0
@@ -277,14 +188,14 @@ class Life:
             return
         self._over = True
         if self.killed or self.reason is None:
-            self.reason = "killed" if self.killed else self._why_unborn()
+            # Its task may have ended before a line of it ran.
+            self.reason = "killed" if self.killed else self.crash or "killed"
         self._default()
         self._give_up = None  # or the actor would be kept as long as a ref to it
         for task in self._owned:  # they refused to end
             task.cancel()
         self.started.fail(self.dead("ended before it had started"), Fate.DIED)
         self.ended.set(self.reason)
-        self.deaths.close(self.reason)
 
     def on_loop(self, action: Callable[[], object]) -> None:
         """Have something done on the actor's loop: now, on its own thread."""
@@ -339,10 +250,6 @@ class Life:
         if self._task is not None:
             self._task.cancel()
         return True
-
-    def _why_unborn(self) -> object:
-        """Return why its task ended before a line of it ran."""
-        return self.crash.reason if isinstance(self.crash, Exit) else self.crash or "killed"
 
     def _kill(self) -> None:
         if self._task is not None and not self._task.done():

@@ -15,7 +15,7 @@ from pykka._envelope import Envelope
 from pykka.messages import ProxyCall
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError
-from cortex_actors.runtime.future import NOPROC, AsyncioFuture, Down, Fate, title
+from cortex_actors.runtime.future import AsyncioFuture, Fate, title
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -71,18 +71,6 @@ class Names:
         """Return actors that have begun to end and still clean up, by the name they had."""
         return {name: ref for name, ref in list(self._refs.items()) if not ref.is_alive()}
 
-    def watch(self, name: str, watcher: AsyncioRef[Any]) -> None:
-        """Have an actor told, by a `Down` with this name, when whoever has the name now ends.
-
-        At once, with the reason "noproc", if nobody has it. The watch is on one life: who wants to
-        follow a name watches it again once it is back (`find`).
-        """
-        ref = self.whereis(name)
-        if ref is None:
-            watcher.actor_inbox.put(Envelope(Down(name, NOPROC)))
-        else:
-            watcher.life.deaths.watch(ref.life, name)
-
     async def find(self, name: str, timeout: float | None = TIMEOUT) -> AsyncioRef[Any]:
         """Return the living actor of a name, waiting while it is away.
 
@@ -119,15 +107,6 @@ class Names:
         except ActorDeadError:
             return False
         return True
-
-    @overload
-    def method(
-        self,
-        name: str,
-        method: Callable[Concatenate[Any, P], Awaitable[asyncio.Future[R]]],
-        *,
-        timeout: float | None = TIMEOUT,
-    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
 
     @overload
     def method(

@@ -42,12 +42,8 @@ class AsyncioRef(pykka.ActorRef[A]):
     def __init__(self, actor: A, life: Life) -> None:
         """Point to an actor and its life."""
         super().__init__(actor)
-        self._life = life
-
-    @property
-    def life(self) -> Life:
-        """Return the state of the actor that outlives it."""
-        return self._life
+        #: The state of the actor that outlives it.
+        self.life = life
 
     def tell(self, message: object) -> None:
         """Send a message without waiting for anything; raises ActorDeadError and MailboxFull."""
@@ -81,7 +77,7 @@ class AsyncioRef(pykka.ActorRef[A]):
         if self.actor_stopped.is_set():
             reply.fail(self._not_found(), Fate.UNHANDLED)
         else:
-            reply.target = self._life
+            reply.target = self.life
             self.actor_inbox.put(Envelope(message, reply))
         return reply.get(timeout=timeout) if block else reply
 
@@ -178,7 +174,7 @@ class AsyncioRef(pykka.ActorRef[A]):
 
     def kill(self) -> None:
         """End the actor now: its handler is cancelled, its mailbox refused, on_stop not run."""
-        self._life.kill()
+        self.life.kill()
 
     def fail(self, error: Exception) -> None:
         """Crash the actor from outside, from any thread, as if a task it spawned had raised.
@@ -186,27 +182,22 @@ class AsyncioRef(pykka.ActorRef[A]):
         A handler that waits is cut short and its asker told. Nothing happens to an actor that is
         ending for another reason: that one can only be killed.
         """
-        self._life.fail(error)
+        self.life.fail(error)
 
     def abandon(self) -> None:
         """Give up an actor that survives `kill`: whoever waits for its end waits no longer.
 
         Its task may go on unseen, and what it still does has effect; its name is free at once.
         """
-        self._life.abandon()
+        self.life.abandon()
 
     async def join(self) -> object:
         """Return the exit reason, once the actor and the tasks it owned have ended."""
-        return await self._life.ended
-
-    @property
-    def exit_reason(self) -> object:
-        """Return why the actor ended; None while it lives."""
-        return self._life.reason if self._life.ended.done() else None
+        return await self.life.ended
 
     def on_end(self, callback: Callable[[], None]) -> None:
         """Call it when the actor has ended, on its loop; at once if it has."""
-        self._life.ended.add_done_callback(callback)
+        self.life.ended.add_done_callback(callback)
 
     async def _ask_patiently(
         self, reply: AsyncioFuture[Any], message: object, timeout: float | None
@@ -225,7 +216,7 @@ class AsyncioRef(pykka.ActorRef[A]):
         reply: AsyncioFuture[Any] = AsyncioFuture()
         asking = self._ask_patiently(reply, message, timeout)
         try:
-            answer = asyncio.run_coroutine_threadsafe(asking, self._life.loop)
+            answer = asyncio.run_coroutine_threadsafe(asking, self.life.loop)
         except RuntimeError:  # the loop is closed
             asking.close()
             raise self._not_found() from None
@@ -246,8 +237,8 @@ class AsyncioRef(pykka.ActorRef[A]):
     def _await_from(self, reply: AsyncioFuture[Any]) -> None:
         me = waiter()
         if me is not None:
-            refuse_cycle(me, self._life)
-        reply.target = self._life
+            refuse_cycle(me, self.life)
+        reply.target = self.life
 
     def _not_found(self) -> ActorDeadError:
         return ActorDeadError(f"{self} not found")

@@ -235,8 +235,7 @@ def remake(connection: Connection, model: str, digests: Sequence[bytes]) -> None
 
 def _missing(model: str) -> Select[Any]:
     """Return the query for passages whose text has no vector of the model, oldest first."""
-    has = exists().where(vectors.c.model == model, vectors.c.text_hash == passages.c.text_hash)
-    return select(passages).where(~has).order_by(passages.c.id)
+    return select(passages).where(~_has(model, passages.c.text_hash)).order_by(passages.c.id)
 
 
 def _merged(model: str) -> CompoundSelect[Any]:

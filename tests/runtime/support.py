@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.life import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +17,7 @@ R = TypeVar("R", bound="Recorder")
 class Recorder(AsyncioActor):
     """Keeps what it is sent and sends it back.
 
-    "wait" holds it until `gate` is set; an exception is raised; `Exit` ends it.
+    "wait" holds it until `gate` is set; an exception is raised.
     """
 
     def __init__(self) -> None:
@@ -85,10 +84,6 @@ class Recorder(AsyncioActor):
             await self.gate.wait()
         finally:
             self.hooks.append("work ended")
-
-    def leave(self, reason: Any) -> None:
-        """End with a reason."""
-        raise Exit(reason)
 
 
 async def held(recorder: R) -> R:

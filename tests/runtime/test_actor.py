@@ -7,7 +7,6 @@ import pytest
 
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.life import AskErrors, Exit
 from tests.runtime.support import Recorder
 
 
@@ -37,19 +36,6 @@ class TestHandlers:
             await ref.ask_async(ValueError("bad"))
 
         assert 1 == await ref.ask_async(1)
-
-    async def test_failed_ask_crash(self) -> None:
-        """With `ask_errors = "crash"` the asker gets the exception and the actor ends with it."""
-
-        class Strict(Recorder):
-            ask_errors = AskErrors.CRASH
-
-        ref = Strict.start()
-        error = ValueError("bad")
-        with pytest.raises(ValueError, match="bad"):
-            await ref.ask_async(error)
-
-        assert error is await ref.join()
 
     async def test_cancelled_inside(self) -> None:
         """A handler that waits for something cancelled has failed; the actor is not cancelled."""
@@ -102,19 +88,6 @@ class TestStart:
         with pytest.raises(OSError, match="no file"):
             await Broken.start_async()
         assert [] == pykka.ActorRegistry.get_all()
-
-    async def test_exit(self) -> None:
-        """Exit in on_start is the exit reason, and whoever started the actor is told."""
-
-        class Unwilling(AsyncioActor):
-            def on_start(self) -> None:
-                raise Exit("shutdown")
-
-        ref = Unwilling.start()
-        with pytest.raises(pykka.ActorDeadError, match="shutdown"):
-            await ref.life.started
-
-        assert "shutdown" == await ref.join()
 
     async def test_once(self) -> None:
         """An actor is started once, while it lives and afterwards."""

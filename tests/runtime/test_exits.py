@@ -19,7 +19,6 @@ class TestExitReason:
 
         assert await ref.stop(block=False)
         assert "normal" == await ref.join()
-        assert ref.exit_reason == "normal"
         assert [1] == recorder.seen
         assert ["start", "stop"] == recorder.hooks
         assert not await ref.stop(block=False)
@@ -44,17 +43,6 @@ class TestExitReason:
 
         assert error is await ref.join()
         assert ["start", "failure: bad"] == recorder.hooks
-
-    async def test_exit(self) -> None:
-        """Exit ends the actor with its reason, and the asker is told."""
-        recorder = Recorder()
-        ref = recorder.launch()
-        answer = ref.proxy().leave(("shutdown", 1))
-        with pytest.raises(pykka.ActorDeadError):
-            await answer
-
-        assert ("shutdown", 1) == await ref.join()
-        assert ["start", "stop"] == recorder.hooks
 
     async def test_kill(self) -> None:
         """kill() cancels the handler, fails every asker and runs no on_stop."""

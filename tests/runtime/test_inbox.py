@@ -21,13 +21,6 @@ class Strict(Recorder):
     mailbox_limit = 2
 
 
-class Forgetful(Recorder):
-    """Drops the oldest when full."""
-
-    mailbox_limit = 2
-    overflow = Overflow.DROP_OLD
-
-
 class Choosy(Recorder):
     """Drops the newest when full."""
 
@@ -55,25 +48,20 @@ class TestFull:
         assert 2 == len(recorder.actor_inbox)
         recorder.gate.set()
 
-    async def test_drop_old(self) -> None:
-        """Drop-old keeps the newest messages and counts the others."""
-        assert ([3, 4], 3) == await fill(await held(Forgetful()))
-
     async def test_drop_new(self) -> None:
         """Drop-new keeps the oldest messages and counts the others."""
         assert ([0, 1], 3) == await fill(await held(Choosy()))
 
-    @pytest.mark.parametrize("kind", [Forgetful, Choosy])
-    async def test_asker_is_told(self, kind: type[Recorder]) -> None:
+    async def test_asker_is_told(self) -> None:
         """Whoever asked with a message that is dropped gets MailboxFull."""
-        recorder = await held(kind())
+        recorder = await held(Choosy())
         answers = [recorder.actor_ref.ask(number, block=False) for number in range(3)]
         recorder.gate.set()
         outcomes = await asyncio.gather(*map(_outcome, answers))
 
         assert 1 == outcomes.count("MailboxFull")
 
-    @pytest.mark.parametrize("kind", [Strict, Forgetful, Choosy])
+    @pytest.mark.parametrize("kind", [Strict, Choosy])
     async def test_control(self, kind: type[Recorder]) -> None:
         """A full mailbox still takes a stop, and never drops it for a newer message."""
         recorder = await held(kind())
@@ -88,16 +76,15 @@ class TestFull:
 
         assert "shutdown" == await ref.join()
 
-    @pytest.mark.parametrize("kind", [Forgetful, Choosy])
-    async def test_from_a_thread(self, kind: type[Recorder]) -> None:
+    async def test_from_a_thread(self) -> None:
         """The policies hold on other threads too."""
-        recorder = await held(kind())
+        recorder = await held(Choosy())
         ref = recorder.actor_ref
         await asyncio.to_thread(_tell_five, ref)
         recorder.gate.set()
         await ref.stop(block=False)
 
-        assert ([3, 4] if kind is Forgetful else [0, 1]) == recorder.seen[1:]
+        assert [0, 1] == recorder.seen[1:]
 
 
 class TestThreads:
@@ -189,7 +176,7 @@ class TestThreads:
             ref.ask(1)
 
 
-def _tell_five(ref: pykka.ActorRef[Recorder]) -> None:
+def _tell_five(ref: pykka.ActorRef[Choosy]) -> None:
     for number in range(5):
         ref.tell(number)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pykka
 import pytest
@@ -238,19 +239,16 @@ class TestMethod:
 
         class Choosy(Recorder):
             mailbox_limit = 1
-            overflow = Overflow.DROP_OLD
+            overflow = Overflow.DROP_NEW
 
         names, recorder = Names(), Choosy()
         handle = await cast(names, recorder)
         handle.ref.tell("wait")
         await recorder.held.wait()
-        calling = asyncio.ensure_future(names.method("recorder", Recorder.double)(1))
-        while not len(recorder.actor_inbox):
-            await Recorder.start().ask_async("a turn of the loop")
-        handle.ref.tell("newer")
-        recorder.gate.set()
+        handle.ref.tell("older")
         with pytest.raises(MailboxFull):
-            await calling
+            await names.method("recorder", Recorder.double)(1)
+        recorder.gate.set()
 
     async def test_somebody_else_died(self) -> None:
         """A method that itself met a dead actor has been handled and is not sent again."""
@@ -266,6 +264,44 @@ class TestMethod:
             await names.method("unlucky", Unlucky.fail, timeout=0.2)()
 
         assert ["start", "fail"] == unlucky.hooks
+
+
+class TestRoom:
+    async def test_waits(self) -> None:
+        """A call to an actor whose mailbox is full waits for room."""
+
+        class Small(Recorder):
+            mailbox_limit = 1
+            overflow = Overflow.BACK_PRESSURE
+
+        names, small = Names(), Small()
+        double = names.method("small", Recorder.double)
+        handle = await start_actor(names, "small", lambda: small)
+        handle.ref.tell("wait")
+        await small.held.wait()
+        handle.ref.tell(1)
+        calling = asyncio.ensure_future(double(2))
+        await Recorder.start().ask_async("a turn of the loop")
+        small.gate.set()
+
+        assert 4 == await calling
+
+
+class TestRetry:
+    async def test_deadline_is_kept(self) -> None:
+        """A call that is sent again to a successor has the time of the first, not more."""
+        names, recorder = Names(), Recorder()
+        double: Any = names.method("recorder", Recorder.double, timeout=0.05)
+        handle = await start_actor(names, "recorder", lambda: recorder)
+        handle.ref.tell("wait")
+        await recorder.held.wait()
+        calling = asyncio.create_task(double(2))
+        while not len(recorder.actor_inbox):
+            await Recorder.start().ask_async("a turn of the loop")
+        handle.kill()
+        await handle.exited()
+        with pytest.raises(Exception, match="nobody has been recorder for 0.05 s"):
+            await calling
 
 
 class TestNamedActor:

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pykka
 import pytest
-from pykka._envelope import Envelope
 
 from cortex_actors.errors import MailboxFull
-from cortex_actors.runtime.future import Down
 from cortex_actors.runtime.inbox import Overflow
 from tests.runtime.support import Recorder, held, turns
 
@@ -20,19 +18,18 @@ if TYPE_CHECKING:
 SENT = ("sent", ["first", "new"])
 REFUSED = ("MailboxFull", ["first"])
 DROPPED = ("sent", ["first"])
-REPLACED = ("sent", ["new"])
 
-#: For each way to send: back-pressure, refuse, drop-new, drop-old.
+#: For each way to send: back-pressure, refuse, drop-new.
 OUTCOMES = {
-    "tell": (REFUSED, REFUSED, DROPPED, REPLACED),
-    "tell_async": (SENT, REFUSED, DROPPED, REPLACED),
-    "ask": (REFUSED, REFUSED, REFUSED, REPLACED),
-    "ask_async": (SENT, REFUSED, REFUSED, REPLACED),
-    "ask_async without a timeout": (SENT, REFUSED, REFUSED, REPLACED),
-    "tell on a thread": (SENT, REFUSED, DROPPED, REPLACED),
-    "ask on a thread": (SENT, REFUSED, REFUSED, REPLACED),
-    "tell_async on another loop": (SENT, REFUSED, DROPPED, REPLACED),
-    "ask_async on another loop": (SENT, REFUSED, REFUSED, REPLACED),
+    "tell": (REFUSED, REFUSED, DROPPED),
+    "tell_async": (SENT, REFUSED, DROPPED),
+    "ask": (REFUSED, REFUSED, REFUSED),
+    "ask_async": (SENT, REFUSED, REFUSED),
+    "ask_async without a timeout": (SENT, REFUSED, REFUSED),
+    "tell on a thread": (SENT, REFUSED, DROPPED),
+    "ask on a thread": (SENT, REFUSED, REFUSED),
+    "tell_async on another loop": (SENT, REFUSED, DROPPED),
+    "ask_async on another loop": (SENT, REFUSED, REFUSED),
 }
 
 CASES = [
@@ -106,22 +103,13 @@ class TestPolicies:
 
     async def test_values(self) -> None:
         """The policies are called what the documentation calls them."""
-        assert "back-pressure refuse drop-new drop-old" == " ".join(Overflow)
+        assert "back-pressure refuse drop-new" == " ".join(Overflow)
 
     async def test_says_whose(self) -> None:
         """MailboxFull says whose mailbox it is and how many messages wait."""
         recorder = await full(Overflow.REFUSE)
         with pytest.raises(MailboxFull, match="1 messages wait for Small"):
             recorder.actor_ref.tell("new")
-        recorder.gate.set()
-
-    async def test_asker_of_the_oldest(self) -> None:
-        """Whoever asked with the message that drop-old drops gets MailboxFull."""
-        recorder = await held(small(Overflow.DROP_OLD))
-        first = recorder.actor_ref.ask("first", block=False)
-        recorder.actor_ref.tell("new")
-        with pytest.raises(MailboxFull):
-            await first
         recorder.gate.set()
 
 
@@ -198,34 +186,12 @@ class TestPatience:
 class TestControl:
     @pytest.mark.parametrize("policy", Overflow)
     async def test_passes(self, policy: Overflow) -> None:
-        """A full mailbox takes a stop, a shutdown and word of an end, whatever its policy."""
+        """A full mailbox takes a stop and a shutdown, whatever its policy."""
         recorder = await full(policy)
         ref = recorder.actor_ref
-        ref.actor_inbox.put(Envelope(Down("other", "noproc")))
         await asyncio.to_thread(ref.shut_down)
         stopping = ref.stop(block=False)
 
-        assert 4 == len(ref.actor_inbox)
+        assert 3 == len(ref.actor_inbox)
         recorder.gate.set()
         assert await stopping
-
-    async def test_never_dropped(self) -> None:
-        """Drop-old drops the oldest message that is no control message."""
-        recorder = await held(small(Overflow.DROP_OLD, 3))
-        ref = recorder.actor_ref
-        ref.actor_inbox.put(Envelope(Down("other", "noproc")))
-        for number in range(4):
-            ref.tell(number)
-
-        assert [Down("other", "noproc"), 2, 3] == waiting(recorder)
-        ref.kill()
-
-    async def test_nothing_to_drop(self) -> None:
-        """Where only control messages wait, drop-old refuses the newcomer."""
-        recorder = await held(small(Overflow.DROP_OLD))
-        recorder.actor_ref.shut_down("end")
-        with pytest.raises(MailboxFull):
-            await recorder.actor_ref.ask("new", block=False)
-        recorder.gate.set()
-
-        assert "end" == await recorder.actor_ref.join()

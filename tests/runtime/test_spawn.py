@@ -7,7 +7,6 @@ import pytest
 
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.life import Exit
 from tests.runtime.support import Recorder, held
 
 
@@ -149,15 +148,6 @@ class TestSpawn:
         await ref.proxy().start_task(error)
 
         assert error is await ref.join()
-
-    async def test_exit(self) -> None:
-        """Exit in a spawned task ends the actor with that reason, through on_stop."""
-        recorder = Recorder()
-        ref = recorder.launch()
-        await ref.proxy().start_task(Exit("shutdown"))
-
-        assert "shutdown" == await ref.join()
-        assert ["start", "stop"] == recorder.hooks
 
     async def test_two_at_once(self) -> None:
         """Two tasks that fail at once are one crash, whatever its clean-up then runs into."""

@@ -37,7 +37,7 @@ from cortex_actors.domain.project import (
     Trust,
     Way,
 )
-from cortex_actors.files.journal import State
+from cortex_actors.files.swap import State
 from cortex_actors.storage import tables
 from cortex_actors.storage.ledger import files
 from cortex_actors.storage.tables import schema

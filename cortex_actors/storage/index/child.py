@@ -8,6 +8,7 @@ It answers one request at a time, so whoever sends many sends small ones.
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
@@ -125,14 +126,14 @@ def _rows(body: bytes, dimension: int) -> Any:
     return np.frombuffer(body, np.float32).reshape(-1, dimension)
 
 
+#: What a parent may ask for: methods of `Index`.
+OPS = ("load", "open", "put", "drop", "get", "query", "forget", "close")
+
+
 def main() -> None:
     """Answer the parent until it goes."""
     index = Index()
-    ops = (
-        *(index.load, index.open, index.put, index.drop, index.get, index.query),
-        *(index.forget, index.close),
-    )
-    child.main({op.__name__: op for op in ops})
+    child.serve({op: getattr(index, op) for op in OPS}, child.inherited(sys.argv))
 
 
 if __name__ == "__main__":

@@ -341,19 +341,15 @@ class IndexLife:
 
     def _death(self, code: int | None) -> Ending:
         """Return how the process ended by itself."""
-        reason = f"its process ended {_how(code)}while it was {self.phase}"
+        how = ""
+        if code:
+            how = f"with exit code {code} " if code > 0 else f"by signal {-code} "
+        reason = f"its process ended {how}while it was {self.phase}"
         in_files = self.phase in (Phase.OPENING, Phase.CHECKING) and by_itself(code)
         return Ending(Kind.DIED, reason, in_its_files=in_files, question=self._question)
 
     def _down(self, op: str) -> IndexDown:
         return IndexDown(f"the vector index ended and cannot {op}; it is opened again, ask again")
-
-
-def _how(code: int | None) -> str:
-    """Return an exit code in words."""
-    if not code:
-        return ""
-    return f"with exit code {code} " if code > 0 else f"by signal {-code} "
 
 
 log = logging.getLogger("cortex.vectors")

@@ -35,7 +35,7 @@ from cortex_actors.domain.memory import Place
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import INDEX, Matrix, remake
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import rows_in
+from cortex_actors.storage.tables.columns import entity, rows_in
 from cortex_actors.storage.tables.schema import index_ops, index_state, passages, vectors
 
 if TYPE_CHECKING:
@@ -93,14 +93,8 @@ def note(
 
 def state(connection: Connection) -> State | None:
     """Return the index's state; None before the first generation."""
-    query = select(
-        index_state.c.generation,
-        index_state.c.model,
-        index_state.c.applied_seq,
-        index_state.c.token,
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else State(*row)
+    row = connection.execute(select(index_state)).one_or_none()
+    return None if row is None else entity(State, row)
 
 
 def rebuild(connection: Connection, model: str) -> State:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from cortex_actors.storage.index import pending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -51,13 +51,8 @@ SAME = 1 - 1e-5
 ENOUGH = 1_000
 
 
-class Ask(Protocol):
-    """Asks a child that holds the index."""
-
-    async def __call__(
-        self, op: str, params: dict[str, Any], body: bytes = b""
-    ) -> tuple[dict[str, Any], bytes]:
-        """Return its answer; raises when there is none."""
+#: Asks a child that holds the index: an op, its parameters and a body; raises without an answer.
+Ask: TypeAlias = "Callable[..., Awaitable[tuple[dict[str, Any], bytes]]]"
 
 
 class Read(Protocol):
