@@ -80,12 +80,12 @@ OPEN: dict[str, int] = {
     "sqlite": 37,
     "lone protocols": 3,
     "wrapped functions": 3,
-    "positional": 702,
+    "positional": 697,
     "field": 10,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 62_570, "modules": 305}
+BOUNDS: dict[str, int] = {"code lines": 62_307, "modules": 305}
 
 
 @dataclass(frozen=True)
