@@ -114,7 +114,11 @@ class Declared:
         run: Mapping[str, object] | None = None,
         spelled: Mapping[str, Option | Argument | Preset] | None = None,
     ) -> None:
-        self.path, self.function, self.examples = path, function, examples
+        self.path, self.function = path, function
+        #: What is typed behind the command; what has a `cortex` in it is a whole line.
+        self.examples = [
+            each if "cortex " in each else f"cortex {path} {each}".rstrip() for each in examples
+        ]
         self.about, self.is_group = about, is_group
         self.operation, self.leave_out, self.spelled = operation, leave_out, spelled or {}
         self.one = one if isinstance(one, tuple) else (one,)
@@ -125,11 +129,23 @@ class Declared:
 DECLARED: list[Declared] = []
 
 
-def command(path: str, *examples: str) -> Callable[[Function], Function]:
-    """Declare a function as a command; its docstring is the help."""
+def command(
+    path: str,
+    *examples: str,
+    show: Callable[..., None] | None = None,
+    code: Callable[[dict[str, Any]], int] | None = None,
+    timeout: float | None = None,
+) -> Callable[[Function], Function]:
+    """Declare a function as a command; its docstring is the help.
+
+    With `show` it returns an answer, which `--json` prints, else `show`, as in `shows`; `code`
+    makes the exit code of it. One that takes a `client` gets the daemon's, which may take `timeout`
+    seconds, and has `--home`.
+    """
 
     def declare(function: Function) -> Function:
-        DECLARED.append(Declared(path, function, examples=examples))
+        run = {"show": show, "code": code, "timeout": timeout}
+        DECLARED.append(Declared(path, function, examples=examples, run=run))
         return function
 
     return declare
@@ -150,9 +166,9 @@ def group(path: str, *examples: str, about: str | None = None) -> Callable[[Func
 
 def shows(
     path: str,
-    operation: str,
     /,
     *examples: str,
+    asks: str | None = None,
     about: str | None = None,
     is_group: bool = False,
     leave_out: tuple[str, ...] = (),
@@ -164,9 +180,13 @@ def shows(
 ) -> Callable[[Function], Function]:
     """Declare a function as what shows the answer of an operation.
 
-    It is called with the answer, and with what was asked where it takes a second parameter. The
-    command's help and parameters are the operation's, without those to `leave_out`; `spelled` says
-    what is different of one here, or adds a `Preset`. `--json` and `--home` come by themselves.
+    The operation is the one that is called as the command is, or what it `asks`; an example is
+    what is typed behind the command, or a whole line.
+
+    The function is called with the answer, and with what was asked where it takes a second
+    parameter. The command's help and parameters are the operation's, without those to `leave_out`;
+    `spelled` says what is different of one here, or adds a `Preset`. `--json` and `--home` come by
+    themselves.
 
     The daemon may take `timeout` seconds. Where none runs, `offline` (`module:function`) answers
     in its place, with the home, and the parameters by name. A function that asks `by_hand` is the
@@ -181,7 +201,7 @@ def shows(
                 examples=examples,
                 about=about,
                 is_group=is_group,
-                operation=operation,
+                operation=asks or path.replace(" ", "."),
                 leave_out=leave_out,
                 one=one,
                 by_hand=by_hand,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Option, command
 from cortex_actors.cli.output import HomeOption, JsonOption, show_json, show_table
@@ -15,9 +16,6 @@ from cortex_actors.domain.hit import WELL, WRONG
 from cortex_actors.errors import AnswerLost, DaemonDown, NotFound, UsageError
 from cortex_actors.home import Home
 from cortex_actors.process import lock
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Seconds a checkup may take: as long as reading everything does.
 PATIENCE = 21_600.0
@@ -33,25 +31,14 @@ _TOLD = {
 }
 
 
-@command(
-    "doctor",
-    "cortex doctor",
-    "cortex doctor --repair",
-    "cortex doctor --round-trip",
-    "cortex doctor --json",
-)
+@command("doctor", "", "--repair", "--round-trip", "--json")
 def doctor(
     repair: Annotated[
-        bool, Option("--repair", help="Mend what can be made again; files are only read.")
+        bool, Option(help="Mend what can be made again; files are only read.")
     ] = False,
-    thorough: Annotated[
-        bool, Option("--thorough", help="Take the time that a complete check needs.")
-    ] = False,
+    thorough: Annotated[bool, Option(help="Take the time that a complete check needs.")] = False,
     round_trip: Annotated[
-        bool,
-        Option(
-            "--round-trip", help="Remember, recall and forget a probe, and say how each step went."
-        ),
+        bool, Option(help="Remember, recall and forget a probe, and say how each step went.")
     ] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
@@ -70,7 +57,16 @@ def doctor(
     if as_json:
         show_json(found)
     else:
-        _show(found)
+        where = "" if found["online"] else ", without a daemon"
+        show_table(
+            f"Checked in {found['took_s']:.1f} s{where}",
+            ("check", "severity", "found", "mend"),
+            _rows(found["checks"]),
+            empty="nothing was looked at",
+        )
+        for each in found["repaired"]:
+            print(f"repaired: {each['did']}")
+        print(_sentence(found))
     return int(found["exit_code"])
 
 
@@ -114,20 +110,6 @@ def _found(home: Home, *, repair: bool, thorough: bool) -> dict[str, Any]:
         from cortex_actors.doctor import doctor as house_call  # noqa: PLC0415
 
         return asyncio.run(house_call.visit(home, SystemClock(), repair=repair, thorough=thorough))
-
-
-def _show(found: dict[str, Any]) -> None:
-    """Print a table of what was looked at, what was done, and how it stands."""
-    where = "" if found["online"] else ", without a daemon"
-    show_table(
-        f"Checked in {found['took_s']:.1f} s{where}",
-        ("check", "severity", "found", "mend"),
-        _rows(found["checks"]),
-        empty="nothing was looked at",
-    )
-    for each in found["repaired"]:
-        print(f"repaired: {each['did']}")
-    print(_sentence(found))
 
 
 def _rows(checks: Sequence[dict[str, Any]]) -> list[tuple[object, ...]]:

@@ -6,17 +6,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Option, command, group, shows
 from cortex_actors.cli.output import HomeOption, JsonOption, shortened, show_json, show_table
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
 from cortex_actors.errors import UsageError, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 #: What stands for every dead letter.
 ALL = ["all"]
@@ -27,21 +25,19 @@ NO_DEAD = "there are no dead letters"
 
 @command(
     "daemon events",
-    "cortex daemon events",
-    "cortex daemon events --topic 'file:*' --limit 50",
-    "cortex daemon events --dead",
-    "cortex daemon events --id 21",
-    "cortex daemon events --replay 21",
-    "cortex daemon events --replay all",
-    "cortex daemon events --discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
+    "",
+    "--topic 'file:*' --limit 50",
+    "--dead",
+    "--id 21",
+    "--replay 21",
+    "--replay all",
+    "--discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
 )
 def events(
     *,
     topic: Annotated[str | None, Option(help="Only topics of this shell pattern.")] = None,
-    waiting: Annotated[
-        bool, Option("--waiting", help="Only what somebody has yet to handle.")
-    ] = False,
-    dead: Annotated[bool, Option("--dead", help="Only dead letters: tried too often.")] = False,
+    waiting: Annotated[bool, Option(help="Only what somebody has yet to handle.")] = False,
+    dead: Annotated[bool, Option(help="Only dead letters: tried too often.")] = False,
     since: Annotated[int, Option(min=0, help="Only after this seq.")] = 0,
     limit: Annotated[int, Option(min=1, max=1_000, help="How many at most.")] = 20,
     name: Annotated[
@@ -53,14 +49,17 @@ def events(
     discard: Annotated[
         list[str] | None, Option(help="Drop a dead letter for good, by id or seq; or all.")
     ] = None,
-    yes: Annotated[bool, Option("--yes", help="Do discard all of them.")] = False,
+    yes: Annotated[bool, Option(help="Do discard all of them.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """List the newest stored events, or decide about those that could not be handled."""
     _refuse_several(name, replay, discard)
     replay, discard = _named(replay, "--replay"), _named(discard, "--discard")
-    _refuse_stray(discard, yes=yes)
+    if discard == ALL and not yes:
+        raise UsageError("--discard all drops every dead letter for good: say --yes, too")
+    if yes and discard != ALL:
+        raise UsageError("--yes only says that --discard all is meant: leave it out")
     client = Client(home)
     show: Callable[[Any], None]
     if replay or discard:
@@ -135,14 +134,6 @@ def _refuse_several(*given: object) -> None:
         raise UsageError("say one of --id, --replay, --discard; see: cortex daemon events --help")
 
 
-def _refuse_stray(discard: list[str], *, yes: bool) -> None:
-    """Raise `UsageError` for `--discard all` or `--yes` without the other."""
-    if discard == ALL and not yes:
-        raise UsageError("--discard all drops every dead letter for good: say --yes, too")
-    if yes and discard != ALL:
-        raise UsageError("--yes only says that --discard all is meant: leave it out")
-
-
 def _state(event: dict[str, Any]) -> str:
     """Return who has still to handle an event, a line each; or that it is handled."""
     return "\n".join(_standing(each) for each in event["consumers"]) or "handled"
@@ -173,12 +164,7 @@ def _last(each: dict[str, Any]) -> str:
 _WIDTH = 13
 
 
-@shows(
-    "debug inspect",
-    "debug.actor",
-    "cortex debug inspect accumulator",
-    "cortex debug inspect pipeline --json",
-)
+@shows("debug inspect", "accumulator", "pipeline --json", asks="debug.actor")
 def show_inside(found: Answer) -> None:
     """Print what an actor has in hand, or how a supervisor is."""
     rows = _supervisor(found) if found["kind"] == "supervisor" else _actor(found)
@@ -186,9 +172,7 @@ def show_inside(found: Answer) -> None:
         print(visible(f"{title:<{_WIDTH}}{text}").rstrip())
 
 
-@shows(
-    "debug crash", "debug.crash", "CORTEX_DEBUG=1 cortex start", "cortex debug crash accumulator"
-)
+@shows("debug crash", "CORTEX_DEBUG=1 cortex start", "accumulator")
 def show_crashed(found: Answer) -> None:
     """Print which actor was told to crash."""
     print(f"{found['crashed']} was told to crash; watch it come back: cortex debug tree")
@@ -264,15 +248,10 @@ COLUMNS = {
 }
 
 
-@group(
-    "debug",
-    "cortex debug tree",
-    "cortex debug runs --failed",
-    about="Look inside: actors, topics, runs, parsing.",
-)
-@command("debug tree", "cortex debug tree", "cortex debug tree --stats")
+@group("debug", "tree", "runs --failed", about="Look inside: actors, topics, runs, parsing.")
+@command("debug tree", "", "--stats")
 def tree(
-    stats: Annotated[bool, Option("--stats", help="Show every actor's mailbox instead.")] = False,
+    stats: Annotated[bool, Option(help="Show every actor's mailbox instead.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -288,7 +267,7 @@ def tree(
     print("\n".join(visible(line) for line in found["text"].splitlines()))
 
 
-@command("debug topics", "cortex debug topics", "cortex debug topics --json")
+@command("debug topics", "", "--json")
 def topics(as_json: JsonOption = False) -> None:
     """List the topics that can be published and followed."""
     from cortex_actors.topics import TOPICS  # noqa: PLC0415 - needed here only

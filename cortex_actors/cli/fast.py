@@ -296,7 +296,7 @@ def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int
     if as_json:
         print(json.dumps(found, indent=2))
     else:
-        print("\n".join(_coloured(_lines(found), found["state"])))
+        print("\n".join(_coloured(_columns(_rows(found)), found["state"])))
     return code
 
 
@@ -375,11 +375,6 @@ def _silence(home: Home, state: lock.State, pid: int) -> str:
     if state is lock.State.STARTING:
         return "it is starting and does not answer yet"
     return f"it holds the lock and does not answer; see {home.logs}/stderr.log"
-
-
-def _lines(found: dict[str, Any]) -> list[str]:
-    """Return a status for a person."""
-    return _columns(_rows(found))
 
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -30,15 +30,15 @@ def meant(source: str) -> str:
 
 @shows(
     "knowledge ingest",
-    "knowledge.ingest",
-    "cortex knowledge ingest docs/ --topic handbook",
+    "docs/ --topic handbook",
     leave_out=("text", "source"),
     timeout=LONG,
     path=Argument(kind="path", required=True, read=whole_path),
 )
 def show_read(found: Answer) -> None:
     """Print what became of each document."""
-    print(_tally(found))
+    counts = joined(*(f"{state} {count:,}" for state, count in sorted(found["counts"].items())))
+    print(visible(f"{counts or 'no document'} in {found['root']}"))
     for each in found["documents"]:
         for line in _told(each)[:_NAMED]:
             print(visible(line))
@@ -51,8 +51,7 @@ def show_read(found: Answer) -> None:
 
 @shows(
     "knowledge search",
-    "knowledge.search",
-    "cortex knowledge search rollback --topic ops",
+    "rollback --topic ops",
     timeout=TIMEOUT,
     query=QUESTION,
     code=Option("--code/--text"),
@@ -64,15 +63,15 @@ def show_pieces(found: Answer) -> None:
 
 @shows(
     "knowledge",
-    "knowledge.topics",
-    "cortex knowledge ingest ~/notes",
-    "cortex knowledge search how do we deploy",
-    "cortex knowledge topics",
-    "cortex knowledge remove --topic drafts",
+    "ingest ~/notes",
+    "search how do we deploy",
+    "topics",
+    "remove --topic drafts",
+    asks="knowledge.topics",
     about="Have documents read, and find what they say.",
     is_group=True,
 )
-@shows("knowledge topics", "knowledge.topics", "cortex knowledge topics --json")
+@shows("knowledge topics", "--json")
 def show_topics(found: Answer) -> None:
     """Print the topics, with how much each holds."""
     rows = [
@@ -87,23 +86,13 @@ def show_topics(found: Answer) -> None:
     )
 
 
-@shows(
-    "knowledge remove",
-    "knowledge.remove",
-    "cortex knowledge remove --topic drafts",
-    source=Option(read=meant),
-)
+@shows("knowledge remove", "--topic drafts", source=Option(read=meant))
 def show_removed(found: Answer) -> None:
     """Print which documents are found no more."""
     _show_done("took out", found["withdrawn"])
 
 
-@shows(
-    "knowledge restore",
-    "knowledge.restore",
-    "cortex knowledge restore --topic drafts",
-    source=Option(read=meant),
-)
+@shows("knowledge restore", "--topic drafts", source=Option(read=meant))
 def show_restored(found: Answer) -> None:
     """Print which documents are found again."""
     _show_done("brought back", found["restored"])
@@ -116,12 +105,6 @@ def _show_done(did: str, sources: list[str]) -> None:
         print(visible(f"  {each}"))
     if len(sources) > _NAMED:
         print(f"  and {len(sources) - _NAMED:,} more")
-
-
-def _tally(found: Answer) -> str:
-    """Return how many documents there were, and what became of them."""
-    counts = joined(f"{state} {count:,}" for state, count in sorted(found["counts"].items()))
-    return visible(f"{counts or 'no document'} in {found['root']}")
 
 
 def _told(document: dict[str, Any]) -> list[str]:

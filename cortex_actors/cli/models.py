@@ -6,6 +6,7 @@ Without a daemon `doctor.models` answers: nearly all of that is possible then, t
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,9 +19,8 @@ from cortex_actors.errors import DaemonDown, visible
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rich.progress import Progress, TaskID
+
 
 #: Seconds a daemon may take to answer: it reads the model's files, or asks an endpoint.
 TIMEOUT = 120.0
@@ -49,22 +49,16 @@ def _print(lines: Iterable[str]) -> None:
 
 @shows(
     "model",
-    "model.show",
-    "cortex model status",
-    "cortex model prepare",
-    "cortex model verify",
+    "status",
+    "prepare",
+    "verify",
+    asks="model.show",
     about="See, compile, check and choose the model that embeds.",
     is_group=True,
     timeout=TIMEOUT,
     offline=f"{_OFFLINE}:describe",
 )
-@shows(
-    "model status",
-    "model.show",
-    "cortex model status --json",
-    timeout=TIMEOUT,
-    offline=f"{_OFFLINE}:describe",
-)
+@shows("model status", "--json", asks="model.show", timeout=TIMEOUT, offline=f"{_OFFLINE}:describe")
 def show_model(found: Answer) -> None:
     """Print which model embeds, and how its compiled form is."""
     _print(_lines(found))
@@ -80,7 +74,7 @@ def _in_use(home: Home) -> Answer:
         return offline.describe(home)
 
 
-@command("model prepare", "cortex model prepare")
+@command("model prepare", "")
 def prepare(as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Compile the model now, and not in the background; a second time there is nothing to do."""
     from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
@@ -95,7 +89,7 @@ def prepare(as_json: JsonOption = False, home: HomeOption = None) -> None:
     show_json(found) if as_json else _print(_made(found))
 
 
-@command("model verify", "cortex model verify", "cortex model verify --json")
+@command("model verify", "", "--json")
 def verify(as_json: JsonOption = False, home: HomeOption = None) -> int:
     """Check the compiled model's files and gates. Exit code: 0 good or none, 1 wrong."""
     from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
@@ -105,7 +99,7 @@ def verify(as_json: JsonOption = False, home: HomeOption = None) -> int:
     return 1 if found["wrong"] else 0
 
 
-@command("model use", "cortex model use all-MiniLM-L6-v2", "cortex model use ~/models/my-model")
+@command("model use", "all-MiniLM-L6-v2", "~/models/my-model")
 def use(
     name: Annotated[str, Argument(metavar="NAME", help="A model's name, or its folder.")],
     as_json: JsonOption = False,
@@ -125,17 +119,17 @@ def use(
 
 @command(
     "model migrate",
-    "cortex model migrate --to all-MiniLM-L6-v2",
-    "cortex model migrate --to ~/models/my-model --no-wait",
-    "cortex model migrate --to nomic-embed-text --provider openai",
+    "--to all-MiniLM-L6-v2",
+    "--to ~/models/my-model --no-wait",
+    "--to nomic-embed-text --provider openai",
 )
 def migrate(
     *,
-    to: Annotated[str, Option("--to", metavar="NAME", help="A model's name or folder.")],
+    to: Annotated[str, Option(metavar="NAME", help="A model's name or folder.")],
     provider: Annotated[
         str | None, Option(help="Whose model: sentence-transformers, openai or hashing.")
     ] = None,
-    no_wait: Annotated[bool, Option("--no-wait", help="Do not watch it.")] = False,
+    no_wait: Annotated[bool, Option(help="Do not watch it.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -155,27 +149,20 @@ def migrate(
         _say_end(found, before)
 
 
-@shows(
-    "model migration",
-    "model.migration",
-    "cortex model migration --json",
-    offline=f"{_OFFLINE}:migration",
-)
+@shows("model migration", "--json", offline=f"{_OFFLINE}:migration")
 def show_migration(found: Answer) -> None:
     """Print which model answers, which one is coming, and which are kept."""
     _print(_migration_lines(found))
 
 
-@shows("model cancel", "model.cancel", "cortex model cancel", offline=f"{_OFFLINE}:cancel")
+@shows("model cancel", "", offline=f"{_OFFLINE}:cancel")
 def show_cancelled(found: Answer) -> None:
     """Print which migration was ended."""
     print(f"called off: {visible(found['cancelled']['model_id'])}; what it made is kept a week,")
     print("and used if you begin again. Delete it now with: cortex model prune")
 
 
-@shows(
-    "model prune", "model.prune", "cortex model prune", timeout=LONG, offline=f"{_OFFLINE}:prune"
-)
+@shows("model prune", "", timeout=LONG, offline=f"{_OFFLINE}:prune")
 def show_pruned(found: Answer) -> None:
     """Print how many vectors of which models were deleted."""
     for model, vectors in found["forgotten"].items():

@@ -6,21 +6,18 @@ The daemon that starts next finds it there and handles it, as it would after a c
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cortex_actors.api import events
 from cortex_actors.cli import lifecycle
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import AlreadyRunning, AnswerLost, BadInput, DaemonDown
+from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.storage.ledger import offline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cortex_actors.home import Home
 
 #: Seconds to wait for a daemon that stops, or for others that publish like this; and for one that
 #: starts, as long as `cortex start` does.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +17,8 @@ from cortex_actors.text.sections import Dialect, Section, dialect_of, sections
 from cortex_actors.text.statements import statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from cortex_actors.domain.project import Fragment, Statement
+
 
 #: Parts of a path that may say which dialect a file is of: `.github/instructions/a/b/c.md`.
 _PARTS = 6
@@ -38,11 +38,7 @@ _NAMES = {
 }
 
 
-@command(
-    "debug parse",
-    "cortex debug parse CLAUDE.md",
-    "cortex debug parse .cursor/rules/style.mdc --json",
-)
+@command("debug parse", "CLAUDE.md", ".cursor/rules/style.mdc --json")
 def parse(
     file: Annotated[Path, Argument(help="The instruction file.")], as_json: JsonOption = False
 ) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cortex_actors.cli.declare import One, Option, shows
@@ -21,22 +22,19 @@ from cortex_actors.cli.output import (
     show_facts,
 )
 from cortex_actors.cli.principles import check_line, gap, is_trouble, linked, need, ranked
+from cortex_actors.client.connection import Answer
 from cortex_actors.errors import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
-
-    from cortex_actors.client.connection import Answer
 
 
 @shows(
     "principles eligible",
-    "principles.promotions",
-    "cortex principles eligible",
-    "cortex principles eligible ins_4f0c9b21",
-    "cortex principles eligible --project atlas-api",
+    "",
+    "ins_4f0c9b21",
+    "--project atlas-api",
+    asks="principles.promotions",
     about="Show what an insight lacks to become a principle. Without ID, list what lacks least.",
     one=One(
         "principles.eligible", alone="an insight's id says all: leave out --project, or the id"
@@ -61,7 +59,7 @@ def _entry(each: Answer) -> Block:
     """Return an insight's entry in the overview."""
     lines = [
         *_lacks(each),
-        joined([f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])]),
+        joined(f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])),
     ]
     return Block(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
 
@@ -101,7 +99,7 @@ def _opened(found: Answer) -> Console:
     out = console()
     out.print(visible(cut(found["content"])), style="bold")
     out.print()
-    show_facts((need(each["need"]), check_line(each)) for each in found["checks"])
+    show_facts(*((need(each["need"]), check_line(each)) for each in found["checks"]))
     out.print()
     return out
 
@@ -141,11 +139,11 @@ _MEANS = {
 
 @shows(
     "principles promotion",
-    "principles.promotions",
-    "cortex principles promotion",
-    "cortex principles promotion --reason age",
-    "cortex principles promotion --project atlas-api --limit 5",
-    "cortex principles promotion ins_4f0c9b21",
+    "",
+    "--reason age",
+    "--project atlas-api --limit 5",
+    "ins_4f0c9b21",
+    asks="principles.promotions",
     about="Show what keeps insights from becoming principles. With ID, show what its promotion "
     "would do.",
     one=One(
@@ -168,8 +166,10 @@ def show_promotion(found: Answer, given: Answer) -> None:
             f"{counted(found['looked_at'], 'insight')} on the way to a principle", style="bold"
         )
         show_facts(
-            (_label(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
-            for name, number in known.items()
+            *(
+                (_label(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
+                for name, number in known.items()
+            )
         )
         out.print()
     what = "nearest first" if reason is None else f"held up by: {_label(reason)}"
@@ -209,20 +209,18 @@ def _show_what_if(found: Answer) -> None:
     out.print()
     out.print("What it would be", style="bold")
     show_facts(
-        [
-            ("says", cut(preview["content"], LONGEST)),
-            ("because", preview["elaboration"] or ""),
-            ("is a", joined([preview["category"], ", ".join(preview["domains"])])),
-            ("tags", ", ".join(preview["tags"])),
-            ("sure", f"{preview['confidence']:.2f}"),
-            *ranked(preview),
-        ],
+        ("says", cut(preview["content"], LONGEST)),
+        ("because", preview["elaboration"] or ""),
+        ("is a", joined(preview["category"], ", ".join(preview["domains"]))),
+        ("tags", ", ".join(preview["tags"])),
+        ("sure", f"{preview['confidence']:.2f}"),
+        *ranked(preview),
         indent=2,
     )
     if found["links"]:
         out.print()
         out.print("What it would be linked with", style="bold")
-        show_facts([linked(each) for each in found["links"]], indent=2)
+        show_facts(*[linked(each) for each in found["links"]], indent=2)
 
 
 #: What would come of a promotion.

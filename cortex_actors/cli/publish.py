@@ -28,9 +28,12 @@ _EXAMPLES = """  cortex daemon publish scan:requested
 
 def run(home: Home, options: argparse.Namespace) -> int:
     """Say an event on a topic."""
+    found = _json(options.json, "--json") if options.json is not None else {}
+    if not isinstance(found, dict):
+        raise BadInput(f"--json must be an object like '{{\"key\": 1}}', not {options.json!r}")
     said = {
         "topic": options.topic,
-        "payload": {**_object(options.json), **dict(_field(word) for word in options.fields)},
+        "payload": {**found, **dict(_field(word) for word in options.fields)},
         "source": options.source,
     }
     if options.idempotency_key is not None:
@@ -90,14 +93,6 @@ def _more(event: dict[str, Any]) -> str:
     if event.get("duplicate"):
         return " (said before under this key)"
     return " (no daemon runs: the next start has it)" if event.get("offline") else ""
-
-
-def _object(text: str | None) -> dict[str, Any]:
-    """Return the JSON object given as text."""
-    found = _json(text, "--json") if text is not None else {}
-    if not isinstance(found, dict):
-        raise BadInput(f"--json must be an object like '{{\"key\": 1}}', not {text!r}")
-    return found
 
 
 def _field(word: str) -> tuple[str, Any]:

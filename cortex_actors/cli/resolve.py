@@ -11,21 +11,16 @@ Approving: what a diff would bring into files that no person has approved yet.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cortex_actors.cli.declare import Argument, Option, Preset, shows
 from cortex_actors.cli.output import counted, joined, show_diff, show_json
-from cortex_actors.client.connection import Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, Refused, UsageError, visible
 from cortex_actors.render import section
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cortex_actors.client.connection import Answer
 
 
 def _made(output: Path, text: str) -> bool:
@@ -120,15 +115,14 @@ _NOT_DONE = frozenset({"edited", "refused"})
 
 @shows(
     "resolve",
-    "resolve",
-    "cortex resolve --dry-run",
-    "cortex resolve ~/code/atlas-api",
-    "cortex resolve ~/code/atlas-api --yes",
-    "cortex resolve AGENTS.md --include-metadata",
-    "cortex resolve atlas-api --agent cursor --create",
-    "cortex resolve CLAUDE.md --edited keep",
-    "cortex resolve --agent chatgpt --output prompt.txt",
-    "cortex resolve CLAUDE.md --undo",
+    "--dry-run",
+    "~/code/atlas-api",
+    "~/code/atlas-api --yes",
+    "AGENTS.md --include-metadata",
+    "atlas-api --agent cursor --create",
+    "CLAUDE.md --edited keep",
+    "--agent chatgpt --output prompt.txt",
+    "CLAUDE.md --undo",
     by_hand=True,
     leave_out=("text_only", "approve"),
     path=Argument(
@@ -136,10 +130,10 @@ _NOT_DONE = frozenset({"edited", "refused"})
     ),
     agent=Option("--agent", "-a", help=f"One of {', '.join(section.names())} (who has a file)."),
     dry_run=Option("--dry-run", "-n"),
-    stdout=Preset("--stdout", help="Print the section, and write nothing."),
-    output=Option("--output", kind="path", help="Write the section to this new file of yours."),
+    stdout=Preset(help="Print the section, and write nothing."),
+    output=Option(kind="path", help="Write the section to this new file of yours."),
     yes=Preset("--yes", "-y", help="Approve what the diff would bring, without being asked."),
-    undo=Preset("--undo", help="Take the newest write into the file back."),
+    undo=Preset(help="Take the newest write into the file back."),
 )
 def resolve(
     path: str | None,
@@ -282,7 +276,7 @@ def _line(each: Answer) -> str:
         _some(counts, "over_budget", "without room"),
         _left_out(each),
     ]
-    return f"{_said(each)} {place}: {joined(facts)}"
+    return f"{_said(each)} {place}: {joined(*facts)}"
 
 
 def _said(each: Answer) -> str:

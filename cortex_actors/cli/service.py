@@ -122,11 +122,11 @@ _ENABLE = ("enable", "--now", NAME)
 _DISABLE = ("disable", "--now", NAME)
 
 
-@command("daemon install", "cortex daemon install", "cortex daemon install --now")
+@command("daemon install", "", "--now")
 def install(
     *,
-    now: Annotated[bool, Option("--now", help="Have systemd start it as well.")] = False,
-    force: Annotated[bool, Option("--force", help="Replace a unit of that name.")] = False,
+    now: Annotated[bool, Option(help="Have systemd start it as well.")] = False,
+    force: Annotated[bool, Option(help="Replace a unit of that name.")] = False,
     home: HomeOption = None,
 ) -> None:
     """Write a systemd user unit that runs the daemon from login on."""
@@ -146,9 +146,9 @@ def install(
     print("systemd runs it now, and from every login on; without one, too: loginctl enable-linger")
 
 
-@command("daemon uninstall", "cortex daemon uninstall")
+@command("daemon uninstall", "")
 def uninstall(
-    *, force: Annotated[bool, Option("--force", help="Remove any unit of that name.")] = False
+    *, force: Annotated[bool, Option(help="Remove any unit of that name.")] = False
 ) -> None:
     """Stop the service and remove its unit; what was learned stays."""
     _require_systemd()
@@ -170,7 +170,7 @@ def uninstall(
     print("next: systemctl --user daemon-reload")
 
 
-@command("daemon unit", "cortex daemon unit --home ~/memory")
+@command("daemon unit", "--home ~/memory")
 def show(home: HomeOption = None) -> None:
     """Print the unit that `install` would write; works everywhere."""
     print(unit(Home.of(home)).text, end="")
@@ -252,7 +252,7 @@ def _advice(said: str) -> str:
     return f"see: journalctl --user -u {NAME}"
 
 
-@command("daemon run", "cortex daemon run", "cortex daemon run --home /tmp/try")
+@command("daemon run", "", "--home /tmp/try")
 def run(home: HomeOption = None) -> int:
     """Run the daemon in this terminal and show its log; Ctrl-C ends it."""
     from cortex_actors import daemon  # noqa: PLC0415 - what `start` gives to a child
@@ -263,10 +263,10 @@ def run(home: HomeOption = None) -> int:
 
 @group(
     "daemon",
-    "cortex daemon restart",
-    "cortex daemon logs -f",
-    "cortex daemon backup --list",
-    "cortex daemon install --now",
+    "restart",
+    "logs -f",
+    "backup --list",
+    "install --now",
     about="Run, configure, watch and back up the daemon.",
 )
 def status(as_json: JsonOption = False, home: HomeOption = None) -> int:

@@ -11,7 +11,8 @@ import getpass
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Argument, Option, command, shows
 from cortex_actors.cli.output import (
@@ -27,9 +28,6 @@ from cortex_actors.cli.output import (
 )
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, UsageError, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 #: Seconds that adding or asking one may take: its name is looked up, and a keyring may ask its
 #: user; each that is asked has its own limit, of at most 30.
@@ -72,17 +70,17 @@ KeyringOption = Annotated[
 
 @shows(
     "stores",
-    "stores.list",
-    "cortex stores",
-    "cortex stores add notes seren_memory http://127.0.0.1:7420",
-    "cortex stores ping notes",
-    "cortex stores tune notes --weight 0.5",
-    "cortex stores configure fusion_mode=rrf_pct",
-    "cortex stores import seren-corpus-callosum.yaml",
+    "",
+    "add notes seren_memory http://127.0.0.1:7420",
+    "ping notes",
+    "tune notes --weight 0.5",
+    "configure fusion_mode=rrf_pct",
+    "import seren-corpus-callosum.yaml",
+    asks="stores.list",
     about="See and change which stores a recall asks beside what is known here.",
     is_group=True,
 )
-@shows("stores list", "stores.list", "cortex stores list --json")
+@shows("stores list", "--json")
 def show_listed(found: Answer) -> None:
     """Print the stores that a recall asks, what is known here first."""
     rows, active = found["stores"], len(found["active"])
@@ -99,9 +97,9 @@ def show_listed(found: Answer) -> None:
 
 @command(
     "stores add",
-    "cortex stores add notes seren_memory http://127.0.0.1:7420",
-    "cortex stores add facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
-    "cortex stores add team chroma https://chroma.example:8000 --option collection=notes",
+    "notes seren_memory http://127.0.0.1:7420",
+    "facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
+    "team chroma https://chroma.example:8000 --option collection=notes",
 )
 def add(
     name: Annotated[str, Argument(metavar="NAME", help="What answers call it.")],
@@ -124,7 +122,7 @@ def add(
         list[str] | None,
         Option(metavar="KEY=TEXT", help="What only its type understands; KEY:=JSON for no text."),
     ] = None,
-    disabled: Annotated[bool, Option("--disabled", help="Do not ask it yet.")] = False,
+    disabled: Annotated[bool, Option(help="Do not ask it yet.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -148,7 +146,7 @@ def add(
     (show_json if as_json else _show_added)(found)
 
 
-@shows("stores remove", "stores.remove", "cortex stores remove notes", timeout=TIMEOUT)
+@shows("stores remove", "notes", timeout=TIMEOUT)
 def show_removed(found: Answer) -> None:
     """Print which store is asked no more, and what stays of it."""
     name = found["removed"]
@@ -164,19 +162,19 @@ def show_removed(found: Answer) -> None:
         print(visible(f"note: {text}"))
 
 
-@shows("stores enable", "stores.enable", "cortex stores enable notes", timeout=TIMEOUT)
+@shows("stores enable", "notes", timeout=TIMEOUT)
 def show_enabled(found: Answer) -> None:
     """Print which store is asked again."""
     print(visible(f"{found['store']['name']} is asked from now on{lasts(found)}"))
 
 
-@shows("stores disable", "stores.disable", "cortex stores disable notes", timeout=TIMEOUT)
+@shows("stores disable", "notes", timeout=TIMEOUT)
 def show_disabled(found: Answer) -> None:
     """Print which store is not asked any more."""
     print(visible(f"{found['store']['name']} is not asked any more{lasts(found)}"))
 
 
-@shows("stores tune", "stores.tune", "cortex stores tune notes --weight 2 --floor 0.3")
+@shows("stores tune", "notes --weight 2 --floor 0.3")
 def show_tuned(found: Answer) -> None:
     """Print what a store counts now."""
     store = found["store"]
@@ -184,7 +182,7 @@ def show_tuned(found: Answer) -> None:
     print(visible(f"{said}{lasts(found)}"))
 
 
-@command("stores types", "cortex stores types")
+@command("stores types", "")
 def types(*, as_json: JsonOption = False) -> None:
     """List the types of stores that can be asked, each with a command that adds one."""
     from cortex_actors.federation import binding  # noqa: PLC0415 - every adapter
@@ -197,14 +195,14 @@ def types(*, as_json: JsonOption = False) -> None:
     show_blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
 
 
-@shows("stores health", "stores.health", "cortex stores health --json")
+@shows("stores health", "--json")
 def show_health(found: Answer) -> None:
     """Print how each store has been answering."""
     blocks = [_answering(each) for each in found["stores"]]
     show_blocks("How stores have been answering", blocks, empty="no store is known")
 
 
-@command("stores ping", "cortex stores ping", "cortex stores ping notes")
+@command("stores ping", "", "notes")
 def ping(
     name: Annotated[
         str | None,
@@ -225,10 +223,7 @@ def ping(
 
 
 @command(
-    "stores configure",
-    "cortex stores configure",
-    "cortex stores configure k=30 fusion_mode=rrf_pct",
-    "cortex stores configure per_store_timeout_s=2 edges_enabled=false",
+    "stores configure", "", "k=30 fusion_mode=rrf_pct", "per_store_timeout_s=2 edges_enabled=false"
 )
 def configure(
     changes: Annotated[
@@ -381,17 +376,15 @@ def _entry(store: Answer) -> Block:
     is_active = store["status"] == "active"
     known = store.get("options") or {}
     facts = joined(
-        [
-            "what is known here" if store["type"] == _LOCAL else store["type"],
-            store["url"],
-            None if store["weight"] == 1 else f"weight {store['weight']:g}",
-            f"floor {store['floor']:g}" if store["floor"] else None,
-            "has a token" if store["auth"] else None,
-            "added by command" if store["managed"] else None,
-            "" if is_active else store["status"],
-        ]
+        "what is known here" if store["type"] == _LOCAL else store["type"],
+        store["url"],
+        None if store["weight"] == 1 else f"weight {store['weight']:g}",
+        f"floor {store['floor']:g}" if store["floor"] else None,
+        "has a token" if store["auth"] else None,
+        "added by command" if store["managed"] else None,
+        "" if is_active else store["status"],
     )
-    options = joined([f"{key}: {shown(value)}" for key, value in known.items()])
+    options = joined(*[f"{key}: {shown(value)}" for key, value in known.items()])
     return Block(_ON if is_active else _OFF, store["name"], [facts, options])
 
 
@@ -406,7 +399,7 @@ def _answering(store: Answer) -> Block:
     ]
     error = store["last_error"]
     last = f"last failure: {shortened(error, _LONGEST)}" if error else ""
-    return Block(store["status"], store["name"], [joined(facts), last])
+    return Block(store["status"], store["name"], [joined(*facts), last])
 
 
 def _pinged(store: Answer) -> Block:
@@ -414,7 +407,7 @@ def _pinged(store: Answer) -> Block:
     if not store["ok"]:
         return Block("-", f"{store['name']}: {store['reason']}")
     known = {key: _plain(value) for key, value in (store["says"] or {}).items()}
-    says = joined([f"{key} {text}" for key, text in known.items() if text])
+    says = joined(*[f"{key} {text}" for key, text in known.items() if text])
     return Block("*", f"{store['name']} answered in {store['ms']:,.0f} ms", [says])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,16 +20,14 @@ from cortex_actors.cli.output import (
     show_json,
 )
 from cortex_actors.cli.stores import shown
-from cortex_actors.client.connection import Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, DaemonDown, FileTooLarge, NotFound, NotText, visible
 from cortex_actors.federation import schema
 from cortex_actors.federation.schema import LONGEST, Imported, without_user
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cortex_actors.client.connection import Answer
     from cortex_actors.federation.store import StoreSpec
+
 
 #: Seconds that it may take: the name of each store is looked up, a keyring may ask its user.
 TIMEOUT = 120.0
@@ -39,19 +38,15 @@ _UNSEEN = "note: as far as can be seen without the daemon, which looks up names 
 
 @command(
     "stores import",
-    "cortex stores import seren-corpus-callosum.yaml --dry-run",
-    "cortex stores import seren-corpus-callosum.yaml",
-    "cortex stores import runtime-stores.json --replace --yes",
+    "seren-corpus-callosum.yaml --dry-run",
+    "seren-corpus-callosum.yaml",
+    "runtime-stores.json --replace --yes",
 )
 def import_(
     path: Annotated[Path, Argument(metavar="FILE", help="A Callosum's YAML, or its overlay.")],
     *,
-    replace: Annotated[
-        bool, Option("--replace", help="Let the file win over stores added by command.")
-    ] = False,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
-    ] = False,
+    replace: Annotated[bool, Option(help="Let the file win over stores added by command.")] = False,
+    dry_run: Annotated[bool, Option(help="Say what would come of it, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
@@ -172,17 +167,15 @@ def _listed(knobs: Mapping[str, Any]) -> str:
 def _entry(store: StoreSpec, row: Answer, found: Answer) -> Block:
     """Return a store's entry in a list; its options are shown as the list of stores has them."""
     facts = joined(
-        [
-            store.type,
-            without_user(store.url),
-            None if store.weight == 1 else f"weight {store.weight:g}",
-            f"floor {store.floor:g}" if store.floor else None,
-            _token(store),
-            None if store.enabled else "disabled",
-            "in place of the one there is" if store.name in found["replaced"] else None,
-        ]
+        store.type,
+        without_user(store.url),
+        None if store.weight == 1 else f"weight {store.weight:g}",
+        f"floor {store.floor:g}" if store.floor else None,
+        _token(store),
+        None if store.enabled else "disabled",
+        "in place of the one there is" if store.name in found["replaced"] else None,
     )
-    options = joined([f"{key}: {shown(value)}" for key, value in row["options"].items()])
+    options = joined(*[f"{key}: {shown(value)}" for key, value in row["options"].items()])
     return Block("+", store.name, [facts, options])
 
 
