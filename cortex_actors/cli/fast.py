@@ -7,48 +7,31 @@ What `status` shows a person of a daemon that answers; standard library only.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
 import sys
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors.cli import lifecycle
+from cortex_actors.cli.declare import MOVED
 from cortex_actors.cli.lifecycle import is_paused
-from cortex_actors.cli.options import Parser, quick_parser, seconds
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import duration, iso
-from cortex_actors.errors import DaemonDown, DeadlineExceeded, TooManyConnections
+from cortex_actors.errors import DaemonDown, DeadlineExceeded, TooManyConnections, UsageError
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
 
 
 #: Seconds it may take: an actor has five to finish what it has in hand, and reloads take turns.
 TIMEOUT = 120.0
-
-_RELOAD_EXAMPLES = """  cortex daemon reload
-  cortex daemon reload --json"""
-
-
-def run_reload(home: Home, options: argparse.Namespace) -> int:
-    """Have the daemon follow the settings as they are now, and say what came of it."""
-    found = Client(home).call("reload", timeout=TIMEOUT)
-    print(json.dumps(found, indent=2) if options.json else "\n".join(_reload_lines(found)))
-    return 0
-
-
-def parser() -> Parser:
-    """Return the options of `reload`."""
-    about = "Read cortex.toml again, and start anew only what was handed a section that changed."
-    parser = quick_parser("reload", about, _RELOAD_EXAMPLES)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
@@ -239,16 +222,30 @@ _COLOURS = {"running": 32, "degraded": 33, "starting": 33, "crashed": 31}
 #: Seconds `status` waits for an answer.
 STATUS_TIMEOUT = 5.0
 
-_EXAMPLES = {
-    "status": """  cortex status
-  cortex status --json
-  cortex status > /dev/null && echo it runs""",
-    "start": """  cortex start
-  cortex start --home ~/other-memory""",
-    "stop": """  cortex stop
-  cortex stop --timeout 30""",
-    "restart": """  cortex daemon restart""",
-}
+#: Columns of `--help`.
+WIDTH = 100
+
+#: Seconds of the longest wait, a day: the system's own calls take no number that they cannot hold.
+MOST_SECONDS = 86_400.0
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises instead of leaving the process."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `UsageError`."""
+        raise UsageError(f"{message}; see: {self.prog} --help")
+
+
+def seconds(text: str) -> float:
+    """Return how many seconds somebody waits; argparse says what is wrong with other words."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to a day")
+    return found
 
 
 def run(words: Sequence[str]) -> int:
@@ -264,9 +261,11 @@ def run(words: Sequence[str]) -> int:
     if words[0] == "status":
         return status(home, timeout=options.timeout, as_json=options.json)
     if words[0] in _OWN:
-        return int(_module(words[0]).run(home, options))
+        return int(import_module(f"cortex_actors.cli.{_OWN[words[0]]}").run(home, options))
     if words[0] == "reload":
-        return run_reload(home, options)
+        found = Client(home).call("reload", timeout=TIMEOUT)
+        print(json.dumps(found, indent=2) if options.json else "\n".join(_reload_lines(found)))
+        return 0
     if words[0] == "stop":
         return lifecycle.stop(home, timeout=options.timeout, as_json=options.json)
     if words[0] == "restart":
@@ -399,75 +398,111 @@ def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{name:<{width}}{value}" for name, value in rows]
 
 
-def _status_parser() -> Parser:
-    """Return the options of `status`."""
-    about = "Say whether the daemon runs. Exit code: 0 runs, 1 crashed, 3 stopped, 4 silent."
-    parser = quick_parser("status", about, _EXAMPLES["status"])
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        default=STATUS_TIMEOUT,
-        metavar="S",
-        help="seconds until it is silent (default 5)",
-    )
-    return parser
+#: Options of several commands: as argparse takes them.
+_JSON = {"--json": {"action": "store_true", "help": "print JSON"}}
+_STOP = lifecycle.STOP_TIMEOUT
 
 
-def _start_parser(name: str = "start") -> Parser:
-    """Return the options of `start`."""
-    about = "Start the daemon in the background and wait until it answers."
-    parser = quick_parser(name, about, _EXAMPLES[name])
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (default 60)"
-    )
-    return parser
+def _waits(default: float, about: str) -> dict[str, Any]:
+    """Return an option of how many seconds are waited."""
+    return {"type": seconds, "default": default, "metavar": "S", "help": about}
 
 
-def _restart_parser() -> Parser:
-    """Return the options of `restart`."""
-    parser = _start_parser("restart")
-    parser.description = "Stop the daemon if it runs, and start it."
-    parser.add_argument(
-        "--stop-timeout",
-        type=seconds,
-        default=lifecycle.STOP_TIMEOUT,
-        metavar="S",
-        help="as stop's (default 10)",
-    )
-    return parser
-
-
-def _stop_parser() -> Parser:
-    """Return the options of `stop`."""
-    about = "Let the daemon finish what it has in hand and end; kill it if late."
-    parser = quick_parser("stop", about, _EXAMPLES["stop"])
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--timeout", type=seconds, default=10.0, metavar="S", help="seconds until kill (default 10)"
-    )
-    return parser
-
-
-_PARSERS = {
-    "status": _status_parser,
-    "start": _start_parser,
-    "stop": _stop_parser,
-    "restart": _restart_parser,
-    "reload": parser,
+#: Command -> what it does, examples, and its options: as argparse takes them.
+_QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
+    "status": (
+        "Say whether the daemon runs. Exit code: 0 runs, 1 crashed, 3 stopped, 4 silent.",
+        """  cortex status
+  cortex status --json
+  cortex status > /dev/null && echo it runs""",
+        {**_JSON, "--timeout": _waits(STATUS_TIMEOUT, "seconds until it is silent (default 5)")},
+    ),
+    "start": (
+        "Start the daemon in the background and wait until it answers.",
+        """  cortex start
+  cortex start --home ~/other-memory""",
+        {**_JSON, "--timeout": _waits(60.0, "seconds to wait (default 60)")},
+    ),
+    "stop": (
+        "Let the daemon finish what it has in hand and end; kill it if late.",
+        """  cortex stop
+  cortex stop --timeout 30""",
+        {**_JSON, "--timeout": _waits(_STOP, "seconds until kill (default 10)")},
+    ),
+    "restart": (
+        "Stop the daemon if it runs, and start it.",
+        """  cortex daemon restart""",
+        {
+            **_JSON,
+            "--timeout": _waits(60.0, "seconds to wait (default 60)"),
+            "--stop-timeout": _waits(_STOP, "as stop's (default 10)"),
+        },
+    ),
+    "reload": (
+        "Read cortex.toml again, and start anew only what was handed a section that changed.",
+        """  cortex daemon reload
+  cortex daemon reload --json""",
+        _JSON,
+    ),
+    "publish": (
+        "Say an event; it is stored before the command returns.",
+        """  cortex daemon publish scan:requested
+  cortex daemon publish custom:deployed version=1.4 replicas:=3
+  cortex daemon publish custom:deployed --json '{"version": "1.4"}'
+  cortex daemon publish custom:deployed version=1.4 --idempotency-key release-1.4
+  cortex daemon publish custom:ping --transient""",
+        {
+            "topic": {"help": "for example file:changed, or your own: custom:name"},
+            "fields": {"nargs": "*", "metavar": "key=text|key:=JSON", "help": "the payload"},
+            "--json": {"metavar": "OBJECT", "help": "the payload, or its first part, as JSON"},
+            "--transient": {
+                "action": "store_true",
+                "help": "tell only those who listen now; store nothing",
+            },
+            "--idempotency-key": {
+                "metavar": "K",
+                "help": "said again under the same key, it is said once",
+            },
+            "--no-offline": {
+                "action": "store_true",
+                "help": "fail where no daemon answers; write no ledger",
+            },
+            "--source": {"help": "who says it (default cli:USER)"},
+        },
+    ),
+    "hook": (
+        """Have git tell the daemon after a commit, merge, checkout or rebase that files may have
+changed. The watcher finds out without it, too; on a network mount a hook is quicker.""",
+        """  cortex hook install git
+  cortex hook install git ~/code/atlas-api
+  cortex hook uninstall git
+  cortex hook run git            (what the hook itself runs, in the repository)""",
+        {
+            "action": {"choices": ("install", "uninstall", "run"), "help": "what to do"},
+            "tool": {"choices": ("git",), "help": "whose hooks"},
+            "path": {"nargs": "?", "default": ".", "help": "a folder of the repository (here)"},
+            **_JSON,
+        },
+    ),
 }
 
-#: Commands that are a module of their own, with a `parser` and what runs it.
+#: Commands that are a module of their own, with what runs it.
 _OWN = {"publish": "publish", "hook": "githooks"}
 
 
 def parser_of(name: str) -> Parser:
     """Return the options of a quick command."""
-    found: Parser = _module(name).parser() if name in _OWN else _PARSERS[name]()
-    return found
-
-
-def _module(name: str) -> Any:  # noqa: ANN401 - a module
-    """Return the module of a command that has its own."""
-    return import_module(f"cortex_actors.cli.{_OWN[name]}")
+    about, examples, options = _QUICK[name]
+    parser = Parser(
+        f"cortex {MOVED.get(name, name)}",
+        description=about,
+        epilog=f"examples:\n{examples}",
+        # With a width given, argparse does not look for the terminal's, which loads shutil (20 ms).
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=WIDTH),
+    )
+    parser.add_argument(
+        "--home", metavar="DIR", help="the daemon's folder (default: CORTEX_HOME, else XDG's)"
+    )
+    for option, how in options.items():
+        parser.add_argument(option, **how)
+    return parser

@@ -22,7 +22,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.cli.options import Parser, quick_parser
 from cortex_actors.client.connection import Client
 from cortex_actors.errors import (
     BadInput,
@@ -259,11 +258,6 @@ def _git(folder: Path, *words: str, asks: bool = False) -> str:
 #: Seconds that a hook waits for the daemon: nobody waits for the hook, and it must not pile up.
 RESCAN_TIMEOUT = 10.0
 
-_EXAMPLES = """  cortex hook install git
-  cortex hook install git ~/code/atlas-api
-  cortex hook uninstall git
-  cortex hook run git            (what the hook itself runs, in the repository)"""
-
 
 def run(home: Home, options: argparse.Namespace) -> int:
     """Install or take out the hooks, or do what they do."""
@@ -282,20 +276,6 @@ def run(home: Home, options: argparse.Namespace) -> int:
     if is_put and all(each.change is Change.LEFT for each in changed):
         raise Refused(f"no hook in {repository.hooks} could take our lines; see above")
     return 0
-
-
-def parser() -> Parser:
-    """Return the options of `hook`."""
-    about = (
-        "Have git tell the daemon after a commit, merge, checkout or rebase that files may have\n"
-        "changed. The watcher finds out without it, too; on a network mount a hook is quicker."
-    )
-    found = quick_parser("hook", about, _EXAMPLES)
-    found.add_argument("action", choices=("install", "uninstall", "run"), help="what to do")
-    found.add_argument("tool", choices=("git",), help="whose hooks")
-    found.add_argument("path", nargs="?", default=".", help="a folder of the repository (here)")
-    found.add_argument("--json", action="store_true", help="print JSON")
-    return found
 
 
 def _tell(home: Home, path: Path, *, as_json: bool) -> None:

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.cli import lifecycle
-from cortex_actors.cli.options import Parser, quick_parser
 from cortex_actors.client.connection import Client
 from cortex_actors.errors import AnswerLost, BadInput, DaemonDown, UnknownTopic, UsageError
 
@@ -19,22 +18,17 @@ if TYPE_CHECKING:
 #: `key=text` or `key:=JSON`.
 _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(:?=)(.*)", re.DOTALL)
 
-_EXAMPLES = """  cortex daemon publish scan:requested
-  cortex daemon publish custom:deployed version=1.4 replicas:=3
-  cortex daemon publish custom:deployed --json '{"version": "1.4"}'
-  cortex daemon publish custom:deployed version=1.4 --idempotency-key release-1.4
-  cortex daemon publish custom:ping --transient"""
-
 
 def run(home: Home, options: argparse.Namespace) -> int:
     """Say an event on a topic."""
     found = _json(options.json, "--json") if options.json is not None else {}
     if not isinstance(found, dict):
         raise BadInput(f"--json must be an object like '{{\"key\": 1}}', not {options.json!r}")
+    by = f"cli:{lifecycle.user()}" if options.source is None else options.source
     said = {
         "topic": options.topic,
         "payload": {**found, **dict(_field(word) for word in options.fields)},
-        "source": options.source,
+        "source": by,
     }
     if options.idempotency_key is not None:
         said["idempotency_key"] = options.idempotency_key
@@ -45,29 +39,6 @@ def run(home: Home, options: argparse.Namespace) -> int:
     number = "not stored" if event.get("seq") is None else f"seq {event['seq']}"
     print(f"published {event['topic']}, {number}, {event['id']}{_more(event)}")
     return 0
-
-
-def parser() -> Parser:
-    """Return the options of `publish`."""
-    parser = quick_parser(
-        "publish", "Say an event; it is stored before the command returns.", _EXAMPLES
-    )
-    parser.add_argument("topic", help="for example file:changed, or your own: custom:name")
-    parser.add_argument("fields", nargs="*", metavar="key=text|key:=JSON", help="the payload")
-    parser.add_argument("--json", metavar="OBJECT", help="the payload, or its first part, as JSON")
-    parser.add_argument(
-        "--transient", action="store_true", help="tell only those who listen now; store nothing"
-    )
-    parser.add_argument(
-        "--idempotency-key", metavar="K", help="said again under the same key, it is said once"
-    )
-    parser.add_argument(
-        "--no-offline", action="store_true", help="fail where no daemon answers; write no ledger"
-    )
-    parser.add_argument(
-        "--source", default=f"cli:{lifecycle.user()}", help="who says it (default cli:USER)"
-    )
-    return parser
 
 
 def _said(home: Home, options: argparse.Namespace, said: dict[str, Any]) -> dict[str, Any]:
