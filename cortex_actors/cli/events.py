@@ -6,21 +6,61 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Option, command, group, shows
-from cortex_actors.cli.output import HomeOption, JsonOption, shortened, show_json, show_table
+from cortex_actors.cli.output import (
+    HomeOption,
+    JsonOption,
+    shortened,
+    show_json,
+    show_lines,
+    show_table,
+)
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
-from cortex_actors.errors import UsageError, visible
+from cortex_actors.errors import UsageError
 
 #: What stands for every dead letter.
 ALL = ["all"]
 
 #: Said where a dead letter was looked for.
 NO_DEAD = "there are no dead letters"
+
+
+def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer, or a list
+    """Print events, newest first; one of them whole, or what was done with dead letters."""
+    if isinstance(found, list):
+        done = "put back" if given["replay"] else "discarded"
+        show_lines(*(f"{done} {each['seq']} for {each['consumer']}" for each in found))
+        show_lines(None if found else NO_DEAD)
+    elif given["name"]:
+        _show(found)
+    else:
+        rows = [
+            (
+                each["seq"],
+                iso(each["at"]),
+                each["topic"],
+                shortened(each["source"], 40),
+                _state(each),
+            )
+            for each in found["events"]
+        ]
+        title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
+        columns = ("seq", "at", "topic", "from", "state")
+        show_table(title, columns, rows, empty=_nothing(given))
+
+
+def _nothing(given: Answer) -> str:
+    """Return what is said where no event is listed."""
+    waiting, dead = given["waiting"], given["dead"]
+    if given["topic"] or given["since"]:
+        return "no such event is stored"
+    if waiting and dead:
+        return "nothing waits, and there are no dead letters"
+    return "nothing waits" if waiting else NO_DEAD if dead else "no event is stored"
 
 
 @command(
@@ -32,8 +72,10 @@ NO_DEAD = "there are no dead letters"
     "--replay 21",
     "--replay all",
     "--discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
+    show=show_events,
 )
 def events(
+    client: Client,
     *,
     topic: Annotated[str | None, Option(help="Only topics of this shell pattern.")] = None,
     waiting: Annotated[bool, Option(help="Only what somebody has yet to handle.")] = False,
@@ -50,9 +92,7 @@ def events(
         list[str] | None, Option(help="Drop a dead letter for good, by id or seq; or all.")
     ] = None,
     yes: Annotated[bool, Option(help="Do discard all of them.")] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> Any:  # noqa: ANN401 - JSON: a list of what was done
     """List the newest stored events, or decide about those that could not be handled."""
     _refuse_several(name, replay, discard)
     replay, discard = _named(replay, "--replay"), _named(discard, "--discard")
@@ -60,39 +100,12 @@ def events(
         raise UsageError("--discard all drops every dead letter for good: say --yes, too")
     if yes and discard != ALL:
         raise UsageError("--yes only says that --discard all is meant: leave it out")
-    client = Client(home)
-    show: Callable[[Any], None]
     if replay or discard:
         verb = "replay" if replay else "discard"
-        found = client.call(verb, events=replay or discard)[f"{verb}ed"]
-        show = partial(_done, "put back" if replay else "discarded")
-    elif name:
-        found, show = client.call("event", event=name), _show
-    else:
-        found = client.call(
-            "events", topic=topic, waiting=waiting, dead=dead, since=since, limit=limit
-        )
-        show = partial(_list, _nothing(waiting=waiting, dead=dead, narrowed=bool(topic or since)))
-    (show_json if as_json else show)(found)
-
-
-def _list(empty: str, found: Answer) -> None:
-    """Print events, newest first."""
-    rows = [
-        (each["seq"], iso(each["at"]), each["topic"], shortened(each["source"], 40), _state(each))
-        for each in found["events"]
-    ]
-    title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
-    show_table(title, ("seq", "at", "topic", "from", "state"), rows, empty=empty)
-
-
-def _nothing(*, waiting: bool, dead: bool, narrowed: bool) -> str:
-    """Return what is said where no event is listed."""
-    if narrowed:
-        return "no such event is stored"
-    if waiting and dead:
-        return "nothing waits, and there are no dead letters"
-    return "nothing waits" if waiting else NO_DEAD if dead else "no event is stored"
+        return client.call(verb, events=replay or discard)[f"{verb}ed"]
+    if name:
+        return client.call("event", event=name)
+    return client.call("events", topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
 
 
 def _show(found: Answer) -> None:
@@ -105,19 +118,10 @@ def _show(found: Answer) -> None:
     payload = found["payload"]
     # As it is stored where it is no JSON: quoted, it would look like a text that somebody said.
     rows.append(("payload", payload if isinstance(payload, str) else json.dumps(payload)))
-    for key, value in rows:
-        print(visible(f"{key:<9}{value}"))
+    show_lines(*(f"{key:<9}{value}" for key, value in rows))
     for each in found["consumers"]:
-        for line in (each["error"] or "").splitlines():
-            print(visible(f"{each['consumer']}: {line}"))
-
-
-def _done(done: str, found: list[Answer]) -> None:
-    """Print what was done with dead letters."""
-    for each in found:
-        print(f"{done} {each['seq']} for {each['consumer']}")
-    if not found:
-        print(NO_DEAD)
+        lines = (each["error"] or "").splitlines()
+        show_lines(*(f"{each['consumer']}: {line}" for line in lines))
 
 
 def _named(names: list[str] | None, option: str) -> list[str]:
@@ -168,8 +172,7 @@ _WIDTH = 13
 def show_inside(found: Answer) -> None:
     """Print what an actor has in hand, or how a supervisor is."""
     rows = _supervisor(found) if found["kind"] == "supervisor" else _actor(found)
-    for title, text in rows:
-        print(visible(f"{title:<{_WIDTH}}{text}").rstrip())
+    show_lines(*(f"{title:<{_WIDTH}}{text}".rstrip() for title, text in rows))
 
 
 @shows("debug crash", "CORTEX_DEBUG=1 cortex start", "accumulator")
@@ -264,7 +267,7 @@ def tree(
         rows = list(_mailboxes(found["root"]))
         show_table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
         return
-    print("\n".join(visible(line) for line in found["text"].splitlines()))
+    show_lines(*found["text"].splitlines())
 
 
 @command("debug topics", "", "--json")

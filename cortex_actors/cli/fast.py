@@ -56,90 +56,76 @@ _UNDER_WAY = frozenset({"compiling", "migrating", "waiting"})
 _MISSING = "missing"
 
 
-def figure_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows of a status: a name and a text each."""
-    waiting = f"{found['waiting']} to handle, {found['unembedded']} to embed"
-    shown = [("projects", str(found["projects"]))]
+def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a status: a name and a text each."""
+    yield "projects", str(found["projects"])
     if found.get("broken_files"):
-        shown.append(("files", f"{found['broken_files']} cannot be read: cortex projects"))
-    shown += [
-        ("insights", _insights(found)),
-        *_principles(found),
-        *_unresolved(found),
-        ("waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"),
-        ("model", _model(found.get("model", {}))),
-        *_migration(found.get("migration", {}), found.get("model", {})),
-        ("index", _index(found.get("index", {}), found)),
-        *(("judge", f"{each['model']}, {each['state']}") for each in _layers(found)),
-        *_stores(found.get("stores", {})),
-        *_door(found.get("http", {})),
-        ("loop lag", f"{found['loop_lag_ms']} ms"),
-        *_tried(found.get("round_trip")),
-    ]
+        yield "files", f"{found['broken_files']} cannot be read: cortex projects"
+    more = f", {found['review']} wait for you: cortex review" if found.get("review") else ""
+    yield "insights", f"{found['insights']}{more}"
+    yield from _principles(found)
+    yield from _unresolved(found)
+    waiting = f"{found['waiting']} to handle, {found['unembedded']} to embed"
+    yield "waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"
+    model = found.get("model", {})
+    yield "model", _model(model)
+    yield from _migration(found.get("migration", {}), model)
+    yield "index", _index(found.get("index", {}), found)
+    for each in (found.get("judge") or {}).get("layers", ()):
+        yield "judge", f"{each['model']}, {each['state']}"
+    yield from _stores(found.get("stores", {}))
+    door = found.get("http", {})
+    if door.get("state", "off") not in ("off", "away"):
+        yield (
+            "http",
+            f"{door['state']}, {door['address']}" if door.get("address") else door["state"],
+        )
+    yield "loop lag", f"{found['loop_lag_ms']} ms"
+    if trip := found.get("round_trip"):
+        # Why it did not go well stands above, as a reason of the whole.
+        took = f"{trip['state']} in {trip['took_ms']:,.0f} ms"
+        yield "round trip", f"{took}, {duration(trip['age_s'])} ago"
     if found.get("backup"):
-        shown.append(("backup", iso(found["backup"]["at"])))
+        yield "backup", iso(found["backup"]["at"])
     if found.get("checked_at"):
-        shown.append(("checked", f"every page of the ledger, {iso(found['checked_at'])}"))
+        yield "checked", f"every page of the ledger, {iso(found['checked_at'])}"
     if found.get("recovery"):
         from cortex_actors.storage.ledger.recovery import sentence  # noqa: PLC0415 - seldom needed
 
-        shown.append(("recovery", sentence(found["recovery"])))
-    return shown
+        yield "recovery", sentence(found["recovery"])
 
 
-def _door(door: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what the door for other programs is at, if there is to be one."""
-    if door.get("state", "off") in ("off", "away"):
-        return []
-    where = f", {door['address']}" if door.get("address") else ""
-    return [("http", f"{door['state']}{where}")]
+def _principles(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield how many principles there are, how many of them fade, and where they stand."""
+    if known := found.get("principles", 0):
+        waning = found.get("principles_by_status", {})
+        some = [f"{waning[name]} {name}" for name in ("decaying", "pruned") if waning.get(name)]
+        if files := found.get("resolved_files", 0):
+            some.append(f"in {files} file{'' if files == 1 else 's'}")
+        yield "principles", ", ".join([str(known), *some])
 
 
-def _insights(found: dict[str, Any]) -> str:
-    """Return how many insights there are, and how many wait for a person."""
-    waiting = found.get("review")
-    more = f", {waiting} wait for you: cortex review" if waiting else ""
-    return f"{found['insights']}{more}"
-
-
-def _principles(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return how many principles there are, how many of them fade, and where they stand."""
-    known = found.get("principles", 0)
-    if not known:
-        return []
-    waning = found.get("principles_by_status", {})
-    some = [f"{waning[name]} {name}" for name in ("decaying", "pruned") if waning.get(name)]
-    files = found.get("resolved_files", 0)
-    if files:
-        some.append(f"in {files} file{'' if files == 1 else 's'}")
-    return [("principles", ", ".join([str(known), *some]))]
-
-
-def _unresolved(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the files whose section a human has edited, and how many could not be written."""
+def _unresolved(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the files whose section a human has edited, and how many could not be written."""
     some = found.get("unresolved", [])
     edited = [each["path"] for each in some if each["state"] == "edited"]
-    shown = [
-        ("edited", f"{path}: our section was edited by hand; see: cortex resolve {path}")
-        for path in dict.fromkeys(edited)
-    ]
-    others = len(some) - len(edited)
-    if others:
-        shown.append(("unwritten", f"{others}: cortex debug runs --kind resolver --failed"))
-    return shown
+    for path in dict.fromkeys(edited):
+        yield "edited", f"{path}: our section was edited by hand; see: cortex resolve {path}"
+    if others := len(some) - len(edited):
+        yield "unwritten", f"{others}: cortex debug runs --kind resolver --failed"
 
 
-def _stores(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return which stores are asked beside what is kept here, and which give no answer."""
+def _stores(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield which stores are asked beside what is kept here, and which give no answer."""
     asked = [each for each in found.get("active", []) if each not in found.get("local", [])]
     skipped = list(found.get("skipped", {}))
     if not asked and not skipped:
-        return []
+        return
     parts = [", ".join(asked) or "none"]
     down = found.get("down", [])
     parts += [f"no answer from {', '.join(down)}: cortex stores health"] if down else []
     parts += [f"not asked: {', '.join(skipped)}: cortex stores list"] if skipped else []
-    return [("stores", "; ".join(parts))]
+    yield "stores", "; ".join(parts)
 
 
 def _model(model: dict[str, Any]) -> str:
@@ -151,24 +137,22 @@ def _model(model: dict[str, Any]) -> str:
     return f"{_COMPILED.sub('', name)}{form}, {state if state == _MISSING else _state(model)}"
 
 
-def _migration(migration: dict[str, Any], model: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return how far another model is, while one is on its way."""
+def _migration(migration: dict[str, Any], model: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield how far another model is, while one is on its way."""
     state = migration.get("state")
     if state not in _UNDER_WAY:
-        return []
+        return
     until = "the one above answers until then"
     if model.get("state") == _MISSING:
         until = "texts are found by their words until then"
     if state == "compiling":
-        return [("coming", f"the model is being compiled; {until}")]
+        yield "coming", f"the model is being compiled; {until}"
+        return
     coming, total = migration.get("coming") or {}, migration.get("total", 0)
     text = f"{coming.get('model_id', 'another model')}, {migration.get('done', 0):,} of {total:,}"
     left = migration.get("left_s")
-    if state == "migrating" and left is not None:
-        text += f" texts, {duration(left)} left"
-    else:
-        text += f" texts, {state}"
-    return [("coming", f"{text}; {until}")]
+    how = state if state != "migrating" or left is None else f"{duration(left)} left"
+    yield "coming", f"{text} texts, {how}; {until}"
 
 
 def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
@@ -184,21 +168,6 @@ def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
     if waits and held:
         text += f"; {min(waits, held):,} of {held:,} texts to be told, exact search knows them"
     return text
-
-
-def _layers(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the models that judge; none by default."""
-    layers: list[dict[str, Any]] = (found.get("judge") or {}).get("layers", [])
-    return layers
-
-
-def _tried(trip: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Return how the last round trip went and when; nothing before the first."""
-    if trip is None:
-        return []
-    # Why it did not go well stands above, as a reason of the whole.
-    text = f"{trip['state']} in {trip['took_ms']:,.0f} ms, {duration(trip['age_s'])} ago"
-    return [("round trip", text)]
 
 
 def _state(part: dict[str, Any]) -> str:

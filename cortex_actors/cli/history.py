@@ -14,8 +14,6 @@ from typing import Annotated, Any
 from cortex_actors.cli.declare import Argument, command, shows
 from cortex_actors.cli.output import (
     LONGEST,
-    HomeOption,
-    JsonOption,
     brief,
     console,
     counted,
@@ -23,11 +21,12 @@ from cortex_actors.cli.output import (
     joined,
     said_in,
     show_facts,
-    show_json,
+    show_sections,
+    show_title,
     when,
 )
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import BadInput, visible
+from cortex_actors.errors import BadInput
 from cortex_actors.text.sections import dialect_of
 
 #: What has no id: a file and a line of it.
@@ -64,9 +63,8 @@ def whole(thing: str) -> str:
 )
 def show_history(found: Answer) -> None:
     """Print a chain link by link, and once more in the order of time."""
-    out = console()
-    out.print(visible(cut(_title(found), LONGEST)), style="bold")
-    for title, rows in (
+    show_title(cut(_title(found)))
+    show_sections(
         ("Lines that say it", _lines(found)),
         ("Texts that count as one", _texts(found)),
         ("Alike", _clusters(found)),
@@ -74,20 +72,15 @@ def show_history(found: Answer) -> None:
         ("What a person said", _decisions(found)),
         ("Principles", _principles(found)),
         ("Files it stands in", _files(found)),
-    ):
-        shown = list(rows)
-        if shown:
-            out.print()
-            out.print(title, style="bold")
-            show_facts(*shown, indent=2)
-    out.print()
-    out.print("In the order of time", style="bold")
+    )
+    print()
+    show_title("In the order of time")
     show_facts(*_events(found["events"]), indent=2)
     if not found["principles"]:
-        out.print()
-        out.print(
-            f"no principle came of it yet: cortex principles promotion {_candidate(found)}".rstrip()
-        )
+        # The insight that could become one: what the first text counts for.
+        first = [brief(each["counts_for"] or each["id"]) for each in found["insights"][:1]]
+        hint = " ".join(["no principle came of it yet: cortex principles promotion", *first])
+        console().print(f"\n{hint}")
 
 
 def _title(found: Answer) -> str:
@@ -197,12 +190,6 @@ def _events(events: Sequence[Answer]) -> Iterable[tuple[str, str]]:
     ]
 
 
-def _candidate(found: Answer) -> str:
-    """Return the insight that could become a principle: the one that counts for the first text."""
-    first = found["insights"][:1]
-    return brief(first[0]["counts_for"] or first[0]["id"]) if first else ""
-
-
 #: What looks like it and has another word for the line, or none.
 _NO_LINE = re.compile(r"([^:]*[^:\s]):(\S*)")
 
@@ -210,28 +197,29 @@ _NO_LINE = re.compile(r"([^:]*[^:\s]):(\S*)")
 _MOST = 10
 
 
+def show_blame(found: Answer) -> None:
+    """Print every match."""
+    for number, match in enumerate(found["matches"]):
+        if number:
+            print()
+        _show_match(match, found["asked"])
+
+
 @command(
     "insights blame",
     "CLAUDE.md:42",
     "~/code/atlas-api/AGENTS.md:7 --json",
     "'Run the tests before every commit'",
+    show=show_blame,
 )
 def blame(
+    client: Client,
     what: Annotated[
         list[str], Argument(metavar="FILE:LINE | TEXT", help="A line, or what it says.")
     ],
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> Answer:
     """Show which files and lines a bullet was made of, who approved it, and where it stands."""
-    found = Client(home).call("blame", **asked(" ".join(what)))
-    if as_json:
-        show_json(found)
-        return
-    for number, match in enumerate(found["matches"]):
-        if number:
-            console().print()
-        _show_match(match, found["asked"])
+    return client.call("blame", **asked(" ".join(what)))
 
 
 def asked(what: str) -> dict[str, Any]:
@@ -257,15 +245,15 @@ def _is_file(name: str) -> bool:
 
 def _show_match(match: Answer, question: Answer) -> None:
     """Print one match: the bullet, its principle, and everything that is part of it."""
-    out, bullet = console(), match["bullet"]
+    bullet = match["bullet"]
     if bullet is not None:
-        out.print(visible(bullet["text"]), style="bold")
+        show_title(bullet["text"])
         facts = [("stands in", f"{bullet['path']} (for {bullet['agent']})")]
         if not match["principles"]:
             facts.append(("principle", f"{bullet['principle']}: there is none any more"))
         show_facts(*facts)
     elif question.get("text") and match["asked"]["kind"] == "line":
-        out.print(visible(question["text"]), style="bold")
+        show_title(question["text"])
         show_facts(("written by", "a person: it stands outside our section"))
     for each in match["principles"]:
         _principle(each, match, is_new=bullet is None)

@@ -16,7 +16,6 @@ from cortex_actors.cli.output import (
     LONGEST,
     Block,
     brief,
-    console,
     counted,
     cut,
     joined,
@@ -24,12 +23,13 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_facts,
+    show_sections,
+    show_title,
     standing,
     when,
 )
 from cortex_actors.cli.principles import check_line
 from cortex_actors.client.connection import Answer
-from cortex_actors.errors import visible
 
 #: Places that are named of an insight that is shown whole.
 PLACES = 20
@@ -123,11 +123,9 @@ def _status(found: Answer) -> list[tuple[str, object]]:
     return rows
 
 
-def _promotion(found: Answer) -> list[tuple[str, object]]:
-    """Return what an insight has and lacks of what makes it a principle."""
-    return [
-        (each["need"].replace("_", " "), check_line(each)) for each in found["promotion"]["checks"]
-    ]
+def _check_row(check: Answer) -> tuple[str, str]:
+    """Return what an insight has or lacks of one thing that makes it a principle."""
+    return check["need"].replace("_", " "), check_line(check)
 
 
 def _words(count: dict[str, Any]) -> str:
@@ -208,20 +206,16 @@ def show_insights(found: Answer, given: Answer) -> None:
     elif given["approve"]:
         print(f"approved {found['id']}; it is {found['status']} now")
     else:
-        out = console()
         for line in found["content"].splitlines():
-            out.print(visible(line), style="bold")
-        out.print()
+            show_title(line)
+        print()
         show_facts(*_facts(found))
-        for title, rows in (
+        show_sections(
             (f"Why {found['category']}", _category(found)),
             ("Why so sure", _confidence(found)),
             (f"Why {found['status']}", _status(found)),
-            ("On the way to a principle", _promotion(found)),
-        ):
-            out.print()
-            out.print(title, style="bold")
-            show_facts(*rows, indent=2)
+            ("On the way to a principle", map(_check_row, found["promotion"]["checks"])),
+        )
 
 
 def _block(insight: Answer) -> Block:
@@ -332,11 +326,10 @@ def _show_cluster(found: Answer) -> None:
         ("coherence", f"{found['coherence']:.3f} ({found['model']})"),
         ("made", when(found["made_at"])),
     )
-    out = console()
     for each in found["members"]:
         middle = "  (the middle)" if each["id"] == found["medoid_id"] else ""
-        out.print()
-        out.print(visible(f"{brief(each['id'])}{middle}"), style="bold")
+        print()
+        show_title(f"{brief(each['id'])}{middle}")
         about = joined(f"sure {each['confidence']:.2f}", each["domain"], each["status"])
         show_facts(("", "\n".join([each["content"], about, *standing(each["sources"])])))
 

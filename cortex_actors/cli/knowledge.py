@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from cortex_actors.cli.declare import Argument, Option, shows
-from cortex_actors.cli.output import counted, joined, show_table
+from cortex_actors.cli.output import counted, joined, show_lines, show_table
 from cortex_actors.cli.recall import QUESTION, TIMEOUT, show_hits
 from cortex_actors.client.connection import Answer
 from cortex_actors.client.operations import LONG
 from cortex_actors.clock import iso
-from cortex_actors.errors import visible
 
 #: Documents that are named of those that failed or in which something was met.
 _NAMED = 20
@@ -38,15 +37,12 @@ def meant(source: str) -> str:
 def show_read(found: Answer) -> None:
     """Print what became of each document."""
     counts = joined(*(f"{state} {count:,}" for state, count in sorted(found["counts"].items())))
-    print(visible(f"{counts or 'no document'} in {found['root']}"))
+    show_lines(f"{counts or 'no document'} in {found['root']}")
     for each in found["documents"]:
-        for line in _told(each)[:_NAMED]:
-            print(visible(line))
+        show_lines(*_told(each)[:_NAMED])
     if found["skipped"]:
-        some = ", ".join(found["skipped"][:_NAMED])
-        print(visible(f"passed over: {some}"))
-    for folder in found["closed"]:
-        print(visible(f"cannot be read: {folder}"))
+        show_lines(f"passed over: {', '.join(found['skipped'][:_NAMED])}")
+    show_lines(*(f"cannot be read: {folder}" for folder in found["closed"]))
 
 
 @shows(
@@ -101,8 +97,7 @@ def show_restored(found: Answer) -> None:
 def _show_done(did: str, sources: list[str]) -> None:
     """Print which documents something was done with."""
     print(f"{did} {counted(len(sources), 'document')}")
-    for each in sources[:_NAMED]:
-        print(visible(f"  {each}"))
+    show_lines(*(f"  {each}" for each in sources[:_NAMED]))
     if len(sources) > _NAMED:
         print(f"  and {len(sources) - _NAMED:,} more")
 

@@ -200,21 +200,15 @@ def _records(home: Home, wanted: Filter, *, count: int | None) -> list[Record]:
     """
     path = home.logs / "cortex.ndjson"
     most = sys.maxsize if count is None else count
-    try:
-        found = [] if RING < most < sys.maxsize else _asked(home, wanted, count=count)
-    except DaemonDown:
-        found = []
+    asked, found = {name: getattr(wanted, name) for name in ASKED}, []
+    with suppress(DaemonDown):
+        if not RING < most < sys.maxsize:
+            found = [record_of(each) for each in Client(home).stream("logs", last=count, **asked)]
     if found and (count is None or len(found) >= most):
         return found
     first = found[0].seq if found else sys.maxsize
     older = [record for record in tail(path, wanted, last=most) if record.seq < first]
     return [*older, *found][-most:] if most else []
-
-
-def _asked(home: Home, wanted: Filter, *, count: int | None) -> list[Record]:
-    """Return what the daemon answers."""
-    params = {name: getattr(wanted, name) for name in ASKED}
-    return [record_of(found) for found in Client(home).stream("logs", last=count, **params)]
 
 
 def _refuse_unknown(topic: str | None) -> None:

@@ -11,27 +11,25 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.output import (
     Block,
-    HomeOption,
-    JsonOption,
+    confirm,
     counted,
     joined,
     nothing,
     shortened,
     show_blocks,
     show_facts,
-    show_json,
+    show_lines,
     show_table,
     when,
 )
 from cortex_actors.cli.recall import NO_MEMORIES
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import Refused, visible
+from cortex_actors.errors import visible
 
 
 @shows("memory save", "mem_01KATQ8W")
@@ -44,9 +42,9 @@ from cortex_actors.errors import Refused, visible
 def show_layer(found: Answer) -> None:
     """Print in which layer a memory is now."""
     if found["changed"]:
-        print(visible(f"{found['id']} came from {found['from']} to {found['layer']}"))
+        show_lines(f"{found['id']} came from {found['from']} to {found['layer']}")
     else:
-        print(visible(f"{found['id']} is in {found['layer']} already"))
+        show_lines(f"{found['id']} is in {found['layer']} already")
 
 
 @shows("memory pin", "mem_01KATQ8W")
@@ -55,7 +53,7 @@ def show_pinned(found: Answer) -> None:
     """Print whether a memory is pinned now."""
     already = "" if found["changed"] else " already"
     state = "pinned" if found["pinned"] else "not pinned"
-    print(visible(f"{found['id']} is {state}{already}"))
+    show_lines(f"{found['id']} is {state}{already}")
 
 
 #: Memories that are shown before they are forgotten.
@@ -66,7 +64,7 @@ _SHOWN = 10
 def show_split(found: Answer) -> None:
     """Print what a merge was taken apart into."""
     kept = "stays" if found["kind"] == "consolidate" else "is archived"
-    print(visible(f"{found['id']} {kept}; found again: {', '.join(found['parts'])}"))
+    show_lines(f"{found['id']} {kept}; found again: {', '.join(found['parts'])}")
 
 
 @shows(
@@ -74,76 +72,67 @@ def show_split(found: Answer) -> None:
 )
 def show_superseded(found: Answer) -> None:
     """Print what was replaced."""
-    print(visible(f"{found['superseded']} is superseded by {found['by']}"))
+    show_lines(f"{found['superseded']} is superseded by {found['by']}")
 
 
 @shows("memory keep-both", "mem_01KATQ8W mem_01KB0D3F")
 def show_both(found: Answer) -> None:
     """Print which two memories both hold."""
-    print(visible(f"both are kept: {' and '.join(found['kept'])}"))
+    show_lines(f"both are kept: {' and '.join(found['kept'])}")
 
 
 @shows("memory archive", "mem_01KATQ8W mem_01KB0D3F")
 def show_archived(found: Answer) -> None:
     """Print what was archived, and what brings it back."""
-    print(visible(f"archived {', '.join(found['archived'])}"))
+    show_lines(f"archived {', '.join(found['archived'])}")
     print("bring them back with: cortex memory restore")
 
 
 @shows("memory restore", "mem_01KATQ8W")
 def show_restored(found: Answer) -> None:
     """Print what was restored."""
-    print(visible(f"restored {', '.join(found['restored'])}"))
+    show_lines(f"restored {', '.join(found['restored'])}")
 
 
-@command("memory forget", "mem_01KATQ8W --yes")
+def show_forgotten(found: Answer) -> None:
+    """Print what is gone."""
+    counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
+    more = [counted(len(some), noun) for some, noun in counts if some]
+    show_lines(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more]))
+    print("backups that were made before still have it: cortex daemon backup --list")
+    if found["archived"]:
+        show_lines(f"archived, as what replaced it is gone: {', '.join(found['archived'])}")
+
+
+@command("memory forget", "mem_01KATQ8W --yes", show=show_forgotten)
 def forget(
+    client: Client,
     names: Annotated[
         list[str], Argument(metavar="ID...", complete="memories", help="Ids, or beginnings of ids.")
     ],
     *,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> Answer:
     """Delete memories for good, with everything they were made of. Nothing undoes this.
 
     Backups that were made before still have them.
     """
-    client = Client(home)
     if not yes:
-        _confirm([client.call("memory", id=each) for each in names])
-    found = client.call("forget", ids=names)
-    if as_json:
-        show_json(found)
-        return
-    counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
-    more = [counted(len(some), noun) for some, noun in counts if some]
-    print(visible(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more])))
-    print("backups that were made before still have it: cortex daemon backup --list")
-    if found["archived"]:
-        print(visible(f"archived, as what replaced it is gone: {', '.join(found['archived'])}"))
+        some = [client.call("memory", id=each) for each in names]
+        show_lines(*(f"{each['id']}  {shortened(each['content'])}" for each in some[:_SHOWN]))
+        show_lines(f"and {len(some) - _SHOWN:,} more" if some[_SHOWN:] else None)
+        confirm(
+            "Delete that for good?",
+            refusal="refused to forget without being asked to",
+            no="nothing was forgotten",
+        )
+    return client.call("forget", ids=names)
 
 
 @shows("memory undo", "12")
 def show_undone(found: Answer) -> None:
     """Print what was undone."""
-    print(visible(f"undid change {found['change']}: {found['kind']} of {found['memory']}"))
-
-
-def _confirm(some: list[Answer]) -> None:
-    """Show what would go, and ask; raises `Refused` for no, and where nobody can be asked."""
-    for each in some[:_SHOWN]:
-        print(visible(f"{each['id']}  {shortened(each['content'])}"))
-    if len(some) > _SHOWN:
-        print(f"and {len(some) - _SHOWN:,} more")
-    if not sys.stdin.isatty():
-        message = "refused to forget without being asked to"
-        raise Refused(f"{message}; where nobody can answer, say --yes")
-    import click  # noqa: PLC0415 - only to ask
-
-    if not click.confirm("Delete that for good?"):
-        raise Refused("nothing was forgotten")
+    show_lines(f"undid change {found['change']}: {found['kind']} of {found['memory']}")
 
 
 #: Characters of a memory that a list shows.
@@ -188,8 +177,7 @@ def show_list(found: Answer) -> None:
 @shows("memory show", "mem_01KATQ8W")
 def show_memory(found: Answer) -> None:
     """Print a memory with all that is known of it."""
-    print("\n".join(visible(line) for line in found["text"].split("\n")))
-    print()
+    show_lines(*found["text"].split("\n"), "")
     show_facts(*_facts(found))
 
 
@@ -333,8 +321,7 @@ def show_health(found: Answer) -> None:
         ("duplicates", "" if twins is None else counted(twins, "pair")),
         ("accesses", _accesses(found.get("accesses", {}))),
     )
-    for line in found["recommendations"]:
-        print(visible(line))
+    show_lines(*found["recommendations"])
 
 
 @shows("memory stale", "", "--days 90 --below 0.3 --realm private")
@@ -384,7 +371,7 @@ def show_consolidated(found: Answer) -> None:
     """Print which memory is part of which."""
     read = counted(found["new_access_count"], "access", "accesses")
     attention = f"attention {found['new_attention_weight']:.2f}"
-    print(visible(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}"))
+    show_lines(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}")
     print(f"take them apart with: cortex memory undo {found['change']}")
 
 

@@ -14,7 +14,6 @@ from cortex_actors.cli.output import (
     LONGEST,
     Block,
     brief,
-    console,
     counted,
     cut,
     joined,
@@ -22,11 +21,12 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_facts,
+    show_sections,
+    show_title,
     standing,
     when,
 )
 from cortex_actors.client.connection import Answer
-from cortex_actors.errors import visible
 
 #: What each order is called in the title.
 _ORDERS = {
@@ -91,24 +91,18 @@ _STATES = ("live", "all")
 def show_principles(found: Answer, given: Answer) -> None:
     """Print the principles that were distilled, or one of them whole."""
     if "principles" not in found:
-        out = console()
         for line in found["content"].splitlines():
-            out.print(visible(line), style="bold")
+            show_title(line)
         for line in (found["elaboration"] or "").splitlines():
-            out.print(visible(line), style="dim")
-        out.print()
+            show_title(line, "dim")
+        print()
         show_facts(*_facts(found))
-        for title, rows in (
+        show_sections(
             (f"Why {found['why']['rank']:.2f}", ranked(found)),
             ("What it was made of", _made_of(found)),
             ("What it is linked with", [linked(each) for each in found["links"]]),
             ("Where it stands", _files(found)),
-        ):
-            shown = list(rows)
-            if shown:
-                out.print()
-                out.print(title, style="bold")
-                show_facts(*shown, indent=2)
+        )
         return
     known = _is_narrow(given) or any(found["by_status"].values())
     empty = nothing(found["total"], _NONE if known else _NOTHING)
@@ -373,15 +367,14 @@ def _show_dot(found: Answer) -> None:
 
 def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:
     """Print one principle and what it is linked with, and why."""
-    out = console()
-    out.print(visible(cut(each["content"])), style="bold")
-    out.print(visible(f"rank {each['rank']:.2f} · {_about(each)}"), style="dim")
+    show_title(cut(each["content"]))
+    show_title(f"rank {each['rank']:.2f} · {_about(each)}", "dim")
     if not links:
-        out.print(empty)
+        show_title(empty, "")
     for link in links:
-        out.print()
-        out.print(visible(link["line"]))
-        out.print(visible(joined(link["reason"], _DECIDERS.get(link["decided_by"]))), style="dim")
+        print()
+        show_title(link["line"], "")
+        show_title(joined(link["reason"], _DECIDERS.get(link["decided_by"])), "dim")
 
 
 def _about(each: Answer) -> str:

@@ -26,11 +26,11 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_json,
+    show_lines,
     show_table,
 )
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, duration, iso
-from cortex_actors.errors import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -188,7 +188,7 @@ def show_projects(found: Answer) -> None:
     names = ("name", "files", "insights", "watched by", "resolved", "id", "folder")
     show_table("Projects", names, rows, empty=empty)
     for file in found["broken"]:
-        print(visible(f"cannot read {file['path']}: {file['reason']}"))
+        show_lines(f"cannot read {file['path']}: {file['reason']}")
 
 
 def folder(path: Path) -> str:
@@ -309,7 +309,7 @@ def show_schedule(found: Answer) -> None:
         show_blocks(counted(len(jobs), "job"), map(_entry, jobs), empty="there are no jobs")
         return
     said = found["said"] or "there was nothing to do"
-    print(visible(f"{found['job']}: {said}, in {found['took_s']:.2f} s"))
+    show_lines(f"{found['job']}: {said}, in {found['took_s']:.2f} s")
 
 
 def _entry(job: Answer) -> Block:

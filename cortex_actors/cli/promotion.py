@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.cli.declare import One, Option, shows
 from cortex_actors.cli.output import (
-    LONGEST,
     Block,
     brief,
     console,
@@ -20,13 +19,15 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_facts,
+    show_lines,
+    show_sections,
+    show_title,
 )
 from cortex_actors.cli.principles import check_line, gap, is_trouble, linked, need, ranked
 from cortex_actors.client.connection import Answer
-from cortex_actors.errors import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 
 @shows(
@@ -94,19 +95,18 @@ def _lacks(each: Answer) -> Iterator[str]:
         yield "lacks nothing: the next run promotes it"
 
 
-def _opened(found: Answer) -> Console:
-    """Print an insight with every check, and return the console."""
-    out = console()
-    out.print(visible(cut(found["content"])), style="bold")
-    out.print()
+def _open(found: Answer) -> None:
+    """Print an insight with every check."""
+    show_title(cut(found["content"]))
+    print()
     show_facts(*((need(each["need"]), check_line(each)) for each in found["checks"]))
-    out.print()
-    return out
+    print()
 
 
 def _show_checks(found: Answer) -> None:
     """Print every check of one insight, and what its promotion would do."""
-    out = _opened(found)
+    _open(found)
+    out = console()
     out.print(_verdict(found))
     becomes = found["becomes"]
     if becomes["does"] == "principle":
@@ -161,17 +161,14 @@ def show_promotion(found: Answer, given: Answer) -> None:
         return
     reason, known = given["reason"], {name: n for name, n in found["reasons"].items() if n}
     if reason is None:
-        out = console()
-        out.print(
-            f"{counted(found['looked_at'], 'insight')} on the way to a principle", style="bold"
-        )
+        show_title(f"{counted(found['looked_at'], 'insight')} on the way to a principle")
         show_facts(
             *(
                 (_label(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
                 for name, number in known.items()
             )
         )
-        out.print()
+        print()
     what = "nearest first" if reason is None else f"held up by: {_label(reason)}"
     show_blocks(
         f"{counted(len(found['insights']), 'insight')}, {what}",
@@ -196,31 +193,27 @@ def _label(name: str) -> str:
 
 def _show_what_if(found: Answer) -> None:
     """Print what an insight has and lacks, and what its promotion would do now."""
-    out = _opened(found)
+    _open(found)
+    out = console()
     if found["would"] != _ALREADY:
         out.print(_verdict(found))
     if found["together"] and not found["eligible"]:
         others = counted(len(found["together"]), "other")
         out.print(f"but it has earned it together with {others} of its cluster")
-    print(visible(_would(found)))
+    show_lines(_would(found))
     if found["would"] != _PROMOTE and not found["replaces"]:
         return
     preview = found["preview"]
-    out.print()
-    out.print("What it would be", style="bold")
-    show_facts(
-        ("says", cut(preview["content"], LONGEST)),
+    facts = [
+        ("says", cut(preview["content"])),
         ("because", preview["elaboration"] or ""),
         ("is a", joined(preview["category"], ", ".join(preview["domains"]))),
         ("tags", ", ".join(preview["tags"])),
         ("sure", f"{preview['confidence']:.2f}"),
         *ranked(preview),
-        indent=2,
-    )
-    if found["links"]:
-        out.print()
-        out.print("What it would be linked with", style="bold")
-        show_facts(*[linked(each) for each in found["links"]], indent=2)
+    ]
+    links = [linked(each) for each in found["links"]]
+    show_sections(("What it would be", facts), ("What it would be linked with", links))
 
 
 #: What would come of a promotion.
@@ -241,7 +234,7 @@ def _would(found: Answer) -> str:
         preview = found["preview"]
         text = f"it would become {preview['id']}: {preview['category']}, rank {preview['rank']:.2f}"
         return text if found["compared"] else f"{text}; it has no vector yet: ask again later"
-    name = f"{brief(other['id'])} ({cut(other['content'], LONGEST)})"
+    name = f"{brief(other['id'])} ({cut(other['content'])})"
     if found["would"] == _ALREADY:
         return f"it is part of {name} already"
     if found["replaces"]:

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.cli.declare import Argument, Joined, Option, Preset, shows
-from cortex_actors.cli.output import console, joined, shortened, show_table, when
+from cortex_actors.cli.output import console, joined, shortened, show_lines, show_table, when
 from cortex_actors.cli.projects import meant
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import DAY, SECOND, SystemClock
@@ -370,7 +370,7 @@ named, and both are kept until you decide.""",
 def show_saved(found: Answer) -> None:
     """Print what became of what was said."""
     name = found["id"]
-    print(visible(found["message"]))
+    show_lines(found["message"])
     if found["superseded"]:
         print(f"  replaced {', '.join(f'#{each}' for each in found['superseded'])}")
     if found["merged"]:

@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 
 from cortex_actors.cli.declare import Argument, Option, Preset, shows
-from cortex_actors.cli.output import counted, joined, show_diff, show_json
+from cortex_actors.cli.output import counted, joined, show_diff, show_json, show_lines
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import BadInput, Refused, UsageError, visible
+from cortex_actors.errors import BadInput, Refused, UsageError
 from cortex_actors.render import section
 
 
@@ -91,7 +91,7 @@ def show_proposed(file: Answer) -> None:
     added = set(file["diff"].split("\n"))
     for each in lines:
         if f"+{each}" not in added:
-            print(visible(f" {each}{_MARK}, stands there already"))
+            show_lines(f" {each}{_MARK}, stands there already")
 
 
 def _notes(file: Answer) -> list[Answer]:
@@ -229,9 +229,9 @@ def _text(found: Answer, output: Path | None) -> int:
         print(text, end="")
     elif _made(output, text):
         count = sum(len(each["bullets"]) for each in found["files"])
-        print(visible(f"wrote {counted(count, 'note')} to {output}"))
+        show_lines(f"wrote {counted(count, 'note')} to {output}")
     else:
-        print(visible(f"nothing to change in {output}"))
+        show_lines(f"nothing to change in {output}")
     for waiting in filter(None, map(_left_out, found["files"])):
         print(waiting, file=sys.stderr)
     return 0
@@ -245,7 +245,7 @@ def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
     if as_json:
         show_json(found)
         return 0
-    print(visible(f"took the last write into {found['path']} back; what you wrote since stays"))
+    show_lines(f"took the last write into {found['path']} back; what you wrote since stays")
     show_diff(found["diff"])
     return 0
 
@@ -253,11 +253,11 @@ def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
 def _show(found: Answer, *, dry_run: bool) -> None:
     """Print what came of each file."""
     for each in found["files"]:
-        print(visible(_line(each)))
+        show_lines(_line(each))
         if dry_run or each["state"] == "edited":
             show_proposed(each)
     for each in found["left"]:
-        print(visible(f"left alone: {each['reason']}"))
+        show_lines(f"left alone: {each['reason']}")
     if not found["files"] and not found["left"]:
         print("there is no instruction file to write; --create makes one")
 

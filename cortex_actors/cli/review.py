@@ -28,6 +28,8 @@ from cortex_actors.cli.output import (
     show_blocks,
     show_facts,
     show_json,
+    show_lines,
+    show_title,
     standing,
     when,
 )
@@ -35,7 +37,7 @@ from cortex_actors.cli.principles import check_line, need
 from cortex_actors.cli.projects import meant
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
-from cortex_actors.errors import UsageError, visible
+from cortex_actors.errors import UsageError
 
 #: What a person is asked, in a word and in a sentence.
 _ASKS = {"use": "use it?", "promotion": "promote?", "write": "write it?"}
@@ -103,7 +105,7 @@ def show_reviews(found: Answer, given: Answer) -> None:
 def show_decision(found: Answer) -> None:
     """Print what a person decided, and what follows."""
     said = found["decision"] or "let use"
-    print(visible(f"{said} {found['id']}: {shortened(found['content'], 160)}"))
+    show_lines(f"{said} {found['id']}: {shortened(found['content'], 160)}")
     if found["id"].startswith(_PRINCIPLE):
         print(_written(found))
     elif found["decision"] == "rejected":
@@ -157,9 +159,8 @@ def _entry(found: Answer) -> Block:
 @shows("review show", "ins_4f0c9b21", insight=_ID)
 def show_review(found: Answer) -> None:
     """Print one text whole."""
-    out = console()
-    out.print(visible(found["content"]), style="bold")
-    out.print()
+    show_title(found["content"])
+    print()
     asked = found["asks"]
     show_facts(
         ("id", found["id"]),
@@ -171,11 +172,10 @@ def show_review(found: Answer) -> None:
         ("part of", ", ".join(found["principles"])),
         ("says it", "\n".join(said_in(each) for each in found["places"])),
     )
-    out.print()
+    print()
     show_facts(*((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"]))
     if asked:
-        out.print()
-        out.print(f"decide with: cortex review approve {brief(found['id'])}, or reject")
+        print(f"\ndecide with: cortex review approve {brief(found['id'])}, or reject")
 
 
 def _decided(found: Answer) -> str:
@@ -253,7 +253,7 @@ def _show_revoked(client: Client, found: Answer) -> None:
     would = found["dry_run"]
     verb = "would take back" if would else "took back"
     if not found["revoked"]:
-        print(visible(f"{found['name']} is taken back already; lift that with: --undo"))
+        show_lines(f"{found['name']} is taken back already; lift that with: --undo")
         return
     is_text = found["kind"] != "principle"
     did = joined(
@@ -262,7 +262,7 @@ def _show_revoked(client: Client, found: Answer) -> None:
         counted(len(found["principles"]), "principle") if is_text else "given to nobody",
         counted(len(found["files"]), "file") + " to write anew",
     )
-    print(visible(f"{verb} {found['kind']} {found['name']}: {did}"))
+    show_lines(f"{verb} {found['kind']} {found['name']}: {did}")
     _some("nobody says any more", [each["content"] for each in found["texts"]], found["gone"])
     _some("no principle any more", [each["content"] for each in found["principles"]])
     _some("says the same, and stays (--same)", [_brief(each) for each in found["freed"]])
@@ -272,7 +272,7 @@ def _show_revoked(client: Client, found: Answer) -> None:
         return
     if found["files"]:
         _written_by(client, found["files"])
-    print(visible(f"undo it with: cortex projects revoke --undo {found['key']}"))
+    show_lines(f"undo it with: cortex projects revoke --undo {found['key']}")
 
 
 def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
@@ -281,8 +281,7 @@ def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
         return
     print(f"\n{title}:")
     width = max(console().width - 2, NARROWEST)
-    for each in texts[:_MOST]:
-        print(visible(f"  {shortened(each, width)}"))
+    show_lines(*(f"  {shortened(each, width)}" for each in texts[:_MOST]))
     more = (len(texts) if total is None else total) - len(texts[:_MOST])
     if more > 0:
         print(f"  and {more:,} more")
@@ -305,7 +304,7 @@ def _written_by(client: Client, files: Sequence[Answer]) -> None:
     print()
     for path, agent in sorted(asked):
         state = left.get((path, agent), "written anew")
-        print(visible(f"{path}: {state or 'is being written; look with: cortex projects revoke'}"))
+        show_lines(f"{path}: {state or 'is being written; look with: cortex projects revoke'}")
 
 
 def _lifted(found: Answer) -> None:
@@ -313,7 +312,7 @@ def _lifted(found: Answer) -> None:
     then = "what it says is read again" if found["read_again"] else "it is followed no longer"
     if found["kind"] == "principle":
         then = "it is given to projects again"
-    print(visible(f"{found['kind']} {found['name']} counts again; {then}"))
+    show_lines(f"{found['kind']} {found['name']} counts again; {then}")
 
 
 def _list_revoked(found: Answer) -> None:

@@ -18,6 +18,7 @@ from cortex_actors.cli.output import (
     joined,
     show_blocks,
     show_json,
+    show_lines,
 )
 from cortex_actors.cli.stores import shown
 from cortex_actors.client.connection import Answer, Client
@@ -64,7 +65,16 @@ def import_(
         return
     lending = [each for each in said.stores if each.auth.token_env or each.auth.token_keyring]
     if lending and not yes:
-        _confirm(lending)
+        for each in lending:
+            line = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
+            print(visible(line), file=sys.stderr)
+        confirm(
+            "Send these tokens there?",
+            refusal="refused to lend tokens of this machine to a file's addresses without being "
+            "asked",
+            no="nothing was imported",
+            err=True,
+        )
     found = Client(home, timeout=TIMEOUT).call("import_stores", text=text, replace=replace)
     (show_json if as_json else _show)(found)
 
@@ -87,19 +97,6 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError:
         message = f"cannot import stores: {path} is no text in UTF-8"
         raise NotText(f"{message}; is it the right file?") from None
-
-
-def _confirm(lending: list[StoreSpec]) -> None:
-    """Show which tokens go where, and ask; raises `Refused` for no, and where nobody is there."""
-    for each in lending:
-        said = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
-        print(visible(said), file=sys.stderr)
-    confirm(
-        "Send these tokens there?",
-        refusal="refused to lend tokens of this machine to a file's addresses without being asked",
-        no="nothing was imported",
-        err=True,
-    )
 
 
 def _lent(store: StoreSpec) -> str:
@@ -134,11 +131,9 @@ def _show_foreseen(said: Imported, found: Answer, *, as_json: bool) -> None:
     title = f"{counted(len(blocks), 'store')} would be taken"
     show_blocks(title, blocks, empty="no store of the file would be taken")
     if found["changed"]:
-        print(visible(f"would turn {_listed(found['changed'])}, until the daemon restarts"))
-    for each in found["skipped"]:
-        print(visible(f"would leave out {each['name']}: {each['reason']}"))
-    for text in found["warnings"]:
-        print(visible(f"note: {text}"))
+        show_lines(f"would turn {_listed(found['changed'])}, until the daemon restarts")
+    show_lines(*(f"would leave out {e['name']}: {e['reason']}" for e in found["skipped"]))
+    show_lines(*(f"note: {text}" for text in found["warnings"]))
     if not found["daemon"]:
         print(_UNSEEN)
 
@@ -147,16 +142,14 @@ def _show(found: Answer) -> None:
     """Print what came of it."""
     for did in ("added", "replaced"):
         if found[did]:
-            print(visible(f"{did} {', '.join(found[did])}"))
+            show_lines(f"{did} {', '.join(found[did])}")
     if found["changed"]:
-        print(visible(f"turned {_listed(found['changed'])}"))
+        show_lines(f"turned {_listed(found['changed'])}")
         print("that lasts until the daemon restarts; write it into cortex.toml to keep it")
     if not (found["added"] or found["replaced"] or found["changed"]):
         print("the file added nothing")
-    for each in found["skipped"]:
-        print(visible(f"left out {each['name']}: {each['reason']}"))
-    for text in found["warnings"]:
-        print(visible(f"note: {text}"))
+    show_lines(*(f"left out {each['name']}: {each['reason']}" for each in found["skipped"]))
+    show_lines(*(f"note: {text}" for text in found["warnings"]))
 
 
 def _listed(knobs: Mapping[str, Any]) -> str:
