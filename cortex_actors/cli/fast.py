@@ -1,6 +1,6 @@
 """The quick commands' options, and `status` itself; standard library only.
 
-The quick command `reload`; standard library only.
+The quick commands `reload` and `publish`; standard library only, unless no daemon answers.
 
 What `status` shows a person of a daemon that answers; standard library only.
 """
@@ -14,7 +14,6 @@ import re
 import sys
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors.cli import lifecycle
@@ -22,7 +21,15 @@ from cortex_actors.cli.declare import MOVED
 from cortex_actors.cli.lifecycle import is_paused
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import duration, iso
-from cortex_actors.errors import DaemonDown, DeadlineExceeded, TooManyConnections, UsageError
+from cortex_actors.errors import (
+    AnswerLost,
+    BadInput,
+    DaemonDown,
+    DeadlineExceeded,
+    TooManyConnections,
+    UnknownTopic,
+    UsageError,
+)
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
@@ -44,6 +51,85 @@ def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"waiting    {keys}: followed after cortex daemon restart"
     if not (found["changed"] or found["needs_restart"]):
         yield "nothing changed"
+
+
+#: `key=text` or `key:=JSON`.
+_FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(:?=)(.*)", re.DOTALL)
+
+
+def _publish(home: Home, options: argparse.Namespace) -> int:
+    """Say an event on a topic."""
+    found = _json(options.json, "--json") if options.json is not None else {}
+    if not isinstance(found, dict):
+        raise BadInput(f"--json must be an object like '{{\"key\": 1}}', not {options.json!r}")
+    by = f"cli:{lifecycle.user()}" if options.source is None else options.source
+    said = {
+        "topic": options.topic,
+        "payload": {**found, **dict(_field(word) for word in options.fields)},
+        "source": by,
+    }
+    if options.idempotency_key is not None:
+        said["idempotency_key"] = options.idempotency_key
+    try:
+        event = _said(home, options, said)
+    except UnknownTopic as error:
+        raise UnknownTopic(f"{error}{_near(options.topic)}") from None
+    number = "not stored" if event.get("seq") is None else f"seq {event['seq']}"
+    print(f"published {event['topic']}, {number}, {event['id']}{_more(event)}")
+    return 0
+
+
+def _said(home: Home, options: argparse.Namespace, said: dict[str, Any]) -> dict[str, Any]:
+    """Say it to the daemon; where none answers, write it into the ledger, if there is one."""
+
+    def online() -> dict[str, Any]:
+        return Client(home).call("publish", **said, transient=options.transient)
+
+    try:
+        return online()
+    except DaemonDown as error:
+        # What may have been stored is said again only under a key.
+        unsure = isinstance(error, AnswerLost) and options.idempotency_key is None
+        if unsure or options.transient or options.no_offline or not home.ledger.exists():
+            raise
+    from cortex_actors.cli import offline  # noqa: PLC0415 - only where no daemon answers
+
+    return offline.publish(home, online, **said)
+
+
+def _more(event: dict[str, Any]) -> str:
+    """Return what is special about an event that was published."""
+    if event.get("duplicate"):
+        return " (said before under this key)"
+    return " (no daemon runs: the next start has it)" if event.get("offline") else ""
+
+
+def _field(word: str) -> tuple[str, Any]:
+    """Return one `key=text` or `key:=JSON`."""
+    match = _FIELD.fullmatch(word)
+    if match is None:
+        raise UsageError(f"cannot read {word!r}: write key=text, or key:=JSON for other values")
+    key, sign, value = match.groups()
+    return key, value if sign == "=" else _json(value, f"the field {key}")
+
+
+def _json(text: str, name: str) -> object:
+    """Return a JSON value. Raises `BadInput` naming where it stood."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{name} is no JSON: {error}; it was {text[:80]!r}") from None
+
+
+def _near(name: str) -> str:
+    """Return the topics that look like the one that does not exist."""
+    import difflib  # noqa: PLC0415 - only for a mistyped topic
+
+    from cortex_actors.topics import TOPICS  # noqa: PLC0415 - as above
+
+    may_say = [topic.name for topic in TOPICS if not topic.owner_only]
+    near = difflib.get_close_matches(name, may_say, cutoff=0.6)
+    return f"; near it: {', '.join(near)}" if near else ""
 
 
 #: What the id of a compiled model has behind its source's.
@@ -229,8 +315,12 @@ def run(words: Sequence[str]) -> int:
     home.require_entry()
     if words[0] == "status":
         return status(home, timeout=options.timeout, as_json=options.json)
-    if words[0] in _OWN:
-        return int(import_module(f"cortex_actors.cli.{_OWN[words[0]]}").run(home, options))
+    if words[0] == "publish":
+        return _publish(home, options)
+    if words[0] == "hook":
+        from cortex_actors.cli import githooks  # noqa: PLC0415 - nothing else needs git
+
+        return githooks.run(home, options)
     if words[0] == "reload":
         found = Client(home).call("reload", timeout=TIMEOUT)
         print(json.dumps(found, indent=2) if options.json else "\n".join(_reload_lines(found)))
@@ -454,9 +544,6 @@ changed. The watcher finds out without it, too; on a network mount a hook is qui
         },
     ),
 }
-
-#: Commands that are a module of their own, with what runs it.
-_OWN = {"publish": "publish", "hook": "githooks"}
 
 
 def parser_of(name: str) -> Parser:

@@ -72,7 +72,7 @@ _DIALECT = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "fragments": 14,
+    "fragments": 13,
     "annexes": 1,
     "folders": 3,
     "namesakes": 119,
@@ -86,7 +86,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 64_649, "modules": 314}
+BOUNDS: dict[str, int] = {"code lines": 64_648, "modules": 313}
 
 
 @dataclass(frozen=True)
