@@ -26,11 +26,11 @@ from cortex_actors.cli.declare import Option, command
 from cortex_actors.cli.output import (
     Block,
     JsonOption,
-    places,
     shortened,
     show_blocks,
     show_json,
     show_table,
+    standing,
 )
 from cortex_actors.cli.recall import TIMEOUT, show_hits
 from cortex_actors.cli.resolve import asking, show_proposed, unapproved
@@ -337,9 +337,11 @@ def _show(found: Answer) -> None:
 def _row(project: Answer) -> tuple[object, ...]:
     """Return a project's line in the table, with what is surest of it."""
     learnt = project["learnt"]
-    best = learnt["insights"][:1]
-    text = shortened(best[0]["content"]) if best else "nothing"
-    read = places(best[0]["sources"], below=Path(project["root"]).parent) if best else ""
+    text, read = "nothing", ""
+    for best in learnt["insights"][:1]:
+        text, folder = shortened(best["content"]), f"{Path(project['root']).parent}/"
+        places = standing(best["sources"], most=len(best["sources"]))
+        read = "\n".join(place.removeprefix(folder) for place in places)
     return (project["name"], project["files"], learnt["total"], text, read)
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from cortex_actors.cli.declare import Option, command, group, shows
+from cortex_actors.cli.declare import Option, command, shows
 from cortex_actors.cli.output import (
     HomeOption,
     JsonOption,
@@ -251,7 +251,13 @@ COLUMNS = {
 }
 
 
-@group("debug", "tree", "runs --failed", about="Look inside: actors, topics, runs, parsing.")
+@command(
+    "debug",
+    "tree",
+    "runs --failed",
+    is_group=True,
+    about="Look inside: actors, topics, runs, parsing.",
+)
 @command("debug tree", "", "--stats")
 def tree(
     stats: Annotated[bool, Option(help="Show every actor's mailbox instead.")] = False,

@@ -16,12 +16,12 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.cli import lifecycle
 from cortex_actors.client.connection import Client
 from cortex_actors.errors import (
     BadInput,
@@ -159,27 +159,13 @@ def _written(path: Path, before: bytes | None, after: bytes | None) -> Hook:
         if after is None:
             path.unlink()
         else:
-            _replace(path, after)
+            mode = path.stat().st_mode & 0o7777 if path.exists() else _MODE
+            lifecycle.replace_file(path, after, mode=mode)
     except OSError as error:
         message = f"cannot change {path}: {error.strerror}; check who owns the folder"
         raise CortexError(message) from error
     put = after is not None and _BLOCK.search(after) is not None
     return Hook(path.name, str(path), Change.INSTALLED if put else Change.REMOVED)
-
-
-def _replace(path: Path, text: bytes) -> None:
-    """Write a hook as a whole or not at all: git may run it at any moment."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = path.stat().st_mode & 0o7777 if path.exists() else _MODE
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(text)
-        draft.chmod(mode)
-        draft.replace(path)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
 
 
 def _read(path: Path) -> bytes | None:

@@ -185,12 +185,12 @@ _ALONE = "say one of --explain and --approve, and nothing else; see: cortex insi
     status=Option(words=("live", "all"), one_of="insight.InsightStatus"),
     one=(
         One(
-            "insights.show",
+            operation="insights.show",
             option=Option("--explain", help="Show one whole, and why it is so."),
             alone=_ALONE,
         ),
         One(
-            "insights.approve",
+            operation="insights.approve",
             option=Option("--approve", help="Let one be used that waits for a person."),
             alone=_ALONE,
         ),
@@ -266,7 +266,7 @@ SMALLEST = 2
     "--show clu_77d01f3c",
     search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
     one=One(
-        "insights.cluster",
+        operation="insights.cluster",
         option=Option("--show", help="Show one with all its members."),
         alone="--show needs an id, no words or filters; see: cortex insights clusters --help",
     ),

@@ -128,6 +128,21 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
+def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Write a file as a whole or not at all: others may read it at any moment. Raises `OSError`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(data)
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+
+
 def start(home: Home, *, timeout: float, as_json: bool) -> int:
     """Start a daemon and say how long it took, and what it recovered."""
     before = _recoveries(home)

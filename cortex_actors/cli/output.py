@@ -64,11 +64,6 @@ def show_lines(*lines: str | None) -> None:
             print(visible(line), flush=True)
 
 
-def show_text(text: str) -> None:
-    """Print a text of several lines."""
-    show_lines(*text.split("\n"))
-
-
 def show_title(text: str, style: str = "bold") -> None:
     """Print a text that stands above what is said of it, broken at blanks."""
     console().print(visible(text), style=style)
@@ -106,13 +101,6 @@ def shortened(text: str, limit: int = 100) -> str:
     """Return a text on one line, cut to a length."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def places(sources: Sequence[dict[str, object]], *, below: Path | None = None) -> str:
-    """Return where a text was read, `path:line` each on a line; paths from a folder on."""
-    start = f"{below}/" if below else ""
-    lines = [f"{source['path']}:{source['line_start']}" for source in sources]
-    return "\n".join(line.removeprefix(start) for line in lines)
 
 
 def _whole(columns: Sequence[str], rows: Sequence[Sequence[Text]], *, width: int) -> set[int]:

@@ -81,7 +81,7 @@ _STATES = ("live", "all")
     about="List principles, the highest ranked first, or show one of them.",
     is_group=True,
     one=One(
-        "principles.show",
+        operation="principles.show",
         prefix="pri_",
         alone="an id says all: leave out the filters and words, or the id",
     ),

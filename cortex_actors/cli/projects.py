@@ -297,7 +297,7 @@ def _counts(counts: dict[str, int]) -> str:
     # As long as the daemon lets an operation work.
     timeout=130.0,
     one=One(
-        "daemon.run-job",
+        operation="daemon.run-job",
         option=Option("--run", help="Do this job now, and wait for it."),
         alone="--run needs the name of a job; see: cortex daemon schedule",
     ),

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     asks="principles.promotions",
     about="Show what an insight lacks to become a principle. Without ID, list what lacks least.",
     one=One(
-        "principles.eligible", alone="an insight's id says all: leave out --project, or the id"
+        operation="principles.eligible",
+        alone="an insight's id says all: leave out --project, or the id",
     ),
     leave_out=("reason",),
 )
@@ -147,7 +148,7 @@ _MEANS = {
     about="Show what keeps insights from becoming principles. With ID, show what its promotion "
     "would do.",
     one=One(
-        "principles.what-if",
+        operation="principles.what-if",
         alone="an insight's id says all: leave out --project and --reason, or the id",
     ),
     # A text may have to be embedded for a what-if, and the first one loads the rules.

@@ -9,13 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cortex_actors.cli import fast
-from cortex_actors.cli.declare import Option, command, group
+from cortex_actors.cli.declare import Option, command
+from cortex_actors.cli.lifecycle import replace_file
 from cortex_actors.cli.output import HomeOption, JsonOption
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, Refused
 from cortex_actors.home import Home
@@ -216,15 +216,10 @@ def _require_replaceable(path: Path, wanted: Home, *, force: bool) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a unit as a whole or not at all: systemd may read it at any moment."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a unit."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        replace_file(path, text.encode())
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         message = f"cannot write {path}: {error.strerror}; check who owns the folder"
         raise HomeUnwritable(message) from error
 
@@ -261,12 +256,13 @@ def run(home: HomeOption = None) -> int:
     return daemon.main(words)
 
 
-@group(
+@command(
     "daemon",
     "restart",
     "logs -f",
     "backup --list",
     "install --now",
+    is_group=True,
     about="Run, configure, watch and back up the daemon.",
 )
 def status(as_json: JsonOption = False, home: HomeOption = None) -> int:
