@@ -241,27 +241,22 @@ def show_calibrated(found: Answer, given: Answer) -> None:
     whole, *others = found["suggestions"] or [None]
     enough = [each for each in others if each["better"] or each["reason"] == _AS_GOOD]
     for each in filter(None, (whole, *enough)):
-        _show_calibration(each)
+        name = each["domain"] or "all domains"
+        parts = [f"{count:,} {label}" for label, count in each["counts"].items() if count]
+        rows = [_row("now", each["now"])]
+        if each["better"]:
+            rows.append(_row("suggested", each["then"]))
+        show_table(
+            f"{name}, pairs decided: {', '.join(parts) or 'none'}",
+            ("", "cluster", "judged", "merges", "contradictions", "merged wrongly"),
+            rows,
+            empty="",
+        )
+        print(f"nothing else is suggested: {each['reason']}\n" if each["reason"] else "")
     if few := [each for each in others if each not in enough]:
         names = ", ".join(f"{each['domain']} {sum(each['counts'].values())}" for each in few)
         print(f"too few decided pairs for a domain of their own: {names}\n")
     _close(found, write=given["write"])
-
-
-def _show_calibration(found: Answer) -> None:
-    """Print what thresholds make of the pairs of one domain, now and then."""
-    name = found["domain"] or "all domains"
-    parts = [f"{count:,} {label}" for label, count in found["counts"].items() if count]
-    rows = [_row("now", found["now"])]
-    if found["better"]:
-        rows.append(_row("suggested", found["then"]))
-    show_table(
-        f"{name}, pairs decided: {', '.join(parts) or 'none'}",
-        ("", "cluster", "judged", "merges", "contradictions", "merged wrongly"),
-        rows,
-        empty="",
-    )
-    print(f"nothing else is suggested: {found['reason']}\n" if found["reason"] else "")
 
 
 def _row(name: str, figures: Answer) -> tuple[object, ...]:

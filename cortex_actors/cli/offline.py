@@ -42,7 +42,12 @@ def publish(
     what publishing online raises, `DaemonDown` when neither works for too long, and what
     `storage.offline.commit` raises.
     """
-    _refuse_unwritable(topic, [payload, source, idempotency_key])
+    # What the socket would not carry: no JSON, or half characters.
+    try:
+        json.dumps([payload, source, idempotency_key], allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        message = f"cannot publish {topic}: it cannot be written as JSON in UTF-8: {error}"
+        raise BadInput(message) from None
     clock = SystemClock()
     begun = clock.monotonic()
     work = partial(
@@ -68,12 +73,3 @@ def publish(
 def _patience(home: Home) -> float:
     """Return how many seconds whoever has the lock now may take."""
     return START_PATIENCE if lock.state(home) is lock.State.STARTING else PATIENCE
-
-
-def _refuse_unwritable(topic: str, values: list[object]) -> None:
-    """Raise `BadInput` for what the socket would not carry: no JSON, or half characters."""
-    try:
-        json.dumps(values, allow_nan=False, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        message = f"cannot publish {topic}: it cannot be written as JSON in UTF-8: {error}"
-        raise BadInput(message) from None

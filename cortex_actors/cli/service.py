@@ -136,7 +136,11 @@ def install(
     _require_replaceable(path, wanted, force=force)
     # The unit may write there alone, so the folder cannot be made from inside.
     wanted.create()
-    _write(path, unit(wanted).text)
+    try:
+        replace_file(path, unit(wanted).text.encode())
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}; check who owns the folder"
+        raise HomeUnwritable(message) from error
     print(f"wrote {path}")
     if not now:
         print(f"next: systemctl --user daemon-reload && systemctl --user {' '.join(_ENABLE)}")
@@ -213,15 +217,6 @@ def _require_replaceable(path: Path, wanted: Home, *, force: bool) -> None:
     if found.home != str(wanted.root):
         message = f"{path} runs the daemon of {found.home}; replace it with --force"
         raise Refused(message)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a unit."""
-    try:
-        replace_file(path, text.encode())
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}; check who owns the folder"
-        raise HomeUnwritable(message) from error
 
 
 def _systemctl(*words: str) -> None:

@@ -162,7 +162,10 @@ async def compared(verify: Callable[[], Awaitable[Verdict]], *, renews: bool) ->
     except CortexError as fault:
         return [error(CONTENT, f"it could not be compared: {fault}", mend="try it again")]
     if verdict.ok:
-        return [Diagnosis(CONTENT, _held(verdict))]
+        held = sum(each.held for each in verdict.collections)
+        asked = sum(each.canaries for each in verdict.collections)
+        found = f"; {asked:,} that were asked for find themselves" if asked else ""
+        return [Diagnosis(CONTENT, f"it holds {held:,} vectors, as the ledger says{found}")]
     if renews:
         return [warning(CONTENT, verdict.text, mend=_RENEWED)]
     return [warning(CONTENT, verdict.text, mend=ANEW, repair=Repair.INDEX)]
@@ -179,14 +182,6 @@ def lost(place: Place) -> Diagnosis | None:
             return None
     text = f"{place.folder} is gone; what is open answers until the daemon ends"
     return error(CONTENT, text, mend=_REPAIR, repair=Repair.INDEX)
-
-
-def _held(verdict: Verdict) -> str:
-    """Return what a good index holds."""
-    held = sum(each.held for each in verdict.collections)
-    asked = sum(each.canaries for each in verdict.collections)
-    found = f"; {asked:,} that were asked for find themselves" if asked else ""
-    return f"it holds {held:,} vectors, as the ledger says{found}"
 
 
 @dataclass(frozen=True, slots=True)
