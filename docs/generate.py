@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from importlib import import_module
 from pathlib import Path
@@ -311,10 +311,30 @@ def _command(each: Declared) -> Row:
     if each.is_group:
         row["own"] = own
     row["examples"] = [*each.examples]
-    row["run"] = {"call": f"{each.function.__module__}:{each.function.__name__}"}
+    row["run"] = {"call": _place(each.function), **_run(each)}
     hints = get_type_hints(each.function, include_extras=True)
-    parameters = inspect.signature(each.function).parameters.values()
-    row["params"] = [_parameter(each, hints[each.name]) for each in parameters]
+    parameters = inspect.signature(each.function).parameters
+    row["params"] = [
+        _parameter(given, hints[name]) for name, given in parameters.items() if name != "client"
+    ]
+    if each.run.get("show"):
+        more = [_parameter(given, hint) for given, hint in _everywhere()]
+        row["params"] += more if "client" in parameters else more[:1]
+    return row
+
+
+def _place(function: Callable[..., object]) -> str:
+    """Return where a function is, as a row names it."""
+    return f"{function.__module__}:{function.__name__}"
+
+
+def _run(each: Declared) -> Row:
+    """Return what is said of how a command runs."""
+    said = {key: value for key, value in each.run.items() if value is not None}
+    row = {key: _place(value) if callable(value) else value for key, value in said.items()}
+    show = each.run.get("show") or (each.function if each.operation else None)
+    if callable(show) and not each.by_hand and len(inspect.signature(show).parameters) > 1:
+        row["given"] = True
     return row
 
 
@@ -330,11 +350,9 @@ def _derived(each: Declared) -> Row:
     if each.is_group:
         row["own"] = first
     row["examples"] = [*each.examples]
-    target = f"{function.__module__}:{function.__name__}"
+    target = _place(function)
     row["run"] = {"call": target} if each.by_hand else {"ask": operation.method, "show": target}
-    row["run"] |= {key: value for key, value in each.run.items() if value is not None}
-    if not each.by_hand and len(inspect.signature(function).parameters) > 1:
-        row["run"]["given"] = True
+    row["run"] |= _run(each)
     row["params"] = [
         _operand(each, given)
         for name, given in operation.signature.parameters.items()
@@ -354,11 +372,13 @@ def _derived(each: Declared) -> Row:
 def _more(name: str, own: Option | Argument | Preset) -> Row:
     """Return an option that the operation does not have; a flag may set one that it has."""
     if isinstance(own, Preset):
-        row: Row = {"name": name, "kind": "flag", "names": [*own.names], "sets": own.sets}
+        names = [*(own.names or _spelling(name))]
+        row: Row = {"name": name, "kind": "flag", "names": names, "sets": own.sets}
         return {**row, "help": own.help, **({"not_json": True} if own.not_json else {})}
     if isinstance(own, Argument):
         raise TypeError(f"{name} is no parameter of the operation")
-    return {"name": name, "kind": "text", "names": [*own.names], "sets": None, **_said(own.about)}
+    names = [*(own.names or _spelling(name))]
+    return {"name": name, "kind": "text", "names": names, "sets": None, **_said(own.about)}
 
 
 def _one(found: One, params: list[Row]) -> Row:
@@ -402,9 +422,8 @@ def _operand(each: Declared, given: inspect.Parameter) -> Row:
     row: Row = {"name": given.name, **({"kind": kind} if kind else _kind(hint))}
     required = given.default is given.empty
     if isinstance(own, Option) or (own is None and not required):
-        spelling = f"--{given.name.replace('_', '-')}"
         names = own.names if own and own.names else meaning.names
-        row["names"] = [*(names or (spelling,))]
+        row["names"] = [*(names or _spelling(given.name))]
         if row["kind"] == "flag" and given.default is True:
             row["off"] = f"--no-{row['names'][-1].removeprefix('--')}"
     if isinstance(own, Joined):
@@ -432,10 +451,7 @@ def _parameter(given: inspect.Parameter, hint: Any) -> Row:  # noqa: ANN401 - an
     kind, declared = get_args(hint)
     row: Row = {"name": given.name, **_kind(kind)}
     if isinstance(declared, Option):
-        own = f"--{given.name.replace('_', '-')}"
-        row["names"] = [*(declared.names or (own,))]
-        if row["kind"] == "flag" and not declared.names:
-            row["off"] = f"--no-{own.removeprefix('--')}"
+        row["names"] = [*(declared.names or _spelling(given.name))]
     elif not isinstance(declared, Argument):
         raise TypeError(f"{given} is neither an option nor an argument")
     if given.default is given.empty:
@@ -445,6 +461,11 @@ def _parameter(given: inspect.Parameter, hint: Any) -> Row:  # noqa: ANN401 - an
     elif given.default is not None and given.default is not False:
         row["default"] = given.default
     return {**row, **_said(declared.about)}
+
+
+def _spelling(name: str) -> tuple[str]:
+    """Return how the option of a parameter is spelled where nothing is said of that."""
+    return (f"--{name.replace('_', '-')}",)
 
 
 def _said(about: About) -> Row:

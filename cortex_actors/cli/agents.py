@@ -10,30 +10,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cortex_actors.cli.declare import Argument, Joined, Option, command, shows
 from cortex_actors.cli.output import (
     Block,
-    HomeOption,
-    JsonOption,
-    console,
     counted,
     joined,
     nothing,
     show_blocks,
     show_facts,
-    show_json,
+    show_lines,
+    show_title,
     when,
 )
-from cortex_actors.client.connection import Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, NotFound, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cortex_actors.client.connection import Answer
 
 #: Seconds that a comparison may take: the first one may wait for the model to load.
 TIMEOUT = 60.0
@@ -46,17 +41,17 @@ _PRIORITY = Option(ignore_case=True)
 
 @shows(
     "agents",
-    "agents.list",
-    "cortex agents",
-    "cortex agents show AZOTH",
-    "cortex agents summon LUMEN --specialization 'Release notes'",
-    "cortex agents introduce LUMEN",
+    "",
+    "show AZOTH",
+    "summon LUMEN --specialization 'Release notes'",
+    "introduce LUMEN",
     "export CORTEX_TOKEN=$(cortex agents token LUMEN)",
-    "cortex agents revoke LUMEN",
+    "revoke LUMEN",
+    asks="agents.list",
     about="List who remembers and posts here, describe an agent, or give it a token.",
     is_group=True,
 )
-@shows("agents list", "agents.list", "cortex agents list --json")
+@shows("agents list", "--json")
 def show_list(found: Answer) -> None:
     """Print who remembers and posts here."""
     entries = [_entry(each) for each in found["agents"]]
@@ -64,50 +59,45 @@ def show_list(found: Answer) -> None:
     show_blocks(title, entries, empty=nothing(found["total"], "no agent is known"))
 
 
-@shows("agents show", "agents.show", "cortex agents show ELYSIAN")
+@shows("agents show", "ELYSIAN")
 def show_agent(agent: Answer) -> None:
     """Print one agent whole."""
-    console().print(visible(f"{_symbol(agent)} {agent['display_name']}"), style="bold")
+    show_title(f"{_symbol(agent)} {agent['display_name']}")
     has_token = agent.get("has_token")
     show_facts(
-        [
-            ("id", agent["id"]),
-            ("known for", agent["specialization"]),
-            ("generation", agent["generation"]),
-            ("lineage", agent["lineage"]),
-            ("colour", agent["color"]),
-            ("story", agent["origin_story"]),
-            ("known since", when(agent["registered_at"])),
-            ("token", "" if has_token is None else "it has one" if has_token else "none"),
-        ]
+        ("id", agent["id"]),
+        ("known for", agent["specialization"]),
+        ("generation", agent["generation"]),
+        ("lineage", agent["lineage"]),
+        ("colour", agent["color"]),
+        ("story", agent["origin_story"]),
+        ("known since", when(agent["registered_at"])),
+        ("token", "" if has_token is None else "it has one" if has_token else "none"),
     )
 
 
 @shows(
     "agents summon",
-    "agents.summon",
-    "cortex agents summon LUMEN --specialization 'Release notes' --symbol ☼",
-    "cortex agents summon ELDER --generation=-2 --lineage Founder --specialization Origins",
+    "LUMEN --specialization 'Release notes' --symbol ☼",
+    "ELDER --generation=-2 --lineage Founder --specialization Origins",
 )
 def show_summoned(found: Answer) -> None:
     """Print an agent, and where its profile is told."""
     show_agent(found)
     done = "has a place in the village" if found["new"] else "has another profile"
     print()
-    print(visible(f"{found['display_name']} {done}: #{found['record']}"))
+    show_lines(f"{found['display_name']} {done}: #{found['record']}")
 
 
-@shows("agents introduce", "agents.introduce", "cortex agents introduce LUMEN")
+@shows("agents introduce", "LUMEN")
 def show_greeting(found: Answer) -> None:
     """Print how an agent greets the village."""
-    print("\n".join(visible(line) for line in found["content"].splitlines()))
-    print()
-    print(visible(f"posted as #{found['id']} in the thread {found['thread']}"))
+    show_lines(*found["content"].splitlines(), "")
+    show_lines(f"posted as #{found['id']} in the thread {found['thread']}")
 
 
 @shows(
     "agents token",
-    "agents.token",
     "export CORTEX_TOKEN=$(cortex agents token LUMEN)",
     about="""Make an agent's token, shown only this once; an earlier one is no longer valid.
 
@@ -121,7 +111,7 @@ def show_token(found: Answer) -> None:
     print(visible(f"cortex: {note}"), file=sys.stderr)
 
 
-@shows("agents revoke", "agents.revoke-token", "cortex agents revoke LUMEN")
+@shows("agents revoke", "LUMEN", asks="agents.revoke-token")
 def show_revoked(found: Answer) -> None:
     """Print whose token counts no more."""
     print(f"the token of {found['agent']} counts no more")
@@ -129,14 +119,13 @@ def show_revoked(found: Answer) -> None:
 
 def _entry(agent: Answer) -> Block:
     """Return an agent's entry in a list."""
-    facts = [
+    facts = joined(
         agent["id"],
         f"generation {agent['generation']}" if agent["generation"] else None,
         agent["lineage"],
         "has a token" if agent.get("has_token") else None,
-    ]
-    about = [each for each in (agent["specialization"], joined(facts)) if each]
-    return Block(_symbol(agent), agent["display_name"], about)
+    )
+    return Block(_symbol(agent), agent["display_name"], [agent["specialization"], facts])
 
 
 def _symbol(agent: Answer) -> str:
@@ -151,10 +140,9 @@ def _symbol(agent: Answer) -> str:
 
 @shows(
     "agents post",
-    "agents.post",
-    'cortex agents post "The test database listens on port 5433." --thread databases',
-    "cortex agents post Agreed. --agent VAJRA --reply-to mem_01HZ...",
-    'cortex agents post "Read my notes first." --realm bridge --to KETHER',
+    '"The test database listens on port 5433." --thread databases',
+    "Agreed. --agent VAJRA --reply-to mem_01HZ...",
+    '"Read my notes first." --realm bridge --to KETHER',
     content=Joined(metavar="TEXT..."),
 )
 def show_posted(found: Answer) -> None:
@@ -163,12 +151,7 @@ def show_posted(found: Answer) -> None:
     print(f"said there before: {found['id']}" if said_before else found["message"])
 
 
-@shows(
-    "agents thread",
-    "agents.thread",
-    "cortex agents thread databases",
-    "cortex agents thread databases --as KETHER",
-)
+@shows("agents thread", "databases", "databases --as KETHER")
 def show_thread(found: Answer) -> None:
     """Print a conversation in its order."""
     shown = len(found["messages"])
@@ -177,14 +160,14 @@ def show_thread(found: Answer) -> None:
     show_blocks(title, [_message(each, places) for each in found["messages"]], empty="")
 
 
-@shows("agents threads", "agents.threads", "cortex agents threads", "cortex agents threads --json")
+@shows("agents threads", "", "--json")
 def show_threads(found: Answer) -> None:
     """Print the conversations."""
     entries = [
         Block(
             f"{each['posts']:,}",
             each["thread"],
-            [joined([", ".join(each["agents"]), f"last {when(each['last_at'])}"])],
+            [joined(", ".join(each["agents"]), f"last {when(each['last_at'])}")],
         )
         for each in found["threads"]
     ]
@@ -195,33 +178,29 @@ def show_threads(found: Answer) -> None:
     show_blocks(title, entries, empty=empty)
 
 
-@shows("agents village", "agents.village", "cortex agents village")
+@shows("agents village", "")
 def show_village(found: Answer) -> None:
     """Print how much agents have told one another."""
     agreed = found["convergences"]
     show_facts(
-        [
-            ("posts", f"{found['total']:,}"),
-            ("by realm", _counts(found["by_realm"])),
-            ("by agent", _counts(found["by_agent"])),
-            ("by type", _counts(found["by_type"])),
-            ("threads", f"{found['threads']:,}"),
-            ("harmonies", f"{agreed['HARMONY']:,}"),
-            ("consensuses", f"{agreed['CONSENSUS']:,}"),
-            ("to compare", f"{found['waiting']:,}" if found.get("waiting") else ""),
-        ]
+        ("posts", f"{found['total']:,}"),
+        ("by realm", _counts(found["by_realm"])),
+        ("by agent", _counts(found["by_agent"])),
+        ("by type", _counts(found["by_type"])),
+        ("threads", f"{found['threads']:,}"),
+        ("harmonies", f"{agreed['HARMONY']:,}"),
+        ("consensuses", f"{agreed['CONSENSUS']:,}"),
+        ("to compare", f"{found['waiting']:,}" if found.get("waiting") else ""),
     )
 
 
 def _message(found: Answer, places: dict[str, int]) -> Block:
     """Return a post: its number, what it says, who said it when, and what it answers."""
     about = joined(
-        [
-            found["agent_display"],
-            when(found["created_at"]),
-            "" if found["realm"] == "village" else found["realm"],
-            "" if found["type"] == "dialogue" else found["type"],
-        ]
+        found["agent_display"],
+        when(found["created_at"]),
+        "" if found["realm"] == "village" else found["realm"],
+        "" if found["type"] == "dialogue" else found["type"],
     )
     answered = [str(places.get(each, each)) for each in found["responding_to"]]
     lines = [about, f"answers {', '.join(answered)}" if answered else "", found["id"]]
@@ -236,42 +215,32 @@ def _counts(found: dict[str, int]) -> str:
 
 @shows(
     "agents convergence",
-    "agents.convergence",
-    "cortex agents convergence which package manager",
-    "cortex agents convergence tabs or spaces --min-agents 3 --threshold 0.8",
+    "which package manager",
+    "tabs or spaces --min-agents 3 --threshold 0.8",
     timeout=TIMEOUT,
     query=Joined(metavar="TOPIC..."),
 )
 def show_convergence(found: Answer, given: Answer) -> None:
     """Print what different agents say alike."""
+    compared = f"{counted(found['compared'], 'post')} near this"
     if not found["has_convergence"]:
-        print(f"NONE: no {given['min_agents']} agents say alike among {_compared(found)}")
+        print(f"NONE: no {given['min_agents']} agents say alike among {compared}")
     else:
         names = ", ".join(found["converging_agents"])
-        print(f"{found['type']}: {names} say alike ({_compared(found)})")
+        print(f"{found['type']}: {names} say alike ({compared})")
         for group in found["groups"]:
             print()
-            _show_alike(group)
+            entries = [
+                Block(agent, message["preview"], [joined(message["id"], message["thread"])])
+                for agent, messages in group["by_agent"].items()
+                for message in messages
+            ]
+            title = f"{counted(len(entries), 'message')} alike by {group['likeness']:.2f} at least"
+            show_blocks(title, entries, empty="")
     for pair in found["apart"]:
         first, second = pair["agents"]
         print(f"\n{first} and {second} are near each other and apart: {pair['reason']}")
         print("  " + ", ".join(pair["memory_ids"]))
-
-
-def _show_alike(group: Answer) -> None:
-    """Print one group: each agent's messages."""
-    entries = [
-        Block(agent, message["preview"], [joined([message["id"], message["thread"]])])
-        for agent, messages in group["by_agent"].items()
-        for message in messages
-    ]
-    title = f"{counted(len(entries), 'message')} alike by {group['likeness']:.2f} at least"
-    show_blocks(title, entries, empty="")
-
-
-def _compared(found: Answer) -> str:
-    """Return how many posts were near the question."""
-    return f"{counted(found['compared'], 'post')} near this"
 
 
 def feelings(given: Sequence[str]) -> dict[str, str]:
@@ -297,9 +266,9 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, list[str]]:
 
 @shows(
     "agents crumb leave",
-    "crumbs.leave",
-    'cortex agents crumb leave "Moved the tests to pytest." --unfinished "port the last three"',
-    'cortex agents crumb leave "Found it." --discovery "sockets stay open" --priority HIGH',
+    '"Moved the tests to pytest." --unfinished "port the last three"',
+    '"Found it." --discovery "sockets stay open" --priority HIGH',
+    asks="crumbs.leave",
     session_summary=Joined(metavar="SUMMARY..."),
     priority=_PRIORITY,
     emotional_state=Option(read=feelings),
@@ -312,19 +281,15 @@ def show_left(found: Answer) -> None:
 
 @shows(
     "agents crumb",
-    "crumbs.list",
-    'cortex agents crumb leave "Moved the tests to pytest." --unfinished "port the last three"',
-    'cortex agents crumb leave "Found it." --discovery "sockets stay open" --priority HIGH',
+    'leave "Moved the tests to pytest." --unfinished "port the last three"',
+    'leave "Found it." --discovery "sockets stay open" --priority HIGH',
+    asks="crumbs.list",
     about="Leave a crumb for the next session, and read what was left for this one.",
     is_group=True,
     priority=_PRIORITY,
 )
 @shows(
-    "agents crumb get",
-    "crumbs.list",
-    "cortex agents crumb get",
-    "cortex agents crumb get --agent AZOTH --priority HIGH",
-    priority=_PRIORITY,
+    "agents crumb get", "", "--agent AZOTH --priority HIGH", asks="crumbs.list", priority=_PRIORITY
 )
 def show_crumbs(found: Answer) -> None:
     """Print what was left, and what of it is still to do."""
@@ -333,12 +298,14 @@ def show_crumbs(found: Answer) -> None:
         print("no crumb was left in that time; leave one with: cortex agents crumb leave SUMMARY")
         return
     for each in crumbs:
-        console().print(visible(f"{each['agent']}  {each['id']}"), style="bold")
+        show_title(f"{each['agent']}  {each['id']}")
         _print(each)
-    print(f"{len(crumbs)} of {counted(total, 'crumb')}; {_tally(found['summary'])}")
+    counts = {**found["summary"]["by_priority"], **found["summary"]["by_type"]}
+    tally = ", ".join(f"{word} {count:,}" for word, count in counts.items())
+    print(f"{len(crumbs)} of {counted(total, 'crumb')}; {tally}")
 
 
-@shows("agents crumb latest", "crumbs.latest", "cortex agents crumb latest --agent AZOTH")
+@shows("agents crumb latest", "--agent AZOTH", asks="crumbs.latest")
 def show_latest(found: Answer) -> None:
     """Print the crumb that an agent left last; raises `NotFound` where there is none."""
     if found["crumb"] is None:
@@ -346,19 +313,14 @@ def show_latest(found: Answer) -> None:
     _print(found["crumb"])
 
 
-@shows(
-    "agents crumb tasks",
-    "crumbs.unfinished",
-    "cortex agents crumb tasks",
-    "cortex agents crumb tasks --json",
-)
+@shows("agents crumb tasks", "", "--json", asks="crumbs.unfinished")
 def show_tasks(found: Answer) -> None:
     """Print what sessions left to do."""
     entries = [
         Block(
             f"{number}.",
             each["task"],
-            [joined([each["agent"], each["priority"], when(each["left_at"]), each["crumb"]])],
+            [joined(each["agent"], each["priority"], when(each["left_at"]), each["crumb"])],
         )
         for number, each in enumerate(found["tasks"], 1)
     ]
@@ -366,8 +328,14 @@ def show_tasks(found: Answer) -> None:
     show_blocks(title, entries, empty="nothing was left unfinished in that time")
 
 
-@command("agents crumb import", "cortex agents crumb import crumb.txt")
+def show_taken(found: Answer) -> None:
+    """Print what became of each crumb."""
+    show_lines(*(each["message"] for each in found["crumbs"]))
+
+
+@command("agents crumb import", "crumb.txt", show=show_taken)
 def import_(
+    client: Client,
     files: Annotated[
         list[str], Argument(metavar="FILE...", help="Each a crumb as text; - for stdin.")
     ],
@@ -376,36 +344,16 @@ def import_(
         str | None,
         Option(metavar="AGENT", complete="agents", help="Whose (default: as the text says)."),
     ] = None,
-    redact: Annotated[
-        bool, Option("--redact", help="Mask secrets instead of refusing the text.")
-    ] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+    redact: Annotated[bool, Option(help="Mask secrets instead of refusing the text.")] = False,
+) -> Answer:
     """Take in crumbs that another system left as text; one that is known is not taken twice."""
-    client = Client(home)
-    found = [
-        client.call("import_crumb", text=_read(each), agent=agent, redact=redact) for each in files
-    ]
-    if as_json:
-        show_json({"crumbs": found})
-        return
-    for each in found:
-        print(each["message"])
+    ask = partial(client.call, "import_crumb", agent=agent, redact=redact)
+    return {"crumbs": [ask(text=_read(each)) for each in files]}
 
 
 def _print(crumb: Answer) -> None:
     """Print a crumb as agents are shown it."""
-    out = console()
-    for line in crumb["text"].split("\n"):
-        out.print(visible(line), soft_wrap=True)
-    out.print()
-
-
-def _tally(summary: Answer) -> str:
-    """Return how many there are of each priority and type."""
-    counts = {**summary["by_priority"], **summary["by_type"]}
-    return ", ".join(f"{word} {count:,}" for word, count in counts.items())
+    show_lines(*crumb["text"].split("\n"), "")
 
 
 def _read(name: str) -> str:

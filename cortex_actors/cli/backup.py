@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,13 +25,13 @@ from cortex_actors.cli.output import (
     joined,
     lasting,
     show_json,
+    show_lines,
     show_table,
 )
-from cortex_actors.client.connection import Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.client.cortex import Cortex
-from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SECOND, SystemClock, iso
-from cortex_actors.errors import BadInput, DaemonDown, visible
+from cortex_actors.errors import BadInput, DaemonDown
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
@@ -43,49 +44,63 @@ PATIENCE = 21_600.0
 MB = 1_000_000
 
 
+def show_copy(found: Answer) -> None:
+    """Print which copy was made, or which there are."""
+    if "backups" not in found:
+        print(f"{found['path']}, {found['size'] / MB:.1f} MB, in {found['took_s']:.2f} s")
+        return
+    now, copies = SystemClock().now(), found["backups"]
+    rows = [
+        (
+            each["name"],
+            iso(each["at"]),
+            lasting((now - each["at"]) / SECOND),
+            f"{each['size'] / MB:.1f} MB",
+            _verdict(each["path"], each["problem"]),
+        )
+        for each in copies
+    ]
+    columns = ("backup", "made", "age", "size", "checked")
+    empty = "there is no backup yet; make one with: cortex daemon backup"
+    folder = Path(copies[0]["path"]).parent if copies else ""
+    show_table(f"{len(rows)} backups in {folder}", columns, rows, empty=empty)
+
+
+def _verdict(path: str, wrong: str) -> str:
+    """Return what a check found; what we may not read is not thereby damaged."""
+    if not wrong:
+        return "good"
+    return f"damaged: {wrong}" if os.access(path, os.R_OK) else f"cannot be read: {wrong}"
+
+
 @command(
-    "daemon backup",
-    "cortex daemon backup",
-    "cortex daemon backup --to /media/disk/cortex.db",
-    "cortex daemon backup --list",
+    "daemon backup", "", "--to /media/disk/cortex.db", "--list", show=show_copy, timeout=PATIENCE
 )
 def backup(
+    client: Client,
     to: Annotated[
-        Path | None, Option("--to", help="A new file, or a folder, in place of backups/.")
+        Path | None, Option(help="A new file, or a folder, in place of backups/.")
     ] = None,
     listing: Annotated[bool, Option("--list", help="Show which there are.")] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> Answer:
     """Copy the ledger, whether the daemon runs or not; with --list show the copies, checked."""
-    where = Home.of(home)
     if listing:
-        _show(where, as_json=as_json)
-        return
+        return _copies(client.home)
     target = None if to is None else str(to.expanduser().absolute())
     try:
-        found = Client(where, timeout=PATIENCE).call("backup", to=target)
+        return client.call("backup", to=target)
     except DaemonDown:
         from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
 
-        found = offline.copied(where, target, clock=SystemClock())
-    if as_json:
-        show_json(found)
-    else:
-        print(f"{found['path']}, {found['size'] / MB:.1f} MB, in {found['took_s']:.2f} s")
+        return offline.copied(client.home, target, clock=SystemClock())
 
 
-@command(
-    "daemon restore",
-    "cortex daemon restore",
-    "cortex daemon restore cortex-20260101T120000Z",
-    "cortex daemon restore --yes",
-)
+@command("daemon restore", "", "cortex-20260101T120000Z", "--yes")
 def restore(
     wanted: Annotated[
         str, Argument(metavar="[NAME|PATH|latest]", help="Which; the newest if left out.")
     ] = "latest",
-    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, Option(help="Do not ask.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -122,11 +137,11 @@ def restore(
     print("go on with: cortex start")
 
 
-def _show(home: Home, *, as_json: bool) -> None:
-    """Show the copies; each is checked, which takes as long as reading it."""
+def _copies(home: Home) -> Answer:
+    """Return the copies; each is checked, which takes as long as reading it."""
     from cortex_actors.storage.ledger import backups  # noqa: PLC0415 - SQLAlchemy
 
-    now, found = SystemClock().now(), backups.listed(home.backups)
+    now = SystemClock().now()
     rows = [
         {
             "name": each.path.name,
@@ -136,31 +151,9 @@ def _show(home: Home, *, as_json: bool) -> None:
             "age_s": round(max(0.0, (now - each.at) / SECOND)),
             "problem": backups.problem(each.path),
         }
-        for each in found
+        for each in backups.listed(home.backups)
     ]
-    if as_json:
-        show_json({"backups": rows})
-        return
-    cells = [
-        (
-            row["name"],
-            iso(each.at),
-            lasting((now - each.at) / SECOND),
-            f"{each.size / MB:.1f} MB",
-            _verdict(each.path, str(row["problem"])),
-        )
-        for row, each in zip(rows, found, strict=True)
-    ]
-    columns = ("backup", "made", "age", "size", "checked")
-    empty = "there is no backup yet; make one with: cortex daemon backup"
-    show_table(f"{len(rows)} backups in {home.backups}", columns, cells, empty=empty)
-
-
-def _verdict(path: Path, wrong: str) -> str:
-    """Return what a check found; what we may not read is not thereby damaged."""
-    if not wrong:
-        return "good"
-    return f"damaged: {wrong}" if os.access(path, os.R_OK) else f"cannot be read: {wrong}"
+    return {"backups": rows}
 
 
 def _compare(choice: offline.Choice, home: Home) -> None:
@@ -191,10 +184,10 @@ _REALMS = ("private", "village", "bridge")
 
 @command(
     "memory export",
-    "cortex memory export -o memories.json",
-    "cortex memory export --agent AZOTH --realm private -o azoth.json",
-    "cortex memory export --full -o everything.jsonl",
-    "cortex memory export | jq '.metadata'",
+    "-o memories.json",
+    "--agent AZOTH --realm private -o azoth.json",
+    "--full -o everything.jsonl",
+    "| jq '.metadata'",
 )
 def export(
     *,
@@ -205,10 +198,7 @@ def export(
     realm: Annotated[str | None, Option(help="Only private, village or bridge.")] = None,
     full: Annotated[
         bool,
-        Option(
-            "--full",
-            help="Our own form: with what was merged, replaced, archived, and what was done.",
-        ),
+        Option(help="Our own form: with what was merged, replaced, archived, and what was done."),
     ] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
@@ -222,68 +212,61 @@ def export(
         raise BadInput(f"no realm is called {realm!r}; there are {', '.join(_REALMS)}")
     chosen: dict[str, Any] = {"full": full, "agent": agent, "realm": realm}
     if output is not None:
-        _show_exported(Cortex(home).export_to(output, **chosen), as_json=as_json)
-        return
+        done = Cortex(home).export_to(output, **chosen)
+        if as_json:
+            found = {"path": done.path, "format": done.format, "records": dict(done.records)}
+            return show_json(found)
+        total = counted(sum(done.records.values()), "record")
+        show_lines(f"exported {total} to {done.path}")
+        return show_lines(_kinds(done.records))
     # Not written to a person's terminal or pipe before all of it could be had.
     with tempfile.TemporaryDirectory(prefix="cortex-export-") as folder:
         Cortex(home).export_to(whole := Path(folder, "memories"), **chosen)
         with whole.open(encoding="utf-8") as file:
-            shutil.copyfileobj(file, sys.stdout)
+            return shutil.copyfileobj(file, sys.stdout)
 
 
-def _show_exported(done: Exported, *, as_json: bool) -> None:
-    """Print what was written."""
-    if as_json:
-        show_json({"path": done.path, "format": done.format, "records": dict(done.records)})
-        return
-    total = counted(sum(done.records.values()), "record")
-    print(visible(f"exported {total} to {done.path}"))
-    print(joined(f"{kind} {count:,}" for kind, count in sorted(done.records.items())))
+def _kinds(counts: Mapping[str, int]) -> str:
+    """Return how many there are of each kind."""
+    return joined(*(f"{kind} {count:,}" for kind, count in sorted(counts.items())))
 
 
 #: Ids that are named of which something else is known.
 _NAMED = 5
 
 
+def show_imported(done: Answer) -> None:
+    """Print what came of it."""
+    verb, new = "would add" if done["dry_run"] else "added", sum(done["added"].values())
+    show_lines(f"{verb} {new:,} of {counted(done['records'], 'record')} of {done['path']}")
+    facts = joined(
+        _kinds(done["added"]),
+        f"there already {done['existing']:,}" if done["existing"] else None,
+        f"{counted(done['redacted'], 'secret')} left out" if done["redacted"] else None,
+    )
+    show_lines(facts or None)
+    if done["differing"]:
+        some = ", ".join(done["differing"][:_NAMED])
+        show_lines(f"left as they are here, though the file says something else: {some}")
+
+
 @command(
     "memory import",
-    "cortex memory import memories.json --dry-run",
-    "cortex memory import memories.json",
-    "cortex memory import everything.jsonl --json",
+    "memories.json --dry-run",
+    "memories.json",
+    "everything.jsonl --json",
+    show=show_imported,
 )
 def import_(
+    client: Client,
     path: Annotated[Path, Argument(metavar="FILE", help="What `cortex memory export` wrote.")],
     *,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Look at everything, and write nothing.")
-    ] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+    dry_run: Annotated[bool, Option(help="Look at everything, and write nothing.")] = False,
+) -> Answer:
     """Take in the memories of a file that are not there yet.
 
     All of it is looked at first: one wrong record, and nothing is written. What comes is marked as
     imported, replaces nothing and is merged with nothing; the same file adds nothing again.
     """
-    done = Cortex(home).import_from(path, dry_run=dry_run)
-    if as_json:
-        show_json({name: value for name, value in asdict(done).items() if name != "raw"})
-        return
-    _show_imported(done)
-
-
-def _show_imported(done: Imported) -> None:
-    """Print what came of it."""
-    new = sum(done.added.values())
-    verb = "would add" if done.dry_run else "added"
-    print(visible(f"{verb} {new:,} of {counted(done.records, 'record')} of {done.path}"))
-    facts = [f"{kind} {count:,}" for kind, count in sorted(done.added.items())]
-    if done.existing:
-        facts.append(f"there already {done.existing:,}")
-    if done.redacted:
-        facts.append(f"{counted(done.redacted, 'secret')} left out")
-    if facts:
-        print(joined(facts))
-    if done.differing:
-        some = ", ".join(done.differing[:_NAMED])
-        print(visible(f"left as they are here, though the file says something else: {some}"))
+    done = Cortex(client.home).import_from(path, dry_run=dry_run)
+    return {name: value for name, value in asdict(done).items() if name != "raw"}

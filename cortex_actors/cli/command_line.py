@@ -3,7 +3,8 @@
 `make docs` writes that table out of the declarations. A row is a group or a command: its help,
 examples and parameters, and what runs it, in `run`:
 
-- `{"call": "module:function"}`: the function gets the parameters by name.
+- `{"call": "module:function"}`: the function gets the parameters by name. With `show`, its answer
+  is printed as that of an operation; `code` names what makes the exit code of it.
 - `{"ask": "operation", "show": "module:function"}`: the daemon is asked, with the parameters that
   were given; `--json` prints its answer, else the function shows it: `show(found)`, or
   `show(found, given)` where it takes two. It may take `timeout` seconds; where no daemon runs,
@@ -273,9 +274,9 @@ def _perform(row: Row, **words: Any) -> Any:  # noqa: ANN401 - what was given, a
 
         return fast.run([how["quick"], *words.get("words", ())])
     given = {each["name"]: _value(each, words[each["name"]]) for each in row["params"]}
-    if "call" in how:
+    if "show" not in how:
         return load(how["call"])(**given)
-    return _ask(row, given)
+    return _answer(row, given)
 
 
 def _value(row: Row, found: Any) -> Any:  # noqa: ANN401 - whatever a parameter holds
@@ -292,13 +293,27 @@ def _value(row: Row, found: Any) -> Any:  # noqa: ANN401 - whatever a parameter 
     return load(row["read"])(found) if "read" in row and found is not None else found
 
 
-def _ask(row: Row, given: dict[str, Any]) -> None:
-    """Ask the daemon for what was given, and show its answer.
+def _answer(row: Row, given: dict[str, Any]) -> int:
+    """Show the answer to what was given, and return the exit code."""
+    how, as_json, has_home = row["run"], given.pop("as_json"), "home" in given
+    client = Client(given.pop("home", None), timeout=how.get("timeout", TIMEOUT))
+    if "call" in how:
+        found = load(how["call"])(**({"client": client} if has_home else {}), **given)
+    else:
+        found = _ask(row, given, client=client, as_json=as_json)
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        load(how["show"])(found, *([given] if how.get("given") else []))
+    return load(how["code"])(found) if "code" in how else 0
+
+
+def _ask(row: Row, given: dict[str, Any], *, client: Client, as_json: bool) -> Any:  # noqa: ANN401
+    """Return what the daemon answers to what was given.
 
     Raises `UsageError` for a flag that sets what was given, too, or shows the answer another way
     than `--json`, and for an option that is missing.
     """
-    how, home, as_json = row["run"], given.pop("home", None), given.pop("as_json", False)
     for each in row["params"]:
         if "missing" in each and given[each["name"]] is None:
             raise UsageError(each["missing"])
@@ -316,17 +331,12 @@ def _ask(row: Row, given: dict[str, Any]) -> None:
             raise UsageError(f"{both} exclude each other; see: {path} --help")
         given[name] = value
     method, params = _asked(row, given)
-    client = Client(home, timeout=how.get("timeout", TIMEOUT))
     try:
-        found = client.call(method, **params)
+        return client.call(method, **params)
     except DaemonDown:
-        if "offline" not in how:
+        if "offline" not in row["run"]:
             raise
-        found = load(how["offline"])(client.home, **params)
-    if as_json:
-        print(json.dumps(found, indent=2))
-    else:
-        load(how["show"])(found, *([given] if how.get("given") else []))
+        return load(row["run"]["offline"])(client.home, **params)
 
 
 def _asked(row: Row, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:

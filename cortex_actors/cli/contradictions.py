@@ -8,7 +8,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from cortex_actors.cli.declare import Option, shows
 from cortex_actors.cli.output import (
@@ -24,14 +26,8 @@ from cortex_actors.cli.output import (
     standing,
     when,
 )
+from cortex_actors.client.connection import Answer
 from cortex_actors.errors import BadInput, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from cortex_actors.client.connection import Answer
-
 
 #: States that a list may be of, the one without asking first.
 _STATES = ("unresolved", "resolved", "dismissed", "all")
@@ -50,12 +46,12 @@ _DECIDERS = {
 
 @shows(
     "contradictions",
-    "contradictions.list",
-    "cortex contradictions",
-    "cortex contradictions --project atlas-api --type direct",
-    "cortex contradictions show con_5e1f02ab",
-    "cortex contradictions resolve con_5e1f02ab --keep a",
-    "cortex contradictions dismiss con_5e1f02ab --note 'two different services'",
+    "",
+    "--project atlas-api --type direct",
+    "show con_5e1f02ab",
+    "resolve con_5e1f02ab --keep a",
+    "dismiss con_5e1f02ab --note 'two different services'",
+    asks="contradictions.list",
     about="Show what instruction files say against one another, and decide it.",
     is_group=True,
     status=Option(words=_STATES),
@@ -76,7 +72,7 @@ def show_list(found: Answer, given: Answer) -> None:
         print("\ndecide one with: cortex contradictions resolve ID --keep a|b|both, or dismiss ID")
 
 
-@shows("contradictions show", "contradictions.show", "cortex contradictions show con_5e1f02ab")
+@shows("contradictions show", "con_5e1f02ab")
 def show_pair(found: Answer) -> None:
     """Print one pair whole."""
     facts: list[tuple[str, object]] = [
@@ -87,12 +83,10 @@ def show_pair(found: Answer) -> None:
     for name in "ab":
         side = found[name] or {}
         about = joined(
-            [
-                brief(side.get("id", "")),
-                side.get("status"),
-                side.get("domain"),
-                f"sure {side['confidence']:.2f}" if side else None,
-            ]
+            brief(side.get("id", "")),
+            side.get("status"),
+            side.get("domain"),
+            f"sure {side['confidence']:.2f}" if side else None,
         )
         places = standing(side.get("sources", ())) or [_NOWHERE]
         facts.append((name, "\n".join([_said(side), about, *places])))
@@ -103,19 +97,16 @@ def show_pair(found: Answer) -> None:
         ("decided", when(found["resolved_at"])),
         ("note", found["resolution"] or ""),
     ]
-    show_facts(facts)
+    show_facts(*facts)
 
 
 @shows(
     "contradictions resolve",
-    "contradictions.resolve",
-    "cortex contradictions resolve con_5e1f02ab --keep a",
-    "cortex contradictions resolve con_5e1f02ab --keep both --note 'one is for tests'",
+    "con_5e1f02ab --keep a",
+    "con_5e1f02ab --keep both --note 'one is for tests'",
     keep=Option(missing="say which of the two holds: --keep a, --keep b or --keep both"),
 )
-@shows(
-    "contradictions dismiss", "contradictions.dismiss", "cortex contradictions dismiss con_5e1f02ab"
-)
+@shows("contradictions dismiss", "con_5e1f02ab")
 def show_decided(found: Answer) -> None:
     """Print what was decided, and which file still says the contrary."""
     print(f"{found['id']}: {_outcome(found)}")
@@ -124,7 +115,7 @@ def show_decided(found: Answer) -> None:
     places = [place for side in lost for place in standing(side["sources"])]
     if places:
         print("the other one is still said here; mend the file when you can:")
-        show_facts([("", place) for place in places])
+        show_facts(*[("", place) for place in places])
 
 
 def _entry(found: Answer) -> Block:
@@ -132,12 +123,10 @@ def _entry(found: Answer) -> Block:
     sides = [f"{name}  {shortened(_said(found[name]), 160)}" for name in "ab"]
     alike = found["similarity"]
     facts = joined(
-        [
-            found["type"],
-            None if found["status"] == "unresolved" else _outcome(found),
-            f"{_DECIDERS[found['decided_by']]}: {found['reason']}",
-            None if alike is None else f"cosine {alike:.2f}",
-        ]
+        found["type"],
+        None if found["status"] == "unresolved" else _outcome(found),
+        f"{_DECIDERS[found['decided_by']]}: {found['reason']}",
+        None if alike is None else f"cosine {alike:.2f}",
     )
     where = [f"{name}  {_first(found[name])}" for name in "ab"]
     return Block(brief(found["id"]), "\n".join(sides), [facts, *where])
@@ -174,15 +163,14 @@ def _nothing(status: str, *, narrowed: bool) -> str:
 
 @shows(
     "contradictions judge",
-    "contradictions.judge",
-    'cortex contradictions judge "Indent with tabs." "Indent with 4 spaces."',
-    'cortex contradictions judge --json "Never push to main." "Do not push to main."',
+    '"Indent with tabs." "Indent with 4 spaces."',
+    '--json "Never push to main." "Do not push to main."',
     # A model's patience, and loading one.
     timeout=120.0,
 )
 def show_judged(found: Answer) -> None:
     """Print what two statements are to each other, and who says so."""
-    show_facts(_facts(found))
+    show_facts(*_facts(found))
 
 
 def _facts(found: dict[str, Any]) -> Iterable[tuple[str, object]]:
@@ -191,12 +179,12 @@ def _facts(found: dict[str, Any]) -> Iterable[tuple[str, object]]:
     yield "judgement", _relation(final)
     score = found["cosine"]
     yield "cosine", "no model embeds at the moment" if score is None else f"{score:.2f}"
-    yield "rules", joined([_relation(found["rules"]), found["rules"]["reason"]])
+    yield "rules", joined(_relation(found["rules"]), found["rules"]["reason"])
     said = found["model"]
     if said is not None:
-        yield "model", joined([_relation(said), f"{said['confidence']:.2f}", said["reason"]])
+        yield "model", joined(_relation(said), f"{said['confidence']:.2f}", said["reason"])
     for layer in found["judge"].get("layers", ()):
-        yield layer["layer"], joined([layer["model"], layer["state"], layer["reason"]])
+        yield layer["layer"], joined(layer["model"], layer["state"], layer["reason"])
     if not found["judge"]:
         yield "model", "none; the settings judging.cross_encoder and judging.model name one"
 
@@ -236,11 +224,10 @@ def read_pairs(path: Path) -> list[Any]:
 
 @shows(
     "contradictions calibrate",
-    "contradictions.calibrate",
-    "cortex contradictions calibrate",
-    "cortex contradictions calibrate --domain python",
-    "cortex contradictions calibrate --pairs labelled.jsonl",
-    "cortex contradictions calibrate --write",
+    "",
+    "--domain python",
+    "--pairs labelled.jsonl",
+    "--write",
     pairs=Option(
         kind="path",
         read=read_pairs,
@@ -254,27 +241,22 @@ def show_calibrated(found: Answer, given: Answer) -> None:
     whole, *others = found["suggestions"] or [None]
     enough = [each for each in others if each["better"] or each["reason"] == _AS_GOOD]
     for each in filter(None, (whole, *enough)):
-        _show_calibration(each)
+        name = each["domain"] or "all domains"
+        parts = [f"{count:,} {label}" for label, count in each["counts"].items() if count]
+        rows = [_row("now", each["now"])]
+        if each["better"]:
+            rows.append(_row("suggested", each["then"]))
+        show_table(
+            f"{name}, pairs decided: {', '.join(parts) or 'none'}",
+            ("", "cluster", "judged", "merges", "contradictions", "merged wrongly"),
+            rows,
+            empty="",
+        )
+        print(f"nothing else is suggested: {each['reason']}\n" if each["reason"] else "")
     if few := [each for each in others if each not in enough]:
         names = ", ".join(f"{each['domain']} {sum(each['counts'].values())}" for each in few)
         print(f"too few decided pairs for a domain of their own: {names}\n")
     _close(found, write=given["write"])
-
-
-def _show_calibration(found: Answer) -> None:
-    """Print what thresholds make of the pairs of one domain, now and then."""
-    name = found["domain"] or "all domains"
-    parts = [f"{count:,} {label}" for label, count in found["counts"].items() if count]
-    rows = [_row("now", found["now"])]
-    if found["better"]:
-        rows.append(_row("suggested", found["then"]))
-    show_table(
-        f"{name}, pairs decided: {', '.join(parts) or 'none'}",
-        ("", "cluster", "judged", "merges", "contradictions", "merged wrongly"),
-        rows,
-        empty="",
-    )
-    print(f"nothing else is suggested: {found['reason']}\n" if found["reason"] else "")
 
 
 def _row(name: str, figures: Answer) -> tuple[object, ...]:

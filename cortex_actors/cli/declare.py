@@ -6,6 +6,7 @@ a module of commands is loaded only when one of them is called. Standard library
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Preset:
         self.names, self.sets, self.help, self.not_json = names, sets, help, not_json
 
 
+@dataclass(frozen=True, kw_only=True)
 class One:
     """Another operation that a command asks where its argument is an id: for that one thing.
 
@@ -85,13 +87,13 @@ class One:
     given, too.
     """
 
-    def __init__(
-        self, operation: str, *, prefix: str = "", alone: str, option: Option | None = None
-    ) -> None:
-        self.operation, self.prefix, self.alone = operation, prefix, alone
-        self.option = option
+    operation: str
+    prefix: str = ""
+    alone: str
+    option: Option | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Declared:
     """One spelling of a command, or a group with what it runs by itself.
 
@@ -99,60 +101,67 @@ class Declared:
     answer; else the function is the command.
     """
 
-    def __init__(
-        self,
-        path: str,
-        function: Callable[..., Any],
-        *,
-        examples: tuple[str, ...],
-        about: str | None = None,
-        is_group: bool = False,
-        operation: str | None = None,
-        leave_out: tuple[str, ...] = (),
-        one: One | tuple[One, ...] = (),
-        by_hand: bool = False,
-        run: Mapping[str, object] | None = None,
-        spelled: Mapping[str, Option | Argument | Preset] | None = None,
-    ) -> None:
-        self.path, self.function, self.examples = path, function, examples
-        self.about, self.is_group = about, is_group
-        self.operation, self.leave_out, self.spelled = operation, leave_out, spelled or {}
-        self.one = one if isinstance(one, tuple) else (one,)
-        self.by_hand, self.run = by_hand, run or {}
+    path: str
+    function: Callable[..., Any]
+    #: Whole lines.
+    examples: Sequence[str]
+    about: str | None = None
+    is_group: bool = False
+    operation: str | None = None
+    leave_out: tuple[str, ...] = ()
+    one: tuple[One, ...] = ()
+    by_hand: bool = False
+    run: Mapping[str, object] = field(default_factory=dict)
+    spelled: Mapping[str, Option | Argument | Preset] = field(default_factory=dict)
 
 
 #: Every command whose module is loaded.
 DECLARED: list[Declared] = []
 
 
-def command(path: str, *examples: str) -> Callable[[Function], Function]:
-    """Declare a function as a command; its docstring is the help."""
+def command(
+    path: str,
+    *examples: str,
+    about: str | None = None,
+    is_group: bool = False,
+    show: Callable[..., None] | None = None,
+    code: Callable[[dict[str, Any]], int] | None = None,
+    timeout: float | None = None,
+) -> Callable[[Function], Function]:
+    """Declare a function as a command, or as what a group runs where none below it is named.
 
-    def declare(function: Function) -> Function:
-        DECLARED.append(Declared(path, function, examples=examples))
-        return function
-
-    return declare
-
-
-def group(path: str, *examples: str, about: str | None = None) -> Callable[[Function], Function]:
-    """Declare what a group of commands runs where none below it is named.
-
-    `about` says what the group is for, where the function's docstring does not.
+    Its docstring is the help, unless `about` says what the group is for; an example is what is
+    typed behind the command, or a whole line. With `show` it returns an answer, which `--json`
+    prints, else `show`, as in `shows`; `code` makes the exit code of it. One that takes a `client`
+    gets the daemon's, which may take `timeout` seconds, and has `--home`.
     """
 
     def declare(function: Function) -> Function:
-        DECLARED.append(Declared(path, function, examples=examples, about=about, is_group=True))
+        run = {"show": show, "code": code, "timeout": timeout}
+        declared = Declared(
+            path=path,
+            function=function,
+            examples=_lines(path, examples),
+            about=about,
+            is_group=is_group,
+            run=run,
+        )
+        DECLARED.append(declared)
         return function
 
     return declare
+
+
+def _lines(path: str, examples: Sequence[str]) -> list[str]:
+    """Return the examples of a command as whole lines; what has a `cortex` in it is one."""
+    return [each if "cortex " in each else f"cortex {path} {each}".rstrip() for each in examples]
 
 
 def shows(
     path: str,
-    operation: str,
     /,
     *examples: str,
+    asks: str | None = None,
     about: str | None = None,
     is_group: bool = False,
     leave_out: tuple[str, ...] = (),
@@ -164,9 +173,13 @@ def shows(
 ) -> Callable[[Function], Function]:
     """Declare a function as what shows the answer of an operation.
 
-    It is called with the answer, and with what was asked where it takes a second parameter. The
-    command's help and parameters are the operation's, without those to `leave_out`; `spelled` says
-    what is different of one here, or adds a `Preset`. `--json` and `--home` come by themselves.
+    The operation is the one that is called as the command is, or what it `asks`; an example is
+    what is typed behind the command, or a whole line.
+
+    The function is called with the answer, and with what was asked where it takes a second
+    parameter. The command's help and parameters are the operation's, without those to `leave_out`;
+    `spelled` says what is different of one here, or adds a `Preset`. `--json` and `--home` come by
+    themselves.
 
     The daemon may take `timeout` seconds. Where none runs, `offline` (`module:function`) answers
     in its place, with the home, and the parameters by name. A function that asks `by_hand` is the
@@ -176,14 +189,14 @@ def shows(
     def declare(function: Function) -> Function:
         DECLARED.append(
             Declared(
-                path,
-                function,
-                examples=examples,
+                path=path,
+                function=function,
+                examples=_lines(path, examples),
                 about=about,
                 is_group=is_group,
-                operation=operation,
+                operation=asks or path.replace(" ", "."),
                 leave_out=leave_out,
-                one=one,
+                one=one if isinstance(one, tuple) else (one,),
                 by_hand=by_hand,
                 run={"timeout": timeout, "offline": offline},
                 spelled=spelled,

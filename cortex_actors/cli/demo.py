@@ -26,11 +26,11 @@ from cortex_actors.cli.declare import Option, command
 from cortex_actors.cli.output import (
     Block,
     JsonOption,
-    places,
     shortened,
     show_blocks,
     show_json,
     show_table,
+    standing,
 )
 from cortex_actors.cli.recall import TIMEOUT, show_hits
 from cortex_actors.cli.resolve import asking, show_proposed, unapproved
@@ -95,7 +95,7 @@ def show_agreed(found: Answer) -> None:
             show_proposed(shown[each["path"]])
         seen |= notes
     print(f"{asking(unapproved({'files': found['shown']}))} [y/N]: y")
-    names = [_below(each["path"], found["project"]["root"]) for each in files]
+    names = [each["path"].removeprefix(f"{found['project']['root']}/") for each in files]
     print(f"wrote {', '.join(names)}")
 
 
@@ -113,11 +113,6 @@ def _block(number: int, principle: Answer) -> Block:
         shortened(principle["content"]),
         [about + ", ".join(sorted(principle["projects"]))],
     )
-
-
-def _below(path: str, root: str) -> str:
-    """Return a path from its project on."""
-    return path.removeprefix(f"{root}/")
 
 
 #: Who says what, in this order: a fact, the same in other words, the contrary, and another's.
@@ -191,12 +186,10 @@ ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 Say = Callable[[str], None]
 
 
-@command("demo", "cortex demo", "cortex demo --follow", "cortex demo --from ~/code --json")
+@command("demo", "", "--follow", "--from ~/code --json")
 def demo(
     *,
-    follow: Annotated[
-        bool, Option("--follow", help="Keep it running and show its log until Ctrl-C.")
-    ] = False,
+    follow: Annotated[bool, Option(help="Keep it running and show its log until Ctrl-C.")] = False,
     source: Annotated[
         Path | None, Option("--from", help="A folder of projects (default: the samples).")
     ] = None,
@@ -238,10 +231,16 @@ def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
             Path(shutil.copytree(p, root / "projects" / p.name, symlinks=True)) for p in projects
         ]
         home.create()
-        home.settings.write_text(_settings(say), encoding="utf-8")
+        text = (_samples().parent / SETTINGS).read_text(encoding="utf-8")
+        say(f"settings of this home alone, from {SETTINGS}:")
+        for each in text.splitlines():
+            if each and not each.startswith("#"):
+                say(f"  {each}")
+        home.settings.write_text(text, encoding="utf-8")
         yield home, copies
     except Exception:
-        _warned(home)
+        for record in tail(home.logs / "cortex.ndjson", Filter(level="warning"), last=WARNINGS):
+            print(line(record), file=sys.stderr, flush=True)
         raise
     finally:
         shutil.rmtree(root, ignore_errors=True)
@@ -338,9 +337,11 @@ def _show(found: Answer) -> None:
 def _row(project: Answer) -> tuple[object, ...]:
     """Return a project's line in the table, with what is surest of it."""
     learnt = project["learnt"]
-    best = learnt["insights"][:1]
-    text = shortened(best[0]["content"]) if best else "nothing"
-    read = places(best[0]["sources"], below=Path(project["root"]).parent) if best else ""
+    text, read = "nothing", ""
+    for best in learnt["insights"][:1]:
+        text, folder = shortened(best["content"]), f"{Path(project['root']).parent}/"
+        places = standing(best["sources"], most=len(best["sources"]))
+        read = "\n".join(place.removeprefix(folder) for place in places)
     return (project["name"], project["files"], learnt["total"], text, read)
 
 
@@ -354,25 +355,9 @@ def _follow(home: Home, say: Say) -> None:
         say("")
 
 
-def _warned(home: Home) -> None:
-    """Print the last warnings of the daemon's log: the file is about to be removed."""
-    for record in tail(home.logs / "cortex.ndjson", Filter(level="warning"), last=WARNINGS):
-        print(line(record), file=sys.stderr, flush=True)
-
-
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     """Turn a signal into what Ctrl-C raises."""
     raise KeyboardInterrupt
-
-
-def _settings(say: Say) -> str:
-    """Return the settings of the home, and show what they ask for less of than usually."""
-    text = (_samples().parent / SETTINGS).read_text(encoding="utf-8")
-    say(f"settings of this home alone, from {SETTINGS}:")
-    for each in text.splitlines():
-        if each and not each.startswith("#"):
-            say(f"  {each}")
-    return text
 
 
 def _projects(source: Path | None) -> list[Path]:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Option, command
-from cortex_actors.cli.output import HomeOption, JsonOption, show_json, show_table
-from cortex_actors.client.connection import Client
+from cortex_actors.cli.output import show_table
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
 from cortex_actors.errors import AnswerLost, DaemonDown, NotFound, UsageError
-from cortex_actors.home import Home
 from cortex_actors.process import lock
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Seconds a checkup may take: as long as reading everything does.
 PATIENCE = 21_600.0
@@ -33,29 +30,52 @@ _TOLD = {
 }
 
 
+def exit_code(found: Answer) -> int:
+    """Return the exit code of a checkup, or of a round trip."""
+    return int(found.get("exit_code", WELL if found.get("state") == "ok" else WRONG))
+
+
+def show_checkup(found: Answer) -> None:
+    """Print what was looked at, what was done, and how it stands; or how a round trip went."""
+    if "steps" in found:
+        steps = [(e["step"], e["state"], f"{e['took_ms']:.1f}", e["said"]) for e in found["steps"]]
+        columns = ("step", "state", "ms", "said")
+        show_table(
+            f"Tried in {found['took_ms']:,.0f} ms", columns, steps, empty="nothing was tried"
+        )
+        print(_TOLD[found["state"]].format(reason=found["reason"]))
+        return
+    where = "" if found["online"] else ", without a daemon"
+    title, columns = (
+        f"Checked in {found['took_s']:.1f} s{where}",
+        ("check", "severity", "found", "mend"),
+    )
+    show_table(title, columns, _rows(found["checks"]), empty="nothing was looked at")
+    for each in found["repaired"]:
+        print(f"repaired: {each['did']}")
+    print(_sentence(found))
+
+
 @command(
     "doctor",
-    "cortex doctor",
-    "cortex doctor --repair",
-    "cortex doctor --round-trip",
-    "cortex doctor --json",
+    "",
+    "--repair",
+    "--round-trip",
+    "--json",
+    show=show_checkup,
+    code=exit_code,
+    timeout=PATIENCE,
 )
 def doctor(
+    client: Client,
     repair: Annotated[
-        bool, Option("--repair", help="Mend what can be made again; files are only read.")
+        bool, Option(help="Mend what can be made again; files are only read.")
     ] = False,
-    thorough: Annotated[
-        bool, Option("--thorough", help="Take the time that a complete check needs.")
-    ] = False,
+    thorough: Annotated[bool, Option(help="Take the time that a complete check needs.")] = False,
     round_trip: Annotated[
-        bool,
-        Option(
-            "--round-trip", help="Remember, recall and forget a probe, and say how each step went."
-        ),
+        bool, Option(help="Remember, recall and forget a probe, and say how each step went.")
     ] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> int:
+) -> Answer:
     """Compare ledger, index and files, whether the daemon runs or not.
 
     With --round-trip the daemon tries itself instead, through the verbs that agents use; nobody
@@ -64,46 +84,18 @@ def doctor(
     Exit code: 0 all is well, 1 something is wrong, 69 the daemon does not run and --round-trip
     needs it, 70 the ledger is damaged.
     """
+    home = client.home
     if round_trip:
-        return _tried(Home.of(home), mends=repair or thorough, as_json=as_json)
-    found = _found(Home.of(home), repair=repair, thorough=thorough)
-    if as_json:
-        show_json(found)
-    else:
-        _show(found)
-    return int(found["exit_code"])
-
-
-def _tried(home: Home, *, mends: bool, as_json: bool) -> int:
-    """Let the daemon try itself, print each step, and return the exit code."""
-    if mends:
-        raise UsageError(
-            "cannot mend during a round trip: it tries the daemon and looks at nothing else; "
-            "leave out --repair and --thorough, or --round-trip"
-        )
-    found = Client(home, timeout=TRIAL).call("round_trip")
-    if as_json:
-        show_json(found)
-    else:
-        show_table(
-            f"Tried in {found['took_ms']:,.0f} ms",
-            ("step", "state", "ms", "said"),
-            [
-                (each["step"], each["state"], f"{each['took_ms']:.1f}", each["said"])
-                for each in found["steps"]
-            ],
-            empty="nothing was tried",
-        )
-        print(_TOLD[found["state"]].format(reason=found["reason"]))
-    return WELL if found["state"] == "ok" else WRONG
-
-
-def _found(home: Home, *, repair: bool, thorough: bool) -> dict[str, Any]:
-    """Return what the daemon's doctor finds, else what can be found without a daemon."""
+        if repair or thorough:
+            raise UsageError(
+                "cannot mend during a round trip: it tries the daemon and looks at nothing else; "
+                "leave out --repair and --thorough, or --round-trip"
+            )
+        return client.call("round_trip", timeout=TRIAL)
     if not home.root.is_dir():
         raise NotFound(f"there is no home at {home.root}; give one with --home or CORTEX_HOME")
     try:
-        return dict(Client(home, timeout=PATIENCE).call("doctor", repair=repair, thorough=thorough))
+        return client.call("doctor", repair=repair, thorough=thorough)
     except AnswerLost:
         raise
     except DaemonDown:
@@ -114,20 +106,6 @@ def _found(home: Home, *, repair: bool, thorough: bool) -> dict[str, Any]:
         from cortex_actors.doctor import doctor as house_call  # noqa: PLC0415
 
         return asyncio.run(house_call.visit(home, SystemClock(), repair=repair, thorough=thorough))
-
-
-def _show(found: dict[str, Any]) -> None:
-    """Print a table of what was looked at, what was done, and how it stands."""
-    where = "" if found["online"] else ", without a daemon"
-    show_table(
-        f"Checked in {found['took_s']:.1f} s{where}",
-        ("check", "severity", "found", "mend"),
-        _rows(found["checks"]),
-        empty="nothing was looked at",
-    )
-    for each in found["repaired"]:
-        print(f"repaired: {each['did']}")
-    print(_sentence(found))
 
 
 def _rows(checks: Sequence[dict[str, Any]]) -> list[tuple[object, ...]]:

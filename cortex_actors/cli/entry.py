@@ -157,8 +157,10 @@ def _full(words: list[str]) -> int:
         # All that click leaves the process for in this mode is a reader that hung up.
         raise BrokenPipeError from ended
     except click.ClickException as error:
-        said = error.format_message().rstrip(".")
-        raise UsageError(f"{said}{_dashed(words, error)}; see: {_help_for(error)}") from error
+        said = f"{error.format_message().rstrip('.')}{_dashed(words, error)}"
+        # The command that explains the one that was misused.
+        path = getattr(getattr(error, "ctx", None), "command_path", "cortex")
+        raise UsageError(f"{said}; see: {path} --help") from error
     except click.Abort as error:
         # Ctrl-C, or the end of the input, where a question was asked.
         raise KeyboardInterrupt from error
@@ -175,12 +177,6 @@ def _dashed(words: list[str], error: Exception) -> str:
     taken = getattr(error, "option_name", None) is not None
     meant = any(word.startswith("-") and " " in word.partition("=")[0] for word in words)
     return " (before a text that begins with a dash write -- )" if taken and meant else ""
-
-
-def _help_for(error: Exception) -> str:
-    """Return the command that explains the one that was misused."""
-    context = getattr(error, "ctx", None)
-    return f"{getattr(context, 'command_path', 'cortex')} --help"
 
 
 def _home_last(words: list[str]) -> list[str]:

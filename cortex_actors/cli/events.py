@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 import json
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any
 
-from cortex_actors.cli.declare import Option, command, group, shows
-from cortex_actors.cli.output import HomeOption, JsonOption, shortened, show_json, show_table
+from cortex_actors.cli.declare import Option, command, shows
+from cortex_actors.cli.output import (
+    HomeOption,
+    JsonOption,
+    shortened,
+    show_json,
+    show_lines,
+    show_table,
+)
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
-from cortex_actors.errors import UsageError, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from cortex_actors.errors import UsageError
 
 #: What stands for every dead letter.
 ALL = ["all"]
@@ -25,23 +29,57 @@ ALL = ["all"]
 NO_DEAD = "there are no dead letters"
 
 
+def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer, or a list
+    """Print events, newest first; one of them whole, or what was done with dead letters."""
+    if isinstance(found, list):
+        done = "put back" if given["replay"] else "discarded"
+        show_lines(*(f"{done} {each['seq']} for {each['consumer']}" for each in found))
+        show_lines(None if found else NO_DEAD)
+    elif given["name"]:
+        _show(found)
+    else:
+        rows = [
+            (
+                each["seq"],
+                iso(each["at"]),
+                each["topic"],
+                shortened(each["source"], 40),
+                _state(each),
+            )
+            for each in found["events"]
+        ]
+        title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
+        columns = ("seq", "at", "topic", "from", "state")
+        show_table(title, columns, rows, empty=_nothing(given))
+
+
+def _nothing(given: Answer) -> str:
+    """Return what is said where no event is listed."""
+    waiting, dead = given["waiting"], given["dead"]
+    if given["topic"] or given["since"]:
+        return "no such event is stored"
+    if waiting and dead:
+        return "nothing waits, and there are no dead letters"
+    return "nothing waits" if waiting else NO_DEAD if dead else "no event is stored"
+
+
 @command(
     "daemon events",
-    "cortex daemon events",
-    "cortex daemon events --topic 'file:*' --limit 50",
-    "cortex daemon events --dead",
-    "cortex daemon events --id 21",
-    "cortex daemon events --replay 21",
-    "cortex daemon events --replay all",
-    "cortex daemon events --discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
+    "",
+    "--topic 'file:*' --limit 50",
+    "--dead",
+    "--id 21",
+    "--replay 21",
+    "--replay all",
+    "--discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
+    show=show_events,
 )
 def events(
+    client: Client,
     *,
     topic: Annotated[str | None, Option(help="Only topics of this shell pattern.")] = None,
-    waiting: Annotated[
-        bool, Option("--waiting", help="Only what somebody has yet to handle.")
-    ] = False,
-    dead: Annotated[bool, Option("--dead", help="Only dead letters: tried too often.")] = False,
+    waiting: Annotated[bool, Option(help="Only what somebody has yet to handle.")] = False,
+    dead: Annotated[bool, Option(help="Only dead letters: tried too often.")] = False,
     since: Annotated[int, Option(min=0, help="Only after this seq.")] = 0,
     limit: Annotated[int, Option(min=1, max=1_000, help="How many at most.")] = 20,
     name: Annotated[
@@ -53,47 +91,21 @@ def events(
     discard: Annotated[
         list[str] | None, Option(help="Drop a dead letter for good, by id or seq; or all.")
     ] = None,
-    yes: Annotated[bool, Option("--yes", help="Do discard all of them.")] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+    yes: Annotated[bool, Option(help="Do discard all of them.")] = False,
+) -> Any:  # noqa: ANN401 - JSON: a list of what was done
     """List the newest stored events, or decide about those that could not be handled."""
     _refuse_several(name, replay, discard)
     replay, discard = _named(replay, "--replay"), _named(discard, "--discard")
-    _refuse_stray(discard, yes=yes)
-    client = Client(home)
-    show: Callable[[Any], None]
+    if discard == ALL and not yes:
+        raise UsageError("--discard all drops every dead letter for good: say --yes, too")
+    if yes and discard != ALL:
+        raise UsageError("--yes only says that --discard all is meant: leave it out")
     if replay or discard:
         verb = "replay" if replay else "discard"
-        found = client.call(verb, events=replay or discard)[f"{verb}ed"]
-        show = partial(_done, "put back" if replay else "discarded")
-    elif name:
-        found, show = client.call("event", event=name), _show
-    else:
-        found = client.call(
-            "events", topic=topic, waiting=waiting, dead=dead, since=since, limit=limit
-        )
-        show = partial(_list, _nothing(waiting=waiting, dead=dead, narrowed=bool(topic or since)))
-    (show_json if as_json else show)(found)
-
-
-def _list(empty: str, found: Answer) -> None:
-    """Print events, newest first."""
-    rows = [
-        (each["seq"], iso(each["at"]), each["topic"], shortened(each["source"], 40), _state(each))
-        for each in found["events"]
-    ]
-    title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
-    show_table(title, ("seq", "at", "topic", "from", "state"), rows, empty=empty)
-
-
-def _nothing(*, waiting: bool, dead: bool, narrowed: bool) -> str:
-    """Return what is said where no event is listed."""
-    if narrowed:
-        return "no such event is stored"
-    if waiting and dead:
-        return "nothing waits, and there are no dead letters"
-    return "nothing waits" if waiting else NO_DEAD if dead else "no event is stored"
+        return client.call(verb, events=replay or discard)[f"{verb}ed"]
+    if name:
+        return client.call("event", event=name)
+    return client.call("events", topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
 
 
 def _show(found: Answer) -> None:
@@ -106,19 +118,10 @@ def _show(found: Answer) -> None:
     payload = found["payload"]
     # As it is stored where it is no JSON: quoted, it would look like a text that somebody said.
     rows.append(("payload", payload if isinstance(payload, str) else json.dumps(payload)))
-    for key, value in rows:
-        print(visible(f"{key:<9}{value}"))
+    show_lines(*(f"{key:<9}{value}" for key, value in rows))
     for each in found["consumers"]:
-        for line in (each["error"] or "").splitlines():
-            print(visible(f"{each['consumer']}: {line}"))
-
-
-def _done(done: str, found: list[Answer]) -> None:
-    """Print what was done with dead letters."""
-    for each in found:
-        print(f"{done} {each['seq']} for {each['consumer']}")
-    if not found:
-        print(NO_DEAD)
+        lines = (each["error"] or "").splitlines()
+        show_lines(*(f"{each['consumer']}: {line}" for line in lines))
 
 
 def _named(names: list[str] | None, option: str) -> list[str]:
@@ -133,14 +136,6 @@ def _refuse_several(*given: object) -> None:
     """Raise `UsageError` for more than one of the options that say what is done."""
     if sum(map(bool, given)) > 1:
         raise UsageError("say one of --id, --replay, --discard; see: cortex daemon events --help")
-
-
-def _refuse_stray(discard: list[str], *, yes: bool) -> None:
-    """Raise `UsageError` for `--discard all` or `--yes` without the other."""
-    if discard == ALL and not yes:
-        raise UsageError("--discard all drops every dead letter for good: say --yes, too")
-    if yes and discard != ALL:
-        raise UsageError("--yes only says that --discard all is meant: leave it out")
 
 
 def _state(event: dict[str, Any]) -> str:
@@ -173,22 +168,14 @@ def _last(each: dict[str, Any]) -> str:
 _WIDTH = 13
 
 
-@shows(
-    "debug inspect",
-    "debug.actor",
-    "cortex debug inspect accumulator",
-    "cortex debug inspect pipeline --json",
-)
+@shows("debug inspect", "accumulator", "pipeline --json", asks="debug.actor")
 def show_inside(found: Answer) -> None:
     """Print what an actor has in hand, or how a supervisor is."""
     rows = _supervisor(found) if found["kind"] == "supervisor" else _actor(found)
-    for title, text in rows:
-        print(visible(f"{title:<{_WIDTH}}{text}").rstrip())
+    show_lines(*(f"{title:<{_WIDTH}}{text}".rstrip() for title, text in rows))
 
 
-@shows(
-    "debug crash", "debug.crash", "CORTEX_DEBUG=1 cortex start", "cortex debug crash accumulator"
-)
+@shows("debug crash", "CORTEX_DEBUG=1 cortex start", "accumulator")
 def show_crashed(found: Answer) -> None:
     """Print which actor was told to crash."""
     print(f"{found['crashed']} was told to crash; watch it come back: cortex debug tree")
@@ -264,15 +251,16 @@ COLUMNS = {
 }
 
 
-@group(
+@command(
     "debug",
-    "cortex debug tree",
-    "cortex debug runs --failed",
+    "tree",
+    "runs --failed",
+    is_group=True,
     about="Look inside: actors, topics, runs, parsing.",
 )
-@command("debug tree", "cortex debug tree", "cortex debug tree --stats")
+@command("debug tree", "", "--stats")
 def tree(
-    stats: Annotated[bool, Option("--stats", help="Show every actor's mailbox instead.")] = False,
+    stats: Annotated[bool, Option(help="Show every actor's mailbox instead.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -285,10 +273,10 @@ def tree(
         rows = list(_mailboxes(found["root"]))
         show_table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
         return
-    print("\n".join(visible(line) for line in found["text"].splitlines()))
+    show_lines(*found["text"].splitlines())
 
 
-@command("debug topics", "cortex debug topics", "cortex debug topics --json")
+@command("debug topics", "", "--json")
 def topics(as_json: JsonOption = False) -> None:
     """List the topics that can be published and followed."""
     from cortex_actors.topics import TOPICS  # noqa: PLC0415 - needed here only

@@ -1,54 +1,44 @@
 """The quick commands' options, and `status` itself; standard library only.
 
-The quick command `reload`; standard library only.
+The quick commands `reload` and `publish`; standard library only, unless no daemon answers.
 
 What `status` shows a person of a daemon that answers; standard library only.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
 import sys
 from contextlib import suppress
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors.cli import lifecycle
+from cortex_actors.cli.declare import MOVED
 from cortex_actors.cli.lifecycle import is_paused
-from cortex_actors.cli.options import Parser, quick_parser, seconds
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import duration, iso
-from cortex_actors.errors import DaemonDown, DeadlineExceeded, TooManyConnections
+from cortex_actors.errors import (
+    AnswerLost,
+    BadInput,
+    DaemonDown,
+    DeadlineExceeded,
+    TooManyConnections,
+    UnknownTopic,
+    UsageError,
+)
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
 
 
 #: Seconds it may take: an actor has five to finish what it has in hand, and reloads take turns.
 TIMEOUT = 120.0
-
-_RELOAD_EXAMPLES = """  cortex daemon reload
-  cortex daemon reload --json"""
-
-
-def run_reload(home: Home, options: argparse.Namespace) -> int:
-    """Have the daemon follow the settings as they are now, and say what came of it."""
-    found = Client(home).call("reload", timeout=TIMEOUT)
-    print(json.dumps(found, indent=2) if options.json else "\n".join(_reload_lines(found)))
-    return 0
-
-
-def parser() -> Parser:
-    """Return the options of `reload`."""
-    about = "Read cortex.toml again, and start anew only what was handed a section that changed."
-    parser = quick_parser("reload", about, _RELOAD_EXAMPLES)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
@@ -63,6 +53,85 @@ def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
         yield "nothing changed"
 
 
+#: `key=text` or `key:=JSON`.
+_FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(:?=)(.*)", re.DOTALL)
+
+
+def _publish(home: Home, options: argparse.Namespace) -> int:
+    """Say an event on a topic."""
+    found = _json(options.json, "--json") if options.json is not None else {}
+    if not isinstance(found, dict):
+        raise BadInput(f"--json must be an object like '{{\"key\": 1}}', not {options.json!r}")
+    by = f"cli:{lifecycle.user()}" if options.source is None else options.source
+    said = {
+        "topic": options.topic,
+        "payload": {**found, **dict(_field(word) for word in options.fields)},
+        "source": by,
+    }
+    if options.idempotency_key is not None:
+        said["idempotency_key"] = options.idempotency_key
+    try:
+        event = _said(home, options, said)
+    except UnknownTopic as error:
+        raise UnknownTopic(f"{error}{_near(options.topic)}") from None
+    number = "not stored" if event.get("seq") is None else f"seq {event['seq']}"
+    print(f"published {event['topic']}, {number}, {event['id']}{_more(event)}")
+    return 0
+
+
+def _said(home: Home, options: argparse.Namespace, said: dict[str, Any]) -> dict[str, Any]:
+    """Say it to the daemon; where none answers, write it into the ledger, if there is one."""
+
+    def online() -> dict[str, Any]:
+        return Client(home).call("publish", **said, transient=options.transient)
+
+    try:
+        return online()
+    except DaemonDown as error:
+        # What may have been stored is said again only under a key.
+        unsure = isinstance(error, AnswerLost) and options.idempotency_key is None
+        if unsure or options.transient or options.no_offline or not home.ledger.exists():
+            raise
+    from cortex_actors.cli import offline  # noqa: PLC0415 - only where no daemon answers
+
+    return offline.publish(home, online, **said)
+
+
+def _more(event: dict[str, Any]) -> str:
+    """Return what is special about an event that was published."""
+    if event.get("duplicate"):
+        return " (said before under this key)"
+    return " (no daemon runs: the next start has it)" if event.get("offline") else ""
+
+
+def _field(word: str) -> tuple[str, Any]:
+    """Return one `key=text` or `key:=JSON`."""
+    match = _FIELD.fullmatch(word)
+    if match is None:
+        raise UsageError(f"cannot read {word!r}: write key=text, or key:=JSON for other values")
+    key, sign, value = match.groups()
+    return key, value if sign == "=" else _json(value, f"the field {key}")
+
+
+def _json(text: str, name: str) -> object:
+    """Return a JSON value. Raises `BadInput` naming where it stood."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{name} is no JSON: {error}; it was {text[:80]!r}") from None
+
+
+def _near(name: str) -> str:
+    """Return the topics that look like the one that does not exist."""
+    import difflib  # noqa: PLC0415 - only for a mistyped topic
+
+    from cortex_actors.topics import TOPICS  # noqa: PLC0415 - as above
+
+    may_say = [topic.name for topic in TOPICS if not topic.owner_only]
+    near = difflib.get_close_matches(name, may_say, cutoff=0.6)
+    return f"; near it: {', '.join(near)}" if near else ""
+
+
 #: What the id of a compiled model has behind its source's.
 _COMPILED = re.compile(r"\+(int8|fp32)-[0-9a-f]{8}$")
 
@@ -73,90 +142,76 @@ _UNDER_WAY = frozenset({"compiling", "migrating", "waiting"})
 _MISSING = "missing"
 
 
-def figure_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows of a status: a name and a text each."""
-    waiting = f"{found['waiting']} to handle, {found['unembedded']} to embed"
-    shown = [("projects", str(found["projects"]))]
+def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a status: a name and a text each."""
+    yield "projects", str(found["projects"])
     if found.get("broken_files"):
-        shown.append(("files", f"{found['broken_files']} cannot be read: cortex projects"))
-    shown += [
-        ("insights", _insights(found)),
-        *_principles(found),
-        *_unresolved(found),
-        ("waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"),
-        ("model", _model(found.get("model", {}))),
-        *_migration(found.get("migration", {}), found.get("model", {})),
-        ("index", _index(found.get("index", {}), found)),
-        *(("judge", f"{each['model']}, {each['state']}") for each in _layers(found)),
-        *_stores(found.get("stores", {})),
-        *_door(found.get("http", {})),
-        ("loop lag", f"{found['loop_lag_ms']} ms"),
-        *_tried(found.get("round_trip")),
-    ]
+        yield "files", f"{found['broken_files']} cannot be read: cortex projects"
+    more = f", {found['review']} wait for you: cortex review" if found.get("review") else ""
+    yield "insights", f"{found['insights']}{more}"
+    yield from _principles(found)
+    yield from _unresolved(found)
+    waiting = f"{found['waiting']} to handle, {found['unembedded']} to embed"
+    yield "waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"
+    model = found.get("model", {})
+    yield "model", _model(model)
+    yield from _migration(found.get("migration", {}), model)
+    yield "index", _index(found.get("index", {}), found)
+    for each in (found.get("judge") or {}).get("layers", ()):
+        yield "judge", f"{each['model']}, {each['state']}"
+    yield from _stores(found.get("stores", {}))
+    door = found.get("http", {})
+    if door.get("state", "off") not in ("off", "away"):
+        yield (
+            "http",
+            f"{door['state']}, {door['address']}" if door.get("address") else door["state"],
+        )
+    yield "loop lag", f"{found['loop_lag_ms']} ms"
+    if trip := found.get("round_trip"):
+        # Why it did not go well stands above, as a reason of the whole.
+        took = f"{trip['state']} in {trip['took_ms']:,.0f} ms"
+        yield "round trip", f"{took}, {duration(trip['age_s'])} ago"
     if found.get("backup"):
-        shown.append(("backup", iso(found["backup"]["at"])))
+        yield "backup", iso(found["backup"]["at"])
     if found.get("checked_at"):
-        shown.append(("checked", f"every page of the ledger, {iso(found['checked_at'])}"))
+        yield "checked", f"every page of the ledger, {iso(found['checked_at'])}"
     if found.get("recovery"):
         from cortex_actors.storage.ledger.recovery import sentence  # noqa: PLC0415 - seldom needed
 
-        shown.append(("recovery", sentence(found["recovery"])))
-    return shown
+        yield "recovery", sentence(found["recovery"])
 
 
-def _door(door: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what the door for other programs is at, if there is to be one."""
-    if door.get("state", "off") in ("off", "away"):
-        return []
-    where = f", {door['address']}" if door.get("address") else ""
-    return [("http", f"{door['state']}{where}")]
+def _principles(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield how many principles there are, how many of them fade, and where they stand."""
+    if known := found.get("principles", 0):
+        waning = found.get("principles_by_status", {})
+        some = [f"{waning[name]} {name}" for name in ("decaying", "pruned") if waning.get(name)]
+        if files := found.get("resolved_files", 0):
+            some.append(f"in {files} file{'' if files == 1 else 's'}")
+        yield "principles", ", ".join([str(known), *some])
 
 
-def _insights(found: dict[str, Any]) -> str:
-    """Return how many insights there are, and how many wait for a person."""
-    waiting = found.get("review")
-    more = f", {waiting} wait for you: cortex review" if waiting else ""
-    return f"{found['insights']}{more}"
-
-
-def _principles(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return how many principles there are, how many of them fade, and where they stand."""
-    known = found.get("principles", 0)
-    if not known:
-        return []
-    waning = found.get("principles_by_status", {})
-    some = [f"{waning[name]} {name}" for name in ("decaying", "pruned") if waning.get(name)]
-    files = found.get("resolved_files", 0)
-    if files:
-        some.append(f"in {files} file{'' if files == 1 else 's'}")
-    return [("principles", ", ".join([str(known), *some]))]
-
-
-def _unresolved(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the files whose section a human has edited, and how many could not be written."""
+def _unresolved(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the files whose section a human has edited, and how many could not be written."""
     some = found.get("unresolved", [])
     edited = [each["path"] for each in some if each["state"] == "edited"]
-    shown = [
-        ("edited", f"{path}: our section was edited by hand; see: cortex resolve {path}")
-        for path in dict.fromkeys(edited)
-    ]
-    others = len(some) - len(edited)
-    if others:
-        shown.append(("unwritten", f"{others}: cortex debug runs --kind resolver --failed"))
-    return shown
+    for path in dict.fromkeys(edited):
+        yield "edited", f"{path}: our section was edited by hand; see: cortex resolve {path}"
+    if others := len(some) - len(edited):
+        yield "unwritten", f"{others}: cortex debug runs --kind resolver --failed"
 
 
-def _stores(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return which stores are asked beside what is kept here, and which give no answer."""
+def _stores(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield which stores are asked beside what is kept here, and which give no answer."""
     asked = [each for each in found.get("active", []) if each not in found.get("local", [])]
     skipped = list(found.get("skipped", {}))
     if not asked and not skipped:
-        return []
+        return
     parts = [", ".join(asked) or "none"]
     down = found.get("down", [])
     parts += [f"no answer from {', '.join(down)}: cortex stores health"] if down else []
     parts += [f"not asked: {', '.join(skipped)}: cortex stores list"] if skipped else []
-    return [("stores", "; ".join(parts))]
+    yield "stores", "; ".join(parts)
 
 
 def _model(model: dict[str, Any]) -> str:
@@ -168,24 +223,22 @@ def _model(model: dict[str, Any]) -> str:
     return f"{_COMPILED.sub('', name)}{form}, {state if state == _MISSING else _state(model)}"
 
 
-def _migration(migration: dict[str, Any], model: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return how far another model is, while one is on its way."""
+def _migration(migration: dict[str, Any], model: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield how far another model is, while one is on its way."""
     state = migration.get("state")
     if state not in _UNDER_WAY:
-        return []
+        return
     until = "the one above answers until then"
     if model.get("state") == _MISSING:
         until = "texts are found by their words until then"
     if state == "compiling":
-        return [("coming", f"the model is being compiled; {until}")]
+        yield "coming", f"the model is being compiled; {until}"
+        return
     coming, total = migration.get("coming") or {}, migration.get("total", 0)
     text = f"{coming.get('model_id', 'another model')}, {migration.get('done', 0):,} of {total:,}"
     left = migration.get("left_s")
-    if state == "migrating" and left is not None:
-        text += f" texts, {duration(left)} left"
-    else:
-        text += f" texts, {state}"
-    return [("coming", f"{text}; {until}")]
+    how = state if state != "migrating" or left is None else f"{duration(left)} left"
+    yield "coming", f"{text} texts, {how}; {until}"
 
 
 def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
@@ -201,21 +254,6 @@ def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
     if waits and held:
         text += f"; {min(waits, held):,} of {held:,} texts to be told, exact search knows them"
     return text
-
-
-def _layers(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the models that judge; none by default."""
-    layers: list[dict[str, Any]] = (found.get("judge") or {}).get("layers", [])
-    return layers
-
-
-def _tried(trip: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Return how the last round trip went and when; nothing before the first."""
-    if trip is None:
-        return []
-    # Why it did not go well stands above, as a reason of the whole.
-    text = f"{trip['state']} in {trip['took_ms']:,.0f} ms, {duration(trip['age_s'])} ago"
-    return [("round trip", text)]
 
 
 def _state(part: dict[str, Any]) -> str:
@@ -239,16 +277,30 @@ _COLOURS = {"running": 32, "degraded": 33, "starting": 33, "crashed": 31}
 #: Seconds `status` waits for an answer.
 STATUS_TIMEOUT = 5.0
 
-_EXAMPLES = {
-    "status": """  cortex status
-  cortex status --json
-  cortex status > /dev/null && echo it runs""",
-    "start": """  cortex start
-  cortex start --home ~/other-memory""",
-    "stop": """  cortex stop
-  cortex stop --timeout 30""",
-    "restart": """  cortex daemon restart""",
-}
+#: Columns of `--help`.
+WIDTH = 100
+
+#: Seconds of the longest wait, a day: the system's own calls take no number that they cannot hold.
+MOST_SECONDS = 86_400.0
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises instead of leaving the process."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `UsageError`."""
+        raise UsageError(f"{message}; see: {self.prog} --help")
+
+
+def seconds(text: str) -> float:
+    """Return how many seconds somebody waits; argparse says what is wrong with other words."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to a day")
+    return found
 
 
 def run(words: Sequence[str]) -> int:
@@ -263,10 +315,16 @@ def run(words: Sequence[str]) -> int:
     home.require_entry()
     if words[0] == "status":
         return status(home, timeout=options.timeout, as_json=options.json)
-    if words[0] in _OWN:
-        return int(_module(words[0]).run(home, options))
+    if words[0] == "publish":
+        return _publish(home, options)
+    if words[0] == "hook":
+        from cortex_actors.cli import githooks  # noqa: PLC0415 - nothing else needs git
+
+        return githooks.run(home, options)
     if words[0] == "reload":
-        return run_reload(home, options)
+        found = Client(home).call("reload", timeout=TIMEOUT)
+        print(json.dumps(found, indent=2) if options.json else "\n".join(_reload_lines(found)))
+        return 0
     if words[0] == "stop":
         return lifecycle.stop(home, timeout=options.timeout, as_json=options.json)
     if words[0] == "restart":
@@ -296,7 +354,7 @@ def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int
     if as_json:
         print(json.dumps(found, indent=2))
     else:
-        print("\n".join(_coloured(_lines(found), found["state"])))
+        print("\n".join(_coloured(_columns(_rows(found)), found["state"])))
     return code
 
 
@@ -377,11 +435,6 @@ def _silence(home: Home, state: lock.State, pid: int) -> str:
     return f"it holds the lock and does not answer; see {home.logs}/stderr.log"
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
-    """Return a status for a person."""
-    return _columns(_rows(found))
-
-
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a status: a name and a text each."""
     first = found["state"]
@@ -404,75 +457,108 @@ def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{name:<{width}}{value}" for name, value in rows]
 
 
-def _status_parser() -> Parser:
-    """Return the options of `status`."""
-    about = "Say whether the daemon runs. Exit code: 0 runs, 1 crashed, 3 stopped, 4 silent."
-    parser = quick_parser("status", about, _EXAMPLES["status"])
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        default=STATUS_TIMEOUT,
-        metavar="S",
-        help="seconds until it is silent (default 5)",
-    )
-    return parser
+#: Options of several commands: as argparse takes them.
+_JSON = {"--json": {"action": "store_true", "help": "print JSON"}}
+_STOP = lifecycle.STOP_TIMEOUT
 
 
-def _start_parser(name: str = "start") -> Parser:
-    """Return the options of `start`."""
-    about = "Start the daemon in the background and wait until it answers."
-    parser = quick_parser(name, about, _EXAMPLES[name])
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--timeout", type=seconds, default=60.0, metavar="S", help="seconds to wait (default 60)"
-    )
-    return parser
+def _waits(default: float, about: str) -> dict[str, Any]:
+    """Return an option of how many seconds are waited."""
+    return {"type": seconds, "default": default, "metavar": "S", "help": about}
 
 
-def _restart_parser() -> Parser:
-    """Return the options of `restart`."""
-    parser = _start_parser("restart")
-    parser.description = "Stop the daemon if it runs, and start it."
-    parser.add_argument(
-        "--stop-timeout",
-        type=seconds,
-        default=lifecycle.STOP_TIMEOUT,
-        metavar="S",
-        help="as stop's (default 10)",
-    )
-    return parser
-
-
-def _stop_parser() -> Parser:
-    """Return the options of `stop`."""
-    about = "Let the daemon finish what it has in hand and end; kill it if late."
-    parser = quick_parser("stop", about, _EXAMPLES["stop"])
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--timeout", type=seconds, default=10.0, metavar="S", help="seconds until kill (default 10)"
-    )
-    return parser
-
-
-_PARSERS = {
-    "status": _status_parser,
-    "start": _start_parser,
-    "stop": _stop_parser,
-    "restart": _restart_parser,
-    "reload": parser,
+#: Command -> what it does, examples, and its options: as argparse takes them.
+_QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
+    "status": (
+        "Say whether the daemon runs. Exit code: 0 runs, 1 crashed, 3 stopped, 4 silent.",
+        """  cortex status
+  cortex status --json
+  cortex status > /dev/null && echo it runs""",
+        {**_JSON, "--timeout": _waits(STATUS_TIMEOUT, "seconds until it is silent (default 5)")},
+    ),
+    "start": (
+        "Start the daemon in the background and wait until it answers.",
+        """  cortex start
+  cortex start --home ~/other-memory""",
+        {**_JSON, "--timeout": _waits(60.0, "seconds to wait (default 60)")},
+    ),
+    "stop": (
+        "Let the daemon finish what it has in hand and end; kill it if late.",
+        """  cortex stop
+  cortex stop --timeout 30""",
+        {**_JSON, "--timeout": _waits(_STOP, "seconds until kill (default 10)")},
+    ),
+    "restart": (
+        "Stop the daemon if it runs, and start it.",
+        """  cortex daemon restart""",
+        {
+            **_JSON,
+            "--timeout": _waits(60.0, "seconds to wait (default 60)"),
+            "--stop-timeout": _waits(_STOP, "as stop's (default 10)"),
+        },
+    ),
+    "reload": (
+        "Read cortex.toml again, and start anew only what was handed a section that changed.",
+        """  cortex daemon reload
+  cortex daemon reload --json""",
+        _JSON,
+    ),
+    "publish": (
+        "Say an event; it is stored before the command returns.",
+        """  cortex daemon publish scan:requested
+  cortex daemon publish custom:deployed version=1.4 replicas:=3
+  cortex daemon publish custom:deployed --json '{"version": "1.4"}'
+  cortex daemon publish custom:deployed version=1.4 --idempotency-key release-1.4
+  cortex daemon publish custom:ping --transient""",
+        {
+            "topic": {"help": "for example file:changed, or your own: custom:name"},
+            "fields": {"nargs": "*", "metavar": "key=text|key:=JSON", "help": "the payload"},
+            "--json": {"metavar": "OBJECT", "help": "the payload, or its first part, as JSON"},
+            "--transient": {
+                "action": "store_true",
+                "help": "tell only those who listen now; store nothing",
+            },
+            "--idempotency-key": {
+                "metavar": "K",
+                "help": "said again under the same key, it is said once",
+            },
+            "--no-offline": {
+                "action": "store_true",
+                "help": "fail where no daemon answers; write no ledger",
+            },
+            "--source": {"help": "who says it (default cli:USER)"},
+        },
+    ),
+    "hook": (
+        """Have git tell the daemon after a commit, merge, checkout or rebase that files may have
+changed. The watcher finds out without it, too; on a network mount a hook is quicker.""",
+        """  cortex hook install git
+  cortex hook install git ~/code/atlas-api
+  cortex hook uninstall git
+  cortex hook run git            (what the hook itself runs, in the repository)""",
+        {
+            "action": {"choices": ("install", "uninstall", "run"), "help": "what to do"},
+            "tool": {"choices": ("git",), "help": "whose hooks"},
+            "path": {"nargs": "?", "default": ".", "help": "a folder of the repository (here)"},
+            **_JSON,
+        },
+    ),
 }
-
-#: Commands that are a module of their own, with a `parser` and what runs it.
-_OWN = {"publish": "publish", "hook": "githooks"}
 
 
 def parser_of(name: str) -> Parser:
     """Return the options of a quick command."""
-    found: Parser = _module(name).parser() if name in _OWN else _PARSERS[name]()
-    return found
-
-
-def _module(name: str) -> Any:  # noqa: ANN401 - a module
-    """Return the module of a command that has its own."""
-    return import_module(f"cortex_actors.cli.{_OWN[name]}")
+    about, examples, options = _QUICK[name]
+    parser = Parser(
+        f"cortex {MOVED.get(name, name)}",
+        description=about,
+        epilog=f"examples:\n{examples}",
+        # With a width given, argparse does not look for the terminal's, which loads shutil (20 ms).
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=WIDTH),
+    )
+    parser.add_argument(
+        "--home", metavar="DIR", help="the daemon's folder (default: CORTEX_HOME, else XDG's)"
+    )
+    for option, how in options.items():
+        parser.add_argument(option, **how)
+    return parser

@@ -16,13 +16,12 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.cli.options import Parser, quick_parser
+from cortex_actors.cli import lifecycle
 from cortex_actors.client.connection import Client
 from cortex_actors.errors import (
     BadInput,
@@ -160,27 +159,13 @@ def _written(path: Path, before: bytes | None, after: bytes | None) -> Hook:
         if after is None:
             path.unlink()
         else:
-            _replace(path, after)
+            mode = path.stat().st_mode & 0o7777 if path.exists() else _MODE
+            lifecycle.replace_file(path, after, mode=mode)
     except OSError as error:
         message = f"cannot change {path}: {error.strerror}; check who owns the folder"
         raise CortexError(message) from error
     put = after is not None and _BLOCK.search(after) is not None
     return Hook(path.name, str(path), Change.INSTALLED if put else Change.REMOVED)
-
-
-def _replace(path: Path, text: bytes) -> None:
-    """Write a hook as a whole or not at all: git may run it at any moment."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = path.stat().st_mode & 0o7777 if path.exists() else _MODE
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(text)
-        draft.chmod(mode)
-        draft.replace(path)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
 
 
 def _read(path: Path) -> bytes | None:
@@ -259,11 +244,6 @@ def _git(folder: Path, *words: str, asks: bool = False) -> str:
 #: Seconds that a hook waits for the daemon: nobody waits for the hook, and it must not pile up.
 RESCAN_TIMEOUT = 10.0
 
-_EXAMPLES = """  cortex hook install git
-  cortex hook install git ~/code/atlas-api
-  cortex hook uninstall git
-  cortex hook run git            (what the hook itself runs, in the repository)"""
-
 
 def run(home: Home, options: argparse.Namespace) -> int:
     """Install or take out the hooks, or do what they do."""
@@ -282,20 +262,6 @@ def run(home: Home, options: argparse.Namespace) -> int:
     if is_put and all(each.change is Change.LEFT for each in changed):
         raise Refused(f"no hook in {repository.hooks} could take our lines; see above")
     return 0
-
-
-def parser() -> Parser:
-    """Return the options of `hook`."""
-    about = (
-        "Have git tell the daemon after a commit, merge, checkout or rebase that files may have\n"
-        "changed. The watcher finds out without it, too; on a network mount a hook is quicker."
-    )
-    found = quick_parser("hook", about, _EXAMPLES)
-    found.add_argument("action", choices=("install", "uninstall", "run"), help="what to do")
-    found.add_argument("tool", choices=("git",), help="whose hooks")
-    found.add_argument("path", nargs="?", default=".", help="a folder of the repository (here)")
-    found.add_argument("--json", action="store_true", help="print JSON")
-    return found
 
 
 def _tell(home: Home, path: Path, *, as_json: bool) -> None:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Argument, command, shows
 from cortex_actors.cli.output import (
     LONGEST,
-    HomeOption,
-    JsonOption,
     brief,
     console,
     counted,
@@ -22,18 +21,13 @@ from cortex_actors.cli.output import (
     joined,
     said_in,
     show_facts,
-    show_json,
+    show_sections,
+    show_title,
     when,
 )
-from cortex_actors.client.connection import Client
-from cortex_actors.errors import BadInput, visible
+from cortex_actors.client.connection import Answer, Client
+from cortex_actors.errors import BadInput
 from cortex_actors.text.sections import dialect_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from cortex_actors.client.connection import Answer
-
 
 #: What has no id: a file and a line of it.
 _PLACE = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)
@@ -65,18 +59,12 @@ def whole(thing: str) -> str:
 
 
 @shows(
-    "insights history",
-    "insights.history",
-    "cortex insights history ins_4f0c9b21",
-    "cortex insights history pri_4f0c9b21",
-    "cortex insights history CLAUDE.md:12",
-    thing=Argument(read=whole),
+    "insights history", "ins_4f0c9b21", "pri_4f0c9b21", "CLAUDE.md:12", thing=Argument(read=whole)
 )
 def show_history(found: Answer) -> None:
     """Print a chain link by link, and once more in the order of time."""
-    out = console()
-    out.print(visible(cut(_title(found), LONGEST)), style="bold")
-    for title, rows in (
+    show_title(cut(_title(found)))
+    show_sections(
         ("Lines that say it", _lines(found)),
         ("Texts that count as one", _texts(found)),
         ("Alike", _clusters(found)),
@@ -84,20 +72,15 @@ def show_history(found: Answer) -> None:
         ("What a person said", _decisions(found)),
         ("Principles", _principles(found)),
         ("Files it stands in", _files(found)),
-    ):
-        shown = list(rows)
-        if shown:
-            out.print()
-            out.print(title, style="bold")
-            show_facts(shown, indent=2)
-    out.print()
-    out.print("In the order of time", style="bold")
-    show_facts(_events(found["events"]), indent=2)
+    )
+    print()
+    show_title("In the order of time")
+    show_facts(*_events(found["events"]), indent=2)
     if not found["principles"]:
-        out.print()
-        out.print(
-            f"no principle came of it yet: cortex principles promotion {_candidate(found)}".rstrip()
-        )
+        # The insight that could become one: what the first text counts for.
+        first = [brief(each["counts_for"] or each["id"]) for each in found["insights"][:1]]
+        hint = " ".join(["no principle came of it yet: cortex principles promotion", *first])
+        console().print(f"\n{hint}")
 
 
 def _title(found: Answer) -> str:
@@ -114,14 +97,12 @@ def _lines(found: Answer) -> Iterator[tuple[str, str]]:
         for line in each["lines"]:
             gone = when(line["withdrawn_at"])
             about = joined(
-                [
-                    line["project"],
-                    f"under {line['heading']}" if line["heading"] else None,
-                    None if line["trust"] == "file" else f"from an {line['trust']}",
-                    f"in {counted(line['revisions'], 'revision')}",
-                    f"since {when(line['first_at'])}",
-                    f"until {gone}" if gone else None,
-                ]
+                line["project"],
+                f"under {line['heading']}" if line["heading"] else None,
+                None if line["trust"] == "file" else f"from an {line['trust']}",
+                f"in {counted(line['revisions'], 'revision')}",
+                f"since {when(line['first_at'])}",
+                f"until {gone}" if gone else None,
             )
             where = f"{line['path']}:{line['line_start']}"
             yield brief(each["id"]), f"{where}\n{about}"
@@ -134,7 +115,7 @@ def _texts(found: Answer) -> Iterator[tuple[str, str]]:
     for each in found["insights"]:
         other = each["counts_for"]
         role = f"counts for {brief(other)}" if other else f"sure {each['confidence']:.2f}"
-        about = joined([role, each["category"], each["status"]])
+        about = joined(role, each["category"], each["status"])
         yield brief(each["id"]), f"{cut(each['content'], OTHER)}\n{about}"
 
 
@@ -146,9 +127,7 @@ def _clusters(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield the clusters that texts are in."""
     for each in found["clusters"]:
         size = counted(each["members"], "insight")
-        about = joined(
-            [size, f"coherence {each['coherence']:.2f}", f"since {when(each['made_at'])}"]
-        )
+        about = joined(size, f"coherence {each['coherence']:.2f}", f"since {when(each['made_at'])}")
         yield brief(each["id"]), about
 
 
@@ -157,22 +136,22 @@ def _contradictions(found: Answer) -> Iterator[tuple[str, str]]:
     mine = {each["id"] for each in found["insights"]}
     for each in found["contradictions"]:
         others = [text for side, text in each["said"].items() if side not in mine]
-        about = joined([each["type"], each["status"], each["reason"], each["resolution"]])
+        about = joined(each["type"], each["status"], each["reason"], each["resolution"])
         yield brief(each["id"]), "\n".join([*(cut(text, OTHER) for text in others), about])
 
 
 def _decisions(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield reviews, and what was taken back."""
     for each in found["reviews"]:
-        yield brief(each["insight_id"]), joined([each["decision"], when(each["at"]), each["note"]])
+        yield brief(each["insight_id"]), joined(each["decision"], when(each["at"]), each["note"])
     for each in found["approvals"]:
         how = f"{each['decision']} to be written, by {each['decided_by']} ({each['way']})"
         ended = f"until {when(each['ended_at'])}" if each["ended_at"] else None
-        yield brief(each["principle_id"]), joined([how, when(each["at"]), ended, each["note"]])
+        yield brief(each["principle_id"]), joined(how, when(each["at"]), ended, each["note"])
     for each in found["revocations"]:
         lifted = when(each["ended_at"])
         until = f"lifted {lifted}" if lifted else None
-        about = joined([f"{each['kind']} taken back {when(each['at'])}", until, each["note"]])
+        about = joined(f"{each['kind']} taken back {when(each['at'])}", until, each["note"])
         yield each["key"] if each["kind"] == "path" else brief(each["key"]), about
 
 
@@ -180,7 +159,7 @@ def _principles(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield the principles that came of it, with the share of each text."""
     for each in found["principles"]:
         about = joined(
-            [each["category"], f"rank {each['rank']:.2f}", each["status"], when(each["created_at"])]
+            each["category"], f"rank {each['rank']:.2f}", each["status"], when(each["created_at"])
         )
         of = [
             f"{part['weight']:.2f} of {brief(part['id'])}  {cut(part['content'], OTHER)}"
@@ -194,12 +173,10 @@ def _files(found: Answer) -> Iterator[tuple[str, str]]:
     for each in found["files"]:
         conflict = "conflicts with the project" if each["is_conflict"] else None
         about = joined(
-            [
-                each["project"],
-                f"for {each['agent']}, bullet {each['ordinal'] + 1}",
-                conflict,
-                when(each["resolved_at"]),
-            ]
+            each["project"],
+            f"for {each['agent']}, bullet {each['ordinal'] + 1}",
+            conflict,
+            when(each["resolved_at"]),
         )
         yield brief(each["principle_id"]), f"{each['path']}\n{about}"
 
@@ -208,15 +185,9 @@ def _events(events: Sequence[Answer]) -> Iterable[tuple[str, str]]:
     """Return what happened, a line each."""
     width = max((len(each) for each in _EVENTS.values()), default=0)
     return [
-        (when(each["at"]), joined([f"{_EVENTS[each['what']]:<{width}}", each["text"]]))
+        (when(each["at"]), joined(f"{_EVENTS[each['what']]:<{width}}", each["text"]))
         for each in events
     ]
-
-
-def _candidate(found: Answer) -> str:
-    """Return the insight that could become a principle: the one that counts for the first text."""
-    first = found["insights"][:1]
-    return brief(first[0]["counts_for"] or first[0]["id"]) if first else ""
 
 
 #: What looks like it and has another word for the line, or none.
@@ -226,28 +197,29 @@ _NO_LINE = re.compile(r"([^:]*[^:\s]):(\S*)")
 _MOST = 10
 
 
+def show_blame(found: Answer) -> None:
+    """Print every match."""
+    for number, match in enumerate(found["matches"]):
+        if number:
+            print()
+        _show_match(match, found["asked"])
+
+
 @command(
     "insights blame",
-    "cortex insights blame CLAUDE.md:42",
-    "cortex insights blame ~/code/atlas-api/AGENTS.md:7 --json",
-    "cortex insights blame 'Run the tests before every commit'",
+    "CLAUDE.md:42",
+    "~/code/atlas-api/AGENTS.md:7 --json",
+    "'Run the tests before every commit'",
+    show=show_blame,
 )
 def blame(
+    client: Client,
     what: Annotated[
         list[str], Argument(metavar="FILE:LINE | TEXT", help="A line, or what it says.")
     ],
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> Answer:
     """Show which files and lines a bullet was made of, who approved it, and where it stands."""
-    found = Client(home).call("blame", **asked(" ".join(what)))
-    if as_json:
-        show_json(found)
-        return
-    for number, match in enumerate(found["matches"]):
-        if number:
-            console().print()
-        _show_match(match, found["asked"])
+    return client.call("blame", **asked(" ".join(what)))
 
 
 def asked(what: str) -> dict[str, Any]:
@@ -273,16 +245,16 @@ def _is_file(name: str) -> bool:
 
 def _show_match(match: Answer, question: Answer) -> None:
     """Print one match: the bullet, its principle, and everything that is part of it."""
-    out, bullet = console(), match["bullet"]
+    bullet = match["bullet"]
     if bullet is not None:
-        out.print(visible(bullet["text"]), style="bold")
+        show_title(bullet["text"])
         facts = [("stands in", f"{bullet['path']} (for {bullet['agent']})")]
         if not match["principles"]:
             facts.append(("principle", f"{bullet['principle']}: there is none any more"))
-        show_facts(facts)
+        show_facts(*facts)
     elif question.get("text") and match["asked"]["kind"] == "line":
-        out.print(visible(question["text"]), style="bold")
-        show_facts([("written by", "a person: it stands outside our section")])
+        show_title(question["text"])
+        show_facts(("written by", "a person: it stands outside our section"))
     for each in match["principles"]:
         _principle(each, match, is_new=bullet is None)
     for each in match["insights"]:
@@ -293,7 +265,7 @@ def _show_match(match: Answer, question: Answer) -> None:
         if bullet is None or (each["path"], each["agent"]) != (bullet["path"], bullet["agent"])
     ]
     if others:
-        show_facts([("also in" if bullet else "stands in", "\n".join(others))])
+        show_facts(("also in" if bullet else "stands in", "\n".join(others)))
     if match["principles"]:
         name = brief(match["principles"][0]["id"])
         print(
@@ -308,23 +280,19 @@ def _principle(each: Answer, match: Answer, *, is_new: bool) -> None:
         row for row in match["revocations"] if row["key"] == each["id"] and not row["ended_at"]
     ]
     show_facts(
-        [
-            ("says", cut(each["content"]) if is_new else ""),
-            (
-                "principle",
-                joined(
-                    [
-                        each["id"],
-                        each["category"],
-                        each["status"],
-                        f"rank {each['rank']:.2f}",
-                        f"since {when(each['created_at'])}",
-                        "taken back" if taken else None,
-                        *_approved(each, match),
-                    ]
-                ),
+        ("says", cut(each["content"]) if is_new else ""),
+        (
+            "principle",
+            joined(
+                each["id"],
+                each["category"],
+                each["status"],
+                f"rank {each['rank']:.2f}",
+                f"since {when(each['created_at'])}",
+                "taken back" if taken else None,
+                *_approved(each, match),
             ),
-        ]
+        ),
     )
 
 
@@ -348,12 +316,10 @@ def _insight(each: Answer, match: Answer) -> None:
     owes = f"weight {weights[0]:.2f}" if weights else None
     print()
     show_facts(
-        [
-            ("from", cut(each["content"])),
-            ("insight", joined([each["id"], each["status"], owes, *_reviewed(said)])),
-            ("said in", "\n".join(map(said_in, each["lines"][:_MOST]))),
-            ("", f"and {len(each['lines']) - _MOST} more" if each["lines"][_MOST:] else ""),
-        ],
+        ("from", cut(each["content"])),
+        ("insight", joined(each["id"], each["status"], owes, *_reviewed(said))),
+        ("said in", "\n".join(map(said_in, each["lines"][:_MOST]))),
+        ("", f"and {len(each['lines']) - _MOST} more" if each["lines"][_MOST:] else ""),
         indent=2,
     )
 

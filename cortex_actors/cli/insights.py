@@ -7,14 +7,15 @@ How one insight is shown whole: what it says, where, and why it is what it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
 from cortex_actors.cli.output import (
     LONGEST,
     Block,
     brief,
-    console,
     counted,
     cut,
     joined,
@@ -22,19 +23,13 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_facts,
+    show_sections,
+    show_title,
     standing,
     when,
 )
 from cortex_actors.cli.principles import check_line
-from cortex_actors.errors import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-    from typing import Any
-
-    from cortex_actors.client.connection import Answer
-
+from cortex_actors.client.connection import Answer
 
 #: Places that are named of an insight that is shown whole.
 PLACES = 20
@@ -49,28 +44,14 @@ OTHER = 160
 NEAREST = 3
 
 
-def _show_insight(found: Answer) -> None:
-    """Print an insight and its grounds."""
-    out = console()
-    for line in found["content"].splitlines():
-        out.print(visible(line), style="bold")
-    out.print()
-    show_facts(_facts(found))
-    for title, rows in (
-        (f"Why {found['category']}", _category(found)),
-        ("Why so sure", _confidence(found)),
-        (f"Why {found['status']}", _status(found)),
-        ("On the way to a principle", _promotion(found)),
-    ):
-        out.print()
-        out.print(title, style="bold")
-        show_facts(rows, indent=2)
-
-
 def _facts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what an insight is, by name."""
     places = standing(found["sources"], most=PLACES)
     cluster = found["cluster"]
+    lines = [
+        joined(brief(each["id"]), each["category"], f"rank {each['rank']:.2f}", each["status"])
+        for each in found["principles"]
+    ]
     return [
         ("id", found["id"]),
         ("under", found["heading"] or ""),
@@ -86,7 +67,7 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("holds in", "\n".join(dict.fromkeys(e["scope"] for e in found["sources"] if e["scope"]))),
         ("same as", _same(found["represents"])),
         ("cluster", _cluster(cluster) if cluster else ""),
-        ("principle", _principles(found["principles"])),
+        ("principle", "\n".join(lines)),
     ]
 
 
@@ -137,25 +118,14 @@ def _status(found: Answer) -> list[tuple[str, object]]:
     for each in found["contradictions"]:
         other = each["other"] or {}
         text = cut(str(other.get("content", "")), OTHER)
-        about = joined([each["type"], each["status"], each["reason"]])
+        about = joined(each["type"], each["status"], each["reason"])
         rows.append((brief(each["id"]), f"{text}\n{about}"))
     return rows
 
 
-def _promotion(found: Answer) -> list[tuple[str, object]]:
-    """Return what an insight has and lacks of what makes it a principle."""
-    return [
-        (each["need"].replace("_", " "), check_line(each)) for each in found["promotion"]["checks"]
-    ]
-
-
-def _principles(some: list[dict[str, Any]]) -> str:
-    """Return the principles that come of an insight, a line each."""
-    lines = [
-        joined([brief(each["id"]), each["category"], f"rank {each['rank']:.2f}", each["status"]])
-        for each in some
-    ]
-    return "\n".join(lines)
+def _check_row(check: Answer) -> tuple[str, str]:
+    """Return what an insight has or lacks of one thing that makes it a principle."""
+    return check["need"].replace("_", " "), check_line(check)
 
 
 def _words(count: dict[str, Any]) -> str:
@@ -200,14 +170,14 @@ _ALONE = "say one of --explain and --approve, and nothing else; see: cortex insi
 
 @shows(
     "insights",
-    "insights.list",
-    "cortex insights",
-    "cortex insights commit message --project atlas-api",
-    "cortex insights --category warning --domain python --sort seen",
-    "cortex insights --in docs --min-confidence 0.6 --json",
-    "cortex insights --status pending_review",
-    "cortex insights --explain ins_4f0c9b21",
-    "cortex insights --approve ins_4f0c9b21",
+    "",
+    "commit message --project atlas-api",
+    "--category warning --domain python --sort seen",
+    "--in docs --min-confidence 0.6 --json",
+    "--status pending_review",
+    "--explain ins_4f0c9b21",
+    "--approve ins_4f0c9b21",
+    asks="insights.list",
     is_group=True,
     # Examples may have to be embedded before one is explained.
     timeout=60.0,
@@ -215,12 +185,12 @@ _ALONE = "say one of --explain and --approve, and nothing else; see: cortex insi
     status=Option(words=("live", "all"), one_of="insight.InsightStatus"),
     one=(
         One(
-            "insights.show",
+            operation="insights.show",
             option=Option("--explain", help="Show one whole, and why it is so."),
             alone=_ALONE,
         ),
         One(
-            "insights.approve",
+            operation="insights.approve",
             option=Option("--approve", help="Let one be used that waits for a person."),
             alone=_ALONE,
         ),
@@ -236,22 +206,29 @@ def show_insights(found: Answer, given: Answer) -> None:
     elif given["approve"]:
         print(f"approved {found['id']}; it is {found['status']} now")
     else:
-        _show_insight(found)
+        for line in found["content"].splitlines():
+            show_title(line)
+        print()
+        show_facts(*_facts(found))
+        show_sections(
+            (f"Why {found['category']}", _category(found)),
+            ("Why so sure", _confidence(found)),
+            (f"Why {found['status']}", _status(found)),
+            ("On the way to a principle", map(_check_row, found["promotion"]["checks"])),
+        )
 
 
 def _block(insight: Answer) -> Block:
     """Return an insight's entry in a list."""
     usual = insight.get("status", "active") == "active"
     facts = joined(
-        [
-            insight["category"],
-            insight["kind"] if insight.get("kind") in _SHOWN_KINDS else None,
-            insight.get("domain"),
-            None if usual else insight["status"],
-            f"seen {insight['observations']}",
-            ", ".join(insight["projects"]),
-            brief(insight["id"]),
-        ]
+        insight["category"],
+        insight["kind"] if insight.get("kind") in _SHOWN_KINDS else None,
+        insight.get("domain"),
+        None if usual else insight["status"],
+        f"seen {insight['observations']}",
+        ", ".join(insight["projects"]),
+        brief(insight["id"]),
     )
     about = [facts, *standing(insight["sources"])]
     if insight.get("review"):
@@ -283,14 +260,13 @@ SMALLEST = 2
 
 @shows(
     "insights clusters",
-    "insights.clusters",
-    "cortex insights clusters",
-    "cortex insights clusters commit --sort loose",
-    "cortex insights clusters --min-size 3 --project atlas-api",
-    "cortex insights clusters --show clu_77d01f3c",
+    "",
+    "commit --sort loose",
+    "--min-size 3 --project atlas-api",
+    "--show clu_77d01f3c",
     search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
     one=One(
-        "insights.cluster",
+        operation="insights.cluster",
         option=Option("--show", help="Show one with all its members."),
         alone="--show needs an id, no words or filters; see: cortex insights clusters --help",
     ),
@@ -316,10 +292,9 @@ def whole(path: Path) -> str:
 
 @shows(
     "insights fragments",
-    "insights.fragments",
-    "cortex insights fragments",
-    "cortex insights fragments ~/code/atlas-api/CLAUDE.md",
-    "cortex insights fragments --sort size --limit 5",
+    "",
+    "~/code/atlas-api/CLAUDE.md",
+    "--sort size --limit 5",
     path=Argument(metavar="[PATH]", read=whole),
 )
 def show_fragments(found: Answer) -> None:
@@ -339,40 +314,35 @@ def _entry(found: Answer) -> Block:
     if len(others) > MEMBERS:
         lines.append(f"and {len(others) - MEMBERS} more")
     names = sorted({name for each in found["members"] for name in each["projects"]})
-    facts = joined([f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"])])
+    facts = joined(f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"]))
     return Block(str(len(found["members"])), shortened(first["content"], LONGEST), [*lines, facts])
 
 
 def _show_cluster(found: Answer) -> None:
     """Print one cluster with all its members."""
     show_facts(
-        [
-            ("id", found["id"]),
-            ("members", len(found["members"])),
-            ("coherence", f"{found['coherence']:.3f} ({found['model']})"),
-            ("made", when(found["made_at"])),
-        ]
+        ("id", found["id"]),
+        ("members", len(found["members"])),
+        ("coherence", f"{found['coherence']:.3f} ({found['model']})"),
+        ("made", when(found["made_at"])),
     )
-    out = console()
     for each in found["members"]:
         middle = "  (the middle)" if each["id"] == found["medoid_id"] else ""
-        out.print()
-        out.print(visible(f"{brief(each['id'])}{middle}"), style="bold")
-        about = joined([f"sure {each['confidence']:.2f}", each["domain"], each["status"]])
-        show_facts([("", "\n".join([each["content"], about, *standing(each["sources"])]))])
+        print()
+        show_title(f"{brief(each['id'])}{middle}")
+        about = joined(f"sure {each['confidence']:.2f}", each["domain"], each["status"])
+        show_facts(("", "\n".join([each["content"], about, *standing(each["sources"])])))
 
 
 def _part(each: Answer) -> Block:
     """Return a fragment's entry in a list."""
     facts = joined(
-        [
-            counted(each["statements"], "insight"),
-            f"{each['shared']} said elsewhere, too" if each["shared"] else None,
-            f"{each['contradicted']} contradicted" if each["contradicted"] else None,
-            f"{each['waiting']} waiting for a person" if each["waiting"] else None,
-            each["project"],
-            f"in {each['scope']}" if each["scope"] else None,
-        ]
+        counted(each["statements"], "insight"),
+        f"{each['shared']} said elsewhere, too" if each["shared"] else None,
+        f"{each['contradicted']} contradicted" if each["contradicted"] else None,
+        f"{each['waiting']} waiting for a person" if each["waiting"] else None,
+        each["project"],
+        f"in {each['scope']}" if each["scope"] else None,
     )
     lines = f"{each['line_start']}-{each['line_end']}"
     return Block(lines, each["heading"] or "(before the first heading)", [facts, each["path"]])

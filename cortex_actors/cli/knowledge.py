@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from cortex_actors.cli.declare import Argument, Option, shows
-from cortex_actors.cli.output import counted, joined, show_table
+from cortex_actors.cli.output import counted, joined, show_lines, show_table
 from cortex_actors.cli.recall import QUESTION, TIMEOUT, show_hits
 from cortex_actors.client.connection import Answer
 from cortex_actors.client.operations import LONG
 from cortex_actors.clock import iso
-from cortex_actors.errors import visible
 
 #: Documents that are named of those that failed or in which something was met.
 _NAMED = 20
@@ -30,29 +29,25 @@ def meant(source: str) -> str:
 
 @shows(
     "knowledge ingest",
-    "knowledge.ingest",
-    "cortex knowledge ingest docs/ --topic handbook",
+    "docs/ --topic handbook",
     leave_out=("text", "source"),
     timeout=LONG,
     path=Argument(kind="path", required=True, read=whole_path),
 )
 def show_read(found: Answer) -> None:
     """Print what became of each document."""
-    print(_tally(found))
+    counts = joined(*(f"{state} {count:,}" for state, count in sorted(found["counts"].items())))
+    show_lines(f"{counts or 'no document'} in {found['root']}")
     for each in found["documents"]:
-        for line in _told(each)[:_NAMED]:
-            print(visible(line))
+        show_lines(*_told(each)[:_NAMED])
     if found["skipped"]:
-        some = ", ".join(found["skipped"][:_NAMED])
-        print(visible(f"passed over: {some}"))
-    for folder in found["closed"]:
-        print(visible(f"cannot be read: {folder}"))
+        show_lines(f"passed over: {', '.join(found['skipped'][:_NAMED])}")
+    show_lines(*(f"cannot be read: {folder}" for folder in found["closed"]))
 
 
 @shows(
     "knowledge search",
-    "knowledge.search",
-    "cortex knowledge search rollback --topic ops",
+    "rollback --topic ops",
     timeout=TIMEOUT,
     query=QUESTION,
     code=Option("--code/--text"),
@@ -64,15 +59,15 @@ def show_pieces(found: Answer) -> None:
 
 @shows(
     "knowledge",
-    "knowledge.topics",
-    "cortex knowledge ingest ~/notes",
-    "cortex knowledge search how do we deploy",
-    "cortex knowledge topics",
-    "cortex knowledge remove --topic drafts",
+    "ingest ~/notes",
+    "search how do we deploy",
+    "topics",
+    "remove --topic drafts",
+    asks="knowledge.topics",
     about="Have documents read, and find what they say.",
     is_group=True,
 )
-@shows("knowledge topics", "knowledge.topics", "cortex knowledge topics --json")
+@shows("knowledge topics", "--json")
 def show_topics(found: Answer) -> None:
     """Print the topics, with how much each holds."""
     rows = [
@@ -87,23 +82,13 @@ def show_topics(found: Answer) -> None:
     )
 
 
-@shows(
-    "knowledge remove",
-    "knowledge.remove",
-    "cortex knowledge remove --topic drafts",
-    source=Option(read=meant),
-)
+@shows("knowledge remove", "--topic drafts", source=Option(read=meant))
 def show_removed(found: Answer) -> None:
     """Print which documents are found no more."""
     _show_done("took out", found["withdrawn"])
 
 
-@shows(
-    "knowledge restore",
-    "knowledge.restore",
-    "cortex knowledge restore --topic drafts",
-    source=Option(read=meant),
-)
+@shows("knowledge restore", "--topic drafts", source=Option(read=meant))
 def show_restored(found: Answer) -> None:
     """Print which documents are found again."""
     _show_done("brought back", found["restored"])
@@ -112,16 +97,9 @@ def show_restored(found: Answer) -> None:
 def _show_done(did: str, sources: list[str]) -> None:
     """Print which documents something was done with."""
     print(f"{did} {counted(len(sources), 'document')}")
-    for each in sources[:_NAMED]:
-        print(visible(f"  {each}"))
+    show_lines(*(f"  {each}" for each in sources[:_NAMED]))
     if len(sources) > _NAMED:
         print(f"  and {len(sources) - _NAMED:,} more")
-
-
-def _tally(found: Answer) -> str:
-    """Return how many documents there were, and what became of them."""
-    counts = joined(f"{state} {count:,}" for state, count in sorted(found["counts"].items()))
-    return visible(f"{counts or 'no document'} in {found['root']}")
 
 
 def _told(document: dict[str, Any]) -> list[str]:

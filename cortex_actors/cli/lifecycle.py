@@ -21,7 +21,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_actors import __version__
 from cortex_actors.client.connection import Client, known
@@ -43,49 +43,28 @@ if TYPE_CHECKING:
 POLL = 0.05
 
 
-class Process(Protocol):
-    """One process that is not our child."""
-
-    pid: int
-
-    def send(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for its end, and say whether it came in time."""
-
-
-class PidfdProcess:
-    """A process by its file descriptor: Linux."""
+class Process:
+    """One process that is not our child; by its number where there are no pidfds."""
 
     def __init__(self, pid: int) -> None:
+        """Raise `ProcessLookupError` where there is none."""
         self.pid = pid
-        self._fd = os.pidfd_open(pid)
+        self._fd = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+        if self._fd is None:
+            os.kill(pid, 0)
 
     def send(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
         with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._fd, number)
+            if self._fd is None:
+                os.kill(self.pid, number)
+            else:
+                signal.pidfd_send_signal(self._fd, number)
 
     def wait(self, timeout: float) -> bool:
         """Wait for its end, and say whether it came in time."""
-        return bool(select.select([self._fd], [], [], timeout)[0])
-
-
-class PolledProcess:
-    """A process by its number: where there are no pidfds."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        os.kill(pid, 0)
-
-    def send(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, number)
-
-    def wait(self, timeout: float) -> bool:
-        """Look again and again until it is gone, and say whether that came in time."""
+        if self._fd is not None:
+            return bool(select.select([self._fd], [], [], timeout)[0])
         for _ in range(max(1, int(timeout / POLL))):
             try:
                 os.kill(self.pid, 0)
@@ -93,14 +72,6 @@ class PolledProcess:
                 return True
             time.sleep(POLL)
         return False
-
-
-def found(pid: int) -> Process | None:
-    """Return the process that has a number now; None when there is none."""
-    try:
-        return PidfdProcess(pid) if hasattr(os, "pidfd_open") else PolledProcess(pid)
-    except ProcessLookupError:
-        return None
 
 
 def has_open(pid: int, path: Path) -> bool:
@@ -155,6 +126,21 @@ def user() -> str:
 def pause(seconds: float) -> None:
     """Wait between two looks at something that cannot be waited for."""
     time.sleep(seconds)
+
+
+def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Write a file as a whole or not at all: others may read it at any moment. Raises `OSError`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(data)
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def start(home: Home, *, timeout: float, as_json: bool) -> int:
@@ -326,7 +312,10 @@ def _owner(home: Home) -> Process | None:
     """Return the process of the home's daemon; None when there is none."""
     if (pid := owner(home)) is None:
         return None
-    process = found(pid)
+    try:
+        process = Process(pid)
+    except ProcessLookupError:
+        return None
     # Looked at again with the process in hand: the number was its own while it was the owner.
     return process if owner(home) == pid else None
 

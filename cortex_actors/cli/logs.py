@@ -11,9 +11,10 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cortex_actors import topics
 from cortex_actors.cli.declare import Option, command
@@ -25,10 +26,6 @@ from cortex_actors.errors import DaemonDown, DeadlineExceeded, UnknownTopic, Usa
 from cortex_actors.home import Home
 from cortex_actors.process.logfile import Filter, Record, last_number, line, record_of
 from cortex_actors.process.logs import RING, tail
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 #: Seconds between two looks whether the daemon is back.
 POLL = 0.2
@@ -135,13 +132,13 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 @command(
     "daemon logs",
-    "cortex daemon logs",
-    "cortex daemon logs -f",
-    "cortex daemon logs -F",
-    "cortex daemon logs -n 50 --level warning",
-    "cortex daemon logs -f --topic 'file:*'",
-    "cortex daemon logs --actor 'watcher*' --since 10m",
-    "cortex daemon logs --since 2030-01-31T12:00 --json",
+    "",
+    "-f",
+    "-F",
+    "-n 50 --level warning",
+    "-f --topic 'file:*'",
+    "--actor 'watcher*' --since 10m",
+    "--since 2030-01-31T12:00 --json",
 )
 def logs(
     *,
@@ -203,21 +200,15 @@ def _records(home: Home, wanted: Filter, *, count: int | None) -> list[Record]:
     """
     path = home.logs / "cortex.ndjson"
     most = sys.maxsize if count is None else count
-    try:
-        found = [] if RING < most < sys.maxsize else _asked(home, wanted, count=count)
-    except DaemonDown:
-        found = []
+    asked, found = {name: getattr(wanted, name) for name in ASKED}, []
+    with suppress(DaemonDown):
+        if not RING < most < sys.maxsize:
+            found = [record_of(each) for each in Client(home).stream("logs", last=count, **asked)]
     if found and (count is None or len(found) >= most):
         return found
     first = found[0].seq if found else sys.maxsize
     older = [record for record in tail(path, wanted, last=most) if record.seq < first]
     return [*older, *found][-most:] if most else []
-
-
-def _asked(home: Home, wanted: Filter, *, count: int | None) -> list[Record]:
-    """Return what the daemon answers."""
-    params = {name: getattr(wanted, name) for name in ASKED}
-    return [record_of(found) for found in Client(home).stream("logs", last=count, **params)]
 
 
 def _refuse_unknown(topic: str | None) -> None:

@@ -11,143 +11,128 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.output import (
     Block,
-    HomeOption,
-    JsonOption,
+    confirm,
     counted,
     joined,
     nothing,
     shortened,
     show_blocks,
     show_facts,
-    show_json,
+    show_lines,
     show_table,
     when,
 )
 from cortex_actors.cli.recall import NO_MEMORIES
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import Refused, visible
+from cortex_actors.errors import visible
 
 
-@shows("memory save", "memory.save", "cortex memory save mem_01KATQ8W")
+@shows("memory save", "mem_01KATQ8W")
 @shows(
     "memory promote",
-    "memory.promote",
-    "cortex memory promote mem_01KATQ8W",
-    to=Option("--to", one_of="memory.Layer", help="This layer, rather than the next one."),
+    "mem_01KATQ8W",
+    to=Option(one_of="memory.Layer", help="This layer, rather than the next one."),
 )
-@shows("memory crystallize", "memory.crystallize", "cortex memory crystallize mem_01KATQ8W")
+@shows("memory crystallize", "mem_01KATQ8W")
 def show_layer(found: Answer) -> None:
     """Print in which layer a memory is now."""
     if found["changed"]:
-        print(visible(f"{found['id']} came from {found['from']} to {found['layer']}"))
+        show_lines(f"{found['id']} came from {found['from']} to {found['layer']}")
     else:
-        print(visible(f"{found['id']} is in {found['layer']} already"))
+        show_lines(f"{found['id']} is in {found['layer']} already")
 
 
-@shows("memory pin", "memory.pin", "cortex memory pin mem_01KATQ8W")
-@shows("memory unpin", "memory.unpin", "cortex memory unpin mem_01KATQ8W")
+@shows("memory pin", "mem_01KATQ8W")
+@shows("memory unpin", "mem_01KATQ8W")
 def show_pinned(found: Answer) -> None:
     """Print whether a memory is pinned now."""
     already = "" if found["changed"] else " already"
     state = "pinned" if found["pinned"] else "not pinned"
-    print(visible(f"{found['id']} is {state}{already}"))
+    show_lines(f"{found['id']} is {state}{already}")
 
 
 #: Memories that are shown before they are forgotten.
 _SHOWN = 10
 
 
-@shows("memory split", "memory.split", "cortex memory split mem_01KATQ8W")
+@shows("memory split", "mem_01KATQ8W")
 def show_split(found: Answer) -> None:
     """Print what a merge was taken apart into."""
     kept = "stays" if found["kind"] == "consolidate" else "is archived"
-    print(visible(f"{found['id']} {kept}; found again: {', '.join(found['parts'])}"))
+    show_lines(f"{found['id']} {kept}; found again: {', '.join(found['parts'])}")
 
 
 @shows(
-    "memory supersede",
-    "memory.supersede",
-    "cortex memory supersede mem_01KATQ8W mem_01KB0D3F --reason 'the port has moved'",
-    reason=Option("--reason"),
+    "memory supersede", "mem_01KATQ8W mem_01KB0D3F --reason 'the port has moved'", reason=Option()
 )
 def show_superseded(found: Answer) -> None:
     """Print what was replaced."""
-    print(visible(f"{found['superseded']} is superseded by {found['by']}"))
+    show_lines(f"{found['superseded']} is superseded by {found['by']}")
 
 
-@shows("memory keep-both", "memory.keep-both", "cortex memory keep-both mem_01KATQ8W mem_01KB0D3F")
+@shows("memory keep-both", "mem_01KATQ8W mem_01KB0D3F")
 def show_both(found: Answer) -> None:
     """Print which two memories both hold."""
-    print(visible(f"both are kept: {' and '.join(found['kept'])}"))
+    show_lines(f"both are kept: {' and '.join(found['kept'])}")
 
 
-@shows("memory archive", "memory.archive", "cortex memory archive mem_01KATQ8W mem_01KB0D3F")
+@shows("memory archive", "mem_01KATQ8W mem_01KB0D3F")
 def show_archived(found: Answer) -> None:
     """Print what was archived, and what brings it back."""
-    print(visible(f"archived {', '.join(found['archived'])}"))
+    show_lines(f"archived {', '.join(found['archived'])}")
     print("bring them back with: cortex memory restore")
 
 
-@shows("memory restore", "memory.restore", "cortex memory restore mem_01KATQ8W")
+@shows("memory restore", "mem_01KATQ8W")
 def show_restored(found: Answer) -> None:
     """Print what was restored."""
-    print(visible(f"restored {', '.join(found['restored'])}"))
+    show_lines(f"restored {', '.join(found['restored'])}")
 
 
-@command("memory forget", "cortex memory forget mem_01KATQ8W --yes")
+def show_forgotten(found: Answer) -> None:
+    """Print what is gone."""
+    counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
+    more = [counted(len(some), noun) for some, noun in counts if some]
+    show_lines(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more]))
+    print("backups that were made before still have it: cortex daemon backup --list")
+    if found["archived"]:
+        show_lines(f"archived, as what replaced it is gone: {', '.join(found['archived'])}")
+
+
+@command("memory forget", "mem_01KATQ8W --yes", show=show_forgotten)
 def forget(
+    client: Client,
     names: Annotated[
         list[str], Argument(metavar="ID...", complete="memories", help="Ids, or beginnings of ids.")
     ],
     *,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> Answer:
     """Delete memories for good, with everything they were made of. Nothing undoes this.
 
     Backups that were made before still have them.
     """
-    client = Client(home)
     if not yes:
-        _confirm([client.call("memory", id=each) for each in names])
-    found = client.call("forget", ids=names)
-    if as_json:
-        show_json(found)
-        return
-    counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
-    more = [counted(len(some), noun) for some, noun in counts if some]
-    print(visible(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more])))
-    print("backups that were made before still have it: cortex daemon backup --list")
-    if found["archived"]:
-        print(visible(f"archived, as what replaced it is gone: {', '.join(found['archived'])}"))
+        some = [client.call("memory", id=each) for each in names]
+        show_lines(*(f"{each['id']}  {shortened(each['content'])}" for each in some[:_SHOWN]))
+        show_lines(f"and {len(some) - _SHOWN:,} more" if some[_SHOWN:] else None)
+        confirm(
+            "Delete that for good?",
+            refusal="refused to forget without being asked to",
+            no="nothing was forgotten",
+        )
+    return client.call("forget", ids=names)
 
 
-@shows("memory undo", "memory.undo", "cortex memory undo 12")
+@shows("memory undo", "12")
 def show_undone(found: Answer) -> None:
     """Print what was undone."""
-    print(visible(f"undid change {found['change']}: {found['kind']} of {found['memory']}"))
-
-
-def _confirm(some: list[Answer]) -> None:
-    """Show what would go, and ask; raises `Refused` for no, and where nobody can be asked."""
-    for each in some[:_SHOWN]:
-        print(visible(f"{each['id']}  {shortened(each['content'])}"))
-    if len(some) > _SHOWN:
-        print(f"and {len(some) - _SHOWN:,} more")
-    if not sys.stdin.isatty():
-        message = "refused to forget without being asked to"
-        raise Refused(f"{message}; where nobody can answer, say --yes")
-    import click  # noqa: PLC0415 - only to ask
-
-    if not click.confirm("Delete that for good?"):
-        raise Refused("nothing was forgotten")
+    show_lines(f"undid change {found['change']}: {found['kind']} of {found['memory']}")
 
 
 #: Characters of a memory that a list shows.
@@ -160,13 +145,13 @@ _EVERY = Preset(
 
 @shows(
     "memory",
-    "memory.list",
-    "cortex memory list --layer sensory",
-    "cortex memory show mem_01KATQ8W",
-    "cortex memory crystallize mem_01KATQ8W",
-    "cortex memory split mem_01KATQ8W",
-    "cortex memory changes",
-    "cortex memory undo 12",
+    "list --layer sensory",
+    "show mem_01KATQ8W",
+    "crystallize mem_01KATQ8W",
+    "split mem_01KATQ8W",
+    "changes",
+    "undo 12",
+    asks="memory.list",
     about="Look at memories, keep them, take them apart, let them go, and undo that.",
     is_group=True,
     every=_EVERY,
@@ -175,10 +160,9 @@ _EVERY = Preset(
 )
 @shows(
     "memory list",
-    "memory.list",
-    "cortex memory list",
-    "cortex memory list --all --agent VAJRA --since 7d",
-    "cortex memory list --pinned --json",
+    "",
+    "--all --agent VAJRA --since 7d",
+    "--pinned --json",
     every=_EVERY,
     status=Option(one_of="memory.MemoryStatus"),
     sort=Option(one_of="insight.MemorySort"),
@@ -190,22 +174,20 @@ def show_list(found: Answer) -> None:
     show_blocks(title, entries, empty=nothing(found["total"], NO_MEMORIES))
 
 
-@shows("memory show", "memory.show", "cortex memory show mem_01KATQ8W")
+@shows("memory show", "mem_01KATQ8W")
 def show_memory(found: Answer) -> None:
     """Print a memory with all that is known of it."""
-    print("\n".join(visible(line) for line in found["text"].split("\n")))
-    print()
-    show_facts(_facts(found))
+    show_lines(*found["text"].split("\n"), "")
+    show_facts(*_facts(found))
 
 
 @shows(
     "memory changes",
-    "memory.changes",
-    "cortex memory changes",
-    "cortex memory changes mem_01KATQ8W --kind merge",
+    "",
+    "mem_01KATQ8W --kind merge",
     memory=Argument(),
     limit=Option(default=20),
-    kind=Option("--kind", one_of="memory.ChangeKind", help="Only changes of a kind."),
+    kind=Option(one_of="memory.ChangeKind", help="Only changes of a kind."),
 )
 def show_changes(found: Answer) -> None:
     """Print what was done with memories."""
@@ -220,7 +202,7 @@ def show_changes(found: Answer) -> None:
         print("\ntake one back with: cortex memory undo CHANGE")
 
 
-@shows("memory conflicts", "memory.conflicts", "cortex memory conflicts")
+@shows("memory conflicts", "")
 def show_conflicts(found: Answer, given: Answer) -> None:
     """Print pairs of memories that cannot both hold."""
     entries = [
@@ -228,7 +210,7 @@ def show_conflicts(found: Answer, given: Answer) -> None:
             str(number),
             f"{shortened(each['left']['content'], _LISTED)}\n"
             f"{shortened(each['right']['content'], _LISTED)}",
-            [each["reason"], joined([each["left"]["id"], each["right"]["id"]])],
+            [each["reason"], joined(each["left"]["id"], each["right"]["id"])],
         )
         for number, each in enumerate(found["conflicts"], start=given["skip"] + 1)
     ]
@@ -241,14 +223,12 @@ def show_conflicts(found: Answer, given: Answer) -> None:
 def _entry(found: Answer) -> Block:
     """Return a memory's entry in a list."""
     facts = joined(
-        [
-            found["id"],
-            f"{found['agent']} ({found['realm']})",
-            found["layer"],
-            f"attention {found['attention']:.2f}",
-            when(found["created_at"]),
-            None if found["status"] == "active" else found["status"],
-        ]
+        found["id"],
+        f"{found['agent']} ({found['realm']})",
+        found["layer"],
+        f"attention {found['attention']:.2f}",
+        when(found["created_at"]),
+        None if found["status"] == "active" else found["status"],
     )
     tags = ", ".join(found["tags"])
     return Block(
@@ -261,8 +241,8 @@ def _facts(found: Answer) -> list[tuple[str, object]]:
     said = found["time_range"] or ""
     return [
         ("status", _standing(found)),
-        ("agent", joined([found["agent"], _named(found)])),
-        ("realm", joined([found["realm"], ", ".join(found["related_agents"])])),
+        ("agent", joined(found["agent"], _named(found))),
+        ("realm", joined(found["realm"], ", ".join(found["related_agents"]))),
         ("layer", f"{found['layer']}, since {when(found['layer_since'])}"),
         ("attention", f"{found['attention']:.2f}, read {counted(found['access_count'], 'time')}"),
         ("fades", f"half in {found['decay_rate']:g} h" if found["decay_rate"] else "never"),
@@ -270,11 +250,11 @@ def _facts(found: Answer) -> list[tuple[str, object]]:
         ("tags", ", ".join(found["tags"])),
         ("thread", found["thread"]),
         ("answers", ", ".join(found["responding_to"])),
-        ("said", joined([when(found["created_at"]), said])),
+        ("said", joined(when(found["created_at"]), said)),
         ("saved by", found["saved_by"]),
         ("pinned", when(found["pinned_at"])),
         ("promoted", when(found["promoted_at"])),
-        ("conflicts", "\n".join(joined([e["id"], e["reason"]]) for e in found["conflicts"])),
+        ("conflicts", "\n".join(joined(e["id"], e["reason"]) for e in found["conflicts"])),
         ("apart from", ", ".join(found["apart"])),
         ("believed", "\n".join(_believed(each) for each in found["believed"])),
         ("changes", "\n".join(_change(each) for each in found["changes"])),
@@ -286,10 +266,10 @@ def _standing(found: Answer) -> str:
     status = str(found["status"])
     if found["merged_into"]:
         why = found["merged_why"]
-        return joined([f"merged into {found['merged_into']} {when(found['merged_at'])}", why])
+        return joined(f"merged into {found['merged_into']} {when(found['merged_at'])}", why)
     if found["replaced_by"]:
         return f"superseded by {found['replaced_by']} {when(found['replaced_at'])}"
-    return joined([status, when(found["archived_at"])])
+    return joined(status, when(found["archived_at"]))
 
 
 def _named(found: Answer) -> str | None:
@@ -304,7 +284,7 @@ def _believed(each: Answer) -> str:
 
 def _change(each: Answer) -> str:
     """Return a change on one line."""
-    return joined([str(each["id"]), each["kind"], *_done(each)])
+    return joined(str(each["id"]), each["kind"], *_done(each))
 
 
 def _done(each: Answer) -> list[str]:
@@ -312,22 +292,15 @@ def _done(each: Answer) -> list[str]:
     undone = f"undone by {each['undone_by']} {when(each['undone_at'])}"
     return [
         joined(
-            [
-                ", ".join(each["others"]),
-                f"by {each['by']} {when(each['at'])}",
-                undone if each["undone_at"] else None,
-            ]
+            ", ".join(each["others"]),
+            f"by {each['by']} {when(each['at'])}",
+            undone if each["undone_at"] else None,
         ),
         each["reason"] or "",
     ]
 
 
-@shows(
-    "memory health",
-    "memory.health",
-    "cortex memory health",
-    "cortex memory health --duplicates --json",
-)
+@shows("memory health", "", "--duplicates --json")
 def show_health(found: Answer) -> None:
     """Print how the memories of each realm are."""
     rows = [
@@ -345,21 +318,13 @@ def show_health(found: Answer) -> None:
     show_table("Memories", columns, rows, empty="there are no memories yet")
     twins = found["summary"]["total_duplicates"]
     show_facts(
-        [
-            ("duplicates", "" if twins is None else counted(twins, "pair")),
-            ("accesses", _accesses(found.get("accesses", {}))),
-        ]
+        ("duplicates", "" if twins is None else counted(twins, "pair")),
+        ("accesses", _accesses(found.get("accesses", {}))),
     )
-    for line in found["recommendations"]:
-        print(visible(line))
+    show_lines(*found["recommendations"])
 
 
-@shows(
-    "memory stale",
-    "memory.stale",
-    "cortex memory stale",
-    "cortex memory stale --days 90 --below 0.3 --realm private",
-)
+@shows("memory stale", "", "--days 90 --below 0.3 --realm private")
 def show_stale(found: Answer) -> None:
     """Print the memories that nobody has read for long."""
     days = found["days"]
@@ -369,13 +334,11 @@ def show_stale(found: Answer) -> None:
             shortened(each["content_preview"], 150),
             [
                 joined(
-                    (
-                        f"{each['days_since_access']:g} days, since {when(each['last_accessed'])}",
-                        f"read {counted(each['access_count'], 'time')}",
-                        f"attention {each['attention_weight']:.2f}",
-                        f"{each['agent']}, {each['realm']}, {each['layer']}",
-                        "pinned" if each["pinned"] else None,
-                    )
+                    f"{each['days_since_access']:g} days, since {when(each['last_accessed'])}",
+                    f"read {counted(each['access_count'], 'time')}",
+                    f"attention {each['attention_weight']:.2f}",
+                    f"{each['agent']}, {each['realm']}, {each['layer']}",
+                    "pinned" if each["pinned"] else None,
                 )
             ],
         )
@@ -386,12 +349,7 @@ def show_stale(found: Answer) -> None:
     show_blocks(f"{title} for {days:g} days", blocks, empty=empty)
 
 
-@shows(
-    "memory duplicates",
-    "memory.duplicates",
-    "cortex memory duplicates",
-    "cortex memory duplicates --threshold 0.9",
-)
+@shows("memory duplicates", "", "--threshold 0.9")
 def show_duplicates(found: Answer) -> None:
     """Print pairs of memories that say nearly the same."""
     blocks = [_pair(each) for each in found["duplicates"]]
@@ -406,24 +364,18 @@ def show_duplicates(found: Answer) -> None:
 
 @shows(
     "memory consolidate",
-    "memory.consolidate",
-    "cortex memory consolidate mem_01KATQ8W mem_01KB0D3F",
-    "cortex memory consolidate mem_01KATQ8W mem_01KB0D3F --keep higher_attention",
+    "mem_01KATQ8W mem_01KB0D3F",
+    "mem_01KATQ8W mem_01KB0D3F --keep higher_attention",
 )
 def show_consolidated(found: Answer) -> None:
     """Print which memory is part of which."""
     read = counted(found["new_access_count"], "access", "accesses")
     attention = f"attention {found['new_attention_weight']:.2f}"
-    print(visible(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}"))
+    show_lines(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}")
     print(f"take them apart with: cortex memory undo {found['change']}")
 
 
-@shows(
-    "memory promotions",
-    "memory.promotions",
-    "cortex memory promotions --dry-run",
-    "cortex memory promotions",
-)
+@shows("memory promotions", "--dry-run", "")
 def show_promotions(found: Answer, given: Answer) -> None:
     """Print which memories went to a deeper layer, or would."""
     among = f"of {counted(found['total_records'], 'memory', 'memories')}"
@@ -439,7 +391,7 @@ def show_promotions(found: Answer, given: Answer) -> None:
     show_table(title, columns, rows, empty=f"none {among} has earned a deeper layer")
 
 
-@shows("memory decay", "memory.decay", "cortex memory decay --dry-run", "cortex memory decay")
+@shows("memory decay", "--dry-run", "")
 def show_decay(found: Answer, given: Answer) -> None:
     """Print how many memories were weighed anew, have faded, were archived."""
     would = "would be " if given["dry_run"] else ""
@@ -453,7 +405,7 @@ def _pair(pair: Answer) -> Block:
     """Return two memories that say nearly the same."""
     sides = [pair["first"], pair["second"]]
     about = [
-        joined((each["id"], f"{each['agent']}, {each['realm']}, {each['layer']}", _read(each)))
+        joined(each["id"], f"{each['agent']}, {each['realm']}, {each['layer']}", _read(each))
         for each in sides
     ]
     texts = "\n".join(dict.fromkeys(shortened(each["content_preview"]) for each in sides))
@@ -475,10 +427,8 @@ def _accesses(found: Answer) -> str:
     lost = found["lost"] + found["unheard"]
     waiting = counted(found["waiting"], "memory", "memories")
     return joined(
-        (
-            f"of {waiting} not written yet",
-            f"{lost} lost" if lost else None,
-            f"a crash loses those of {found['window_s']:g} s",
-            found["trouble"] or None,
-        )
+        f"of {waiting} not written yet",
+        f"{lost} lost" if lost else None,
+        f"a crash loses those of {found['window_s']:g} s",
+        found["trouble"] or None,
     )

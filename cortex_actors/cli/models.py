@@ -6,21 +6,21 @@ Without a daemon `doctor.models` answers: nearly all of that is possible then, t
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cortex_actors.cli.declare import Argument, Option, command, shows
-from cortex_actors.cli.output import HomeOption, JsonOption, console, lasting, show_json
+from cortex_actors.cli.output import HomeOption, JsonOption, console, lasting, show_json, show_lines
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, iso
 from cortex_actors.errors import DaemonDown, visible
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rich.progress import Progress, TaskID
+
 
 #: Seconds a daemon may take to answer: it reads the model's files, or asks an endpoint.
 TIMEOUT = 120.0
@@ -41,33 +41,21 @@ MB = 1_000_000
 _OFFLINE = "cortex_actors.doctor.models"
 
 
-def _print(lines: Iterable[str]) -> None:
-    """Print lines for a person."""
-    for line in lines:
-        print(visible(line), flush=True)
-
-
 @shows(
     "model",
-    "model.show",
-    "cortex model status",
-    "cortex model prepare",
-    "cortex model verify",
+    "status",
+    "prepare",
+    "verify",
+    asks="model.show",
     about="See, compile, check and choose the model that embeds.",
     is_group=True,
     timeout=TIMEOUT,
     offline=f"{_OFFLINE}:describe",
 )
-@shows(
-    "model status",
-    "model.show",
-    "cortex model status --json",
-    timeout=TIMEOUT,
-    offline=f"{_OFFLINE}:describe",
-)
+@shows("model status", "--json", asks="model.show", timeout=TIMEOUT, offline=f"{_OFFLINE}:describe")
 def show_model(found: Answer) -> None:
     """Print which model embeds, and how its compiled form is."""
-    _print(_lines(found))
+    show_lines(*_lines(found))
 
 
 def _in_use(home: Home) -> Answer:
@@ -80,62 +68,88 @@ def _in_use(home: Home) -> Answer:
         return offline.describe(home)
 
 
-@command("model prepare", "cortex model prepare")
+@command("model prepare", "")
 def prepare(as_json: JsonOption = False, home: HomeOption = None) -> None:
     """Compile the model now, and not in the background; a second time there is nothing to do."""
     from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
 
     place = Home.of(home)
     # A program reads what comes at the end.
-    found = offline.make(place, _in_use(place), say=lambda line: _print([line] * (not as_json)))
+    found = offline.make(
+        place, _in_use(place), say=lambda line: show_lines(*[line] * (not as_json))
+    )
     # What may be compiled says whether its compiled form is used.
     if found["coming"] or "unused" in found:
         with suppress(DaemonDown):
             Client(home, timeout=TIMEOUT).call("prepare_model")
-    show_json(found) if as_json else _print(_made(found))
+    show_json(found) if as_json else show_lines(*_made(found))
 
 
-@command("model verify", "cortex model verify", "cortex model verify --json")
-def verify(as_json: JsonOption = False, home: HomeOption = None) -> int:
+def show_checked(found: Answer) -> None:
+    """Print how a compiled model is."""
+    if found["compiled"] is None and not found["wrong"]:
+        show_lines(f"there is no compiled model to check: {found['why']}")
+    show_lines(*(f"whole     {each}" for each in found["files"]))
+    if found["gates"]:
+        show_lines(f"gates     {_gates(found['gates'])}")
+        show_lines(f"once      {_gates(found['compiled']['gates'])}")
+    show_lines(*(f"wrong     {each}" for each in found["wrong"]))
+
+
+def is_wrong(found: Answer) -> int:
+    """Return the exit code of a check."""
+    return int(bool(found["wrong"]))
+
+
+@command("model verify", "", "--json", show=show_checked, code=is_wrong)
+def verify(client: Client) -> Answer:
     """Check the compiled model's files and gates. Exit code: 0 good or none, 1 wrong."""
     from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
 
-    found = offline.check(_in_use(Home.of(home)))
-    show_json(found) if as_json else _print(_checked(found))
-    return 1 if found["wrong"] else 0
+    return offline.check(_in_use(client.home))
 
 
-@command("model use", "cortex model use all-MiniLM-L6-v2", "cortex model use ~/models/my-model")
+def show_begun(found: Answer) -> None:
+    """Print from when on another model is used."""
+    model = found["model_id"]
+    if found["how"] == "first":
+        show_lines(f"{model} embeds from the next start on: cortex start")
+    elif found["how"] == "next start":
+        show_lines(f"the next start migrates to {model}; the model before it answers until then")
+    else:
+        until = "the model before it answers until then"
+        show_lines(f"migrating to {model} in the background; {until}")
+        show_lines("how far it is: cortex model migration")
+
+
+@command("model use", "all-MiniLM-L6-v2", "~/models/my-model", show=show_begun, timeout=TIMEOUT)
 def use(
+    client: Client,
     name: Annotated[str, Argument(metavar="NAME", help="A model's name, or its folder.")],
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> Answer:
     """Change to another model: at once where there are no vectors yet, else by a migration."""
     whole = _absolute(name)
     try:
-        coming = Client(home, timeout=TIMEOUT).call("migrate", to=whole)["coming"]
-        found = {**coming, "how": "now"}
+        return {**client.call("migrate", to=whole)["coming"], "how": "now"}
     except DaemonDown:
         from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
 
-        found = offline.begin(Home.of(home), whole)
-    show_json(found) if as_json else _print(_begun(found))
+        return offline.begin(client.home, whole)
 
 
 @command(
     "model migrate",
-    "cortex model migrate --to all-MiniLM-L6-v2",
-    "cortex model migrate --to ~/models/my-model --no-wait",
-    "cortex model migrate --to nomic-embed-text --provider openai",
+    "--to all-MiniLM-L6-v2",
+    "--to ~/models/my-model --no-wait",
+    "--to nomic-embed-text --provider openai",
 )
 def migrate(
     *,
-    to: Annotated[str, Option("--to", metavar="NAME", help="A model's name or folder.")],
+    to: Annotated[str, Option(metavar="NAME", help="A model's name or folder.")],
     provider: Annotated[
         str | None, Option(help="Whose model: sentence-transformers, openai or hashing.")
     ] = None,
-    no_wait: Annotated[bool, Option("--no-wait", help="Do not watch it.")] = False,
+    no_wait: Annotated[bool, Option(help="Do not watch it.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
@@ -155,27 +169,20 @@ def migrate(
         _say_end(found, before)
 
 
-@shows(
-    "model migration",
-    "model.migration",
-    "cortex model migration --json",
-    offline=f"{_OFFLINE}:migration",
-)
+@shows("model migration", "--json", offline=f"{_OFFLINE}:migration")
 def show_migration(found: Answer) -> None:
     """Print which model answers, which one is coming, and which are kept."""
-    _print(_migration_lines(found))
+    show_lines(*_migration_lines(found))
 
 
-@shows("model cancel", "model.cancel", "cortex model cancel", offline=f"{_OFFLINE}:cancel")
+@shows("model cancel", "", offline=f"{_OFFLINE}:cancel")
 def show_cancelled(found: Answer) -> None:
     """Print which migration was ended."""
     print(f"called off: {visible(found['cancelled']['model_id'])}; what it made is kept a week,")
     print("and used if you begin again. Delete it now with: cortex model prune")
 
 
-@shows(
-    "model prune", "model.prune", "cortex model prune", timeout=LONG, offline=f"{_OFFLINE}:prune"
-)
+@shows("model prune", "", timeout=LONG, offline=f"{_OFFLINE}:prune")
 def show_pruned(found: Answer) -> None:
     """Print how many vectors of which models were deleted."""
     for model, vectors in found["forgotten"].items():
@@ -360,28 +367,3 @@ def _made(found: Answer) -> Iterator[str]:
         yield f"note      {compiled['note']}"
     if found["unused"]:
         yield "note      embedding.compile is false, so the float model goes on embedding"
-
-
-def _checked(found: Answer) -> Iterator[str]:
-    """Yield what `verify` says."""
-    if found["compiled"] is None and not found["wrong"]:
-        yield f"there is no compiled model to check: {found['why']}"
-    for each in found["files"]:
-        yield f"whole     {each}"
-    if found["gates"]:
-        yield f"gates     {_gates(found['gates'])}"
-        yield f"once      {_gates(found['compiled']['gates'])}"
-    for each in found["wrong"]:
-        yield f"wrong     {each}"
-
-
-def _begun(found: Answer) -> Iterator[str]:
-    """Yield what `use` says."""
-    model = found["model_id"]
-    if found["how"] == "first":
-        yield f"{model} embeds from the next start on: cortex start"
-    elif found["how"] == "next start":
-        yield f"the next start migrates to {model}; the model before it answers until then"
-    else:
-        yield f"migrating to {model} in the background; the model before it answers until then"
-        yield "how far it is: cortex model migration"

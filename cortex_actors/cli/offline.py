@@ -6,21 +6,18 @@ The daemon that starts next finds it there and handles it, as it would after a c
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cortex_actors.api import events
 from cortex_actors.cli import lifecycle
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import AlreadyRunning, AnswerLost, BadInput, DaemonDown
+from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.storage.ledger import offline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cortex_actors.home import Home
 
 #: Seconds to wait for a daemon that stops, or for others that publish like this; and for one that
 #: starts, as long as `cortex start` does.
@@ -45,7 +42,12 @@ def publish(
     what publishing online raises, `DaemonDown` when neither works for too long, and what
     `storage.offline.commit` raises.
     """
-    _refuse_unwritable(topic, [payload, source, idempotency_key])
+    # What the socket would not carry: no JSON, or half characters.
+    try:
+        json.dumps([payload, source, idempotency_key], allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        message = f"cannot publish {topic}: it cannot be written as JSON in UTF-8: {error}"
+        raise BadInput(message) from None
     clock = SystemClock()
     begun = clock.monotonic()
     work = partial(
@@ -71,12 +73,3 @@ def publish(
 def _patience(home: Home) -> float:
     """Return how many seconds whoever has the lock now may take."""
     return START_PATIENCE if lock.state(home) is lock.State.STARTING else PATIENCE
-
-
-def _refuse_unwritable(topic: str, values: list[object]) -> None:
-    """Raise `BadInput` for what the socket would not carry: no JSON, or half characters."""
-    try:
-        json.dumps(values, allow_nan=False, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        message = f"cannot publish {topic}: it cannot be written as JSON in UTF-8: {error}"
-        raise BadInput(message) from None

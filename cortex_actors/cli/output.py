@@ -16,7 +16,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cortex_actors.cli.declare import Option
 from cortex_actors.clock import iso
@@ -57,6 +57,27 @@ def show_json(found: object) -> None:
     print(json.dumps(found, indent=2))
 
 
+def show_lines(*lines: str | None) -> None:
+    """Print lines, whatever they hold; None is none."""
+    for line in lines:
+        if line is not None:
+            print(visible(line), flush=True)
+
+
+def show_title(text: str, style: str = "bold") -> None:
+    """Print a text that stands above what is said of it, broken at blanks."""
+    console().print(visible(text), style=style)
+
+
+def show_sections(*sections: tuple[str, Iterable[tuple[str, object]]]) -> None:
+    """Print names with what holds of them below titles; a section without any is left out."""
+    for title, rows in sections:
+        if shown := list(rows):
+            print()
+            show_title(title)
+            show_facts(*shown, indent=2)
+
+
 def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str
 ) -> None:
@@ -80,13 +101,6 @@ def shortened(text: str, limit: int = 100) -> str:
     """Return a text on one line, cut to a length."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def places(sources: Sequence[dict[str, object]], *, below: Path | None = None) -> str:
-    """Return where a text was read, `path:line` each on a line; paths from a folder on."""
-    start = f"{below}/" if below else ""
-    lines = [f"{source['path']}:{source['line_start']}" for source in sources]
-    return "\n".join(line.removeprefix(start) for line in lines)
 
 
 def _whole(columns: Sequence[str], rows: Sequence[Sequence[Text]], *, width: int) -> set[int]:
@@ -160,7 +174,7 @@ def show_blocks(title: str, blocks: Iterable[Block], *, empty: str) -> None:
         _beside(out, entry.mark, _body(entry), width=width)
 
 
-def show_facts(facts: Iterable[tuple[str, object]], *, indent: int = 0) -> None:
+def show_facts(*facts: tuple[str, object], indent: int = 0) -> None:
     """Print names with what holds of them, names in a column; an empty value is left out."""
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
     from rich.text import Text  # noqa: PLC0415 - see the top
@@ -179,7 +193,7 @@ def nothing(total: int, empty: str) -> str:
     return empty
 
 
-def joined(facts: Iterable[str | None]) -> str:
+def joined(*facts: str | None) -> str:
     """Return the facts there are, on one line."""
     return _DOT.join(fact for fact in facts if fact)
 
@@ -209,13 +223,11 @@ TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of anoth
 def said_in(place: Mapping[str, Any]) -> str:
     """Return where a text stands or stood, since when, and whose word that is."""
     return joined(
-        [
-            f"{place['path']}:{place['line_start']}",
-            place["project"],
-            f"since {when(place['first_at'])}",
-            TRUSTS.get(place["trust"]),
-            f"until {when(place['withdrawn_at'])}" if place["withdrawn_at"] else None,
-        ]
+        f"{place['path']}:{place['line_start']}",
+        place["project"],
+        f"since {when(place['first_at'])}",
+        TRUSTS.get(place["trust"]),
+        f"until {when(place['withdrawn_at'])}" if place["withdrawn_at"] else None,
     )
 
 
@@ -278,7 +290,7 @@ def _body(entry: Block) -> Text:
 
 #: How a line begins -> how it looks; the first that fits. Colours of the terminal's own palette, so
 #: that they can be read on a light ground and on a dark one.
-_STYLES: Final = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
+_STYLES = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
 def show_diff(text: str, marked: Mapping[str, str] | None = None) -> None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cortex_actors.cli.declare import Argument, command
-from cortex_actors.cli.output import JsonOption, show_json
+from cortex_actors.cli.output import show_lines
 from cortex_actors.domain.project import file_hash
-from cortex_actors.errors import BadInput, NotFound, visible
+from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.text import sections as markdown
 from cortex_actors.text.markdown import MAX_BYTES
 from cortex_actors.text.sections import Dialect, Section, dialect_of, sections
 from cortex_actors.text.statements import statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from cortex_actors.domain.project import Fragment
 
-    from cortex_actors.domain.project import Fragment, Statement
 
 #: Parts of a path that may say which dialect a file is of: `.github/instructions/a/b/c.md`.
 _PARTS = 6
@@ -38,21 +38,15 @@ _NAMES = {
 }
 
 
-@command(
-    "debug parse",
-    "cortex debug parse CLAUDE.md",
-    "cortex debug parse .cursor/rules/style.mdc --json",
-)
-def parse(
-    file: Annotated[Path, Argument(help="The instruction file.")], as_json: JsonOption = False
-) -> None:
+def show_parsed(found: dict[str, Any], given: dict[str, Any]) -> None:
+    """Print what a file says."""
+    show_lines(*_lines(found, str(given["file"])))
+
+
+@command("debug parse", "CLAUDE.md", ".cursor/rules/style.mdc --json", show=show_parsed)
+def parse(file: Annotated[Path, Argument(help="The instruction file.")]) -> dict[str, Any]:
     """Show what a file says: its sections and their statements, with lines and bytes."""
-    data = _read(file)
-    found = _parsed(data, str(file.absolute()), _dialect(file))
-    if as_json:
-        show_json(found)
-        return
-    print("\n".join(visible(line) for line in _lines(found, str(file))))
+    return _parsed(_read(file), str(file.absolute()), _dialect(file))
 
 
 def _read(file: Path) -> bytes:
@@ -103,13 +97,8 @@ def _section(part: Section, fragment: Fragment | None) -> dict[str, Any]:
         "fragment_id": fragment and fragment.id,
         "applies_to": list(fragment.applies_to) if fragment else [],
         "imports": list(fragment.imports) if fragment else [],
-        "statements": [_statement(each) for each in statements(fragment)] if fragment else [],
+        "statements": [asdict(each) for each in statements(fragment)] if fragment else [],
     }
-
-
-def _statement(each: Statement) -> dict[str, Any]:
-    """Return a statement."""
-    return {**asdict(each), "kind": each.kind.value, "headings": list(each.headings)}
 
 
 def _lines(found: Mapping[str, Any], file: str) -> Iterator[str]:

@@ -7,14 +7,13 @@ How the checks of a promotion are shown: what there is, what is asked for, and t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
 from cortex_actors.cli.output import (
     LONGEST,
     Block,
     brief,
-    console,
     counted,
     cut,
     joined,
@@ -22,16 +21,12 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_facts,
+    show_sections,
+    show_title,
     standing,
     when,
 )
-from cortex_actors.errors import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from cortex_actors.client.connection import Answer
-
+from cortex_actors.client.connection import Answer
 
 #: What each order is called in the title.
 _ORDERS = {
@@ -77,16 +72,16 @@ _STATES = ("live", "all")
 
 @shows(
     "principles",
-    "principles.list",
-    "cortex principles",
-    "cortex principles commit --category anti_pattern --sort seen",
-    "cortex principles --domain python --min-rank 0.5 --json",
-    "cortex principles --status all --sort newest",
-    "cortex principles pri_4f0c9b21",
+    "",
+    "commit --category anti_pattern --sort seen",
+    "--domain python --min-rank 0.5 --json",
+    "--status all --sort newest",
+    "pri_4f0c9b21",
+    asks="principles.list",
     about="List principles, the highest ranked first, or show one of them.",
     is_group=True,
     one=One(
-        "principles.show",
+        operation="principles.show",
         prefix="pri_",
         alone="an id says all: leave out the filters and words, or the id",
     ),
@@ -96,7 +91,18 @@ _STATES = ("live", "all")
 def show_principles(found: Answer, given: Answer) -> None:
     """Print the principles that were distilled, or one of them whole."""
     if "principles" not in found:
-        _show_principle(found)
+        for line in found["content"].splitlines():
+            show_title(line)
+        for line in (found["elaboration"] or "").splitlines():
+            show_title(line, "dim")
+        print()
+        show_facts(*_facts(found))
+        show_sections(
+            (f"Why {found['why']['rank']:.2f}", ranked(found)),
+            ("What it was made of", _made_of(found)),
+            ("What it is linked with", [linked(each) for each in found["links"]]),
+            ("Where it stands", _files(found)),
+        )
         return
     known = _is_narrow(given) or any(found["by_status"].values())
     empty = nothing(found["total"], _NONE if known else _NOTHING)
@@ -113,42 +119,18 @@ def _block(principle: Answer) -> Block:
     """Return a principle's entry in a list."""
     usual = principle["status"] == "active"
     facts = joined(
-        [
-            principle["category"],
-            ", ".join(principle["domains"]),
-            None if usual else principle["status"],
-            "taken back" if principle["revoked"] else None,
-            f"sure {principle['confidence']:.2f}",
-            f"seen {principle['observations']}",
-            counted(principle["linked"], "link") if principle["linked"] else None,
-            f"in {counted(principle['resolved'], 'file')}" if principle["resolved"] else None,
-            ", ".join(principle["projects"]),
-            brief(principle["id"]),
-        ]
+        principle["category"],
+        ", ".join(principle["domains"]),
+        None if usual else principle["status"],
+        "taken back" if principle["revoked"] else None,
+        f"sure {principle['confidence']:.2f}",
+        f"seen {principle['observations']}",
+        counted(principle["linked"], "link") if principle["linked"] else None,
+        f"in {counted(principle['resolved'], 'file')}" if principle["resolved"] else None,
+        ", ".join(principle["projects"]),
+        brief(principle["id"]),
     )
     return Block(f"{principle['rank']:.2f}", shortened(principle["content"], LONGEST), [facts])
-
-
-def _show_principle(found: Answer) -> None:
-    """Print one principle: what its rank is made of, what it came of, what it is linked with."""
-    out = console()
-    for line in found["content"].splitlines():
-        out.print(visible(line), style="bold")
-    for line in (found["elaboration"] or "").splitlines():
-        out.print(visible(line), style="dim")
-    out.print()
-    show_facts(_facts(found))
-    for title, rows in (
-        (f"Why {found['why']['rank']:.2f}", ranked(found)),
-        ("What it was made of", _made_of(found)),
-        ("What it is linked with", [linked(each) for each in found["links"]]),
-        ("Where it stands", _files(found)),
-    ):
-        shown = list(rows)
-        if shown:
-            out.print()
-            out.print(title, style="bold")
-            show_facts(shown, indent=2)
 
 
 def ranked(found: Answer) -> Iterable[tuple[str, object]]:
@@ -166,7 +148,7 @@ def linked(link: Answer) -> tuple[str, str]:
     """Return a link as one of its ends sees it: how, and with what."""
     other = link["other"]
     kind = "is needed by" if link["needed"] else link["type"].replace("_", " ")
-    about = joined([f"strength {link['strength']:.2f}", link["decided_by"], link["reason"]])
+    about = joined(f"strength {link['strength']:.2f}", link["decided_by"], link["reason"])
     text = f"{brief(other['id'])}  {cut(other.get('content', '(gone)'), OTHER)}"
     return kind, f"{text}\n{about}"
 
@@ -215,7 +197,7 @@ def _files(found: Answer) -> Iterable[tuple[str, object]]:
     """Yield the files it was resolved into."""
     for each in found["files"]:
         conflict = "conflicts with the project" if each["is_conflict"] else None
-        about = joined([f"for {each['agent']}, bullet {each['ordinal'] + 1}", conflict])
+        about = joined(f"for {each['agent']}, bullet {each['ordinal'] + 1}", conflict)
         yield when(each["resolved_at"]), f"{each['path']}\n{about}"
 
 
@@ -319,11 +301,10 @@ _TEXT, _OTHER = 200, 120
 
 @shows(
     "principles links",
-    "principles.links",
-    "cortex principles links",
-    "cortex principles links pri_4f0c9b21",
-    "cortex principles links --type contradicts",
-    "cortex principles links pri_4f0c9b21 --dot | dot -Tpng -o one.png",
+    "",
+    "pri_4f0c9b21",
+    "--type contradicts",
+    "pri_4f0c9b21 --dot | dot -Tpng -o one.png",
     principle=Argument(metavar="[ID]"),
     status=Option(words=_STATES, one_of="principle.PrincipleStatus"),
     limit=Option(max=500, help="How many principles at most."),
@@ -372,7 +353,7 @@ def _show_dot(found: Answer) -> None:
         box(
             each["id"],
             each["content"],
-            about=joined([f"{each['rank']:.2f}", each["category"].replace("_", " ")]),
+            about=joined(f"{each['rank']:.2f}", each["category"].replace("_", " ")),
             is_asked=each["id"] == found["principle"],
         )
         for each in found["principles"]
@@ -386,22 +367,21 @@ def _show_dot(found: Answer) -> None:
 
 def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:
     """Print one principle and what it is linked with, and why."""
-    out = console()
-    out.print(visible(cut(each["content"])), style="bold")
-    out.print(visible(f"rank {each['rank']:.2f} · {_about(each)}"), style="dim")
+    show_title(cut(each["content"]))
+    show_title(f"rank {each['rank']:.2f} · {_about(each)}", "dim")
     if not links:
-        out.print(empty)
+        show_title(empty, "")
     for link in links:
-        out.print()
-        out.print(visible(link["line"]))
-        out.print(visible(joined([link["reason"], _DECIDERS.get(link["decided_by"])])), style="dim")
+        print()
+        show_title(link["line"], "")
+        show_title(joined(link["reason"], _DECIDERS.get(link["decided_by"])), "dim")
 
 
 def _about(each: Answer) -> str:
     """Return what else is known of a principle."""
     status = "" if each["status"] == "active" else each["status"]
     facts = [each["category"].replace("_", " "), ", ".join(each["domains"]), status]
-    return joined([*facts, brief(each["id"])])
+    return joined(*facts, brief(each["id"]))
 
 
 def _sentence(link: Answer, first: str, other: Answer) -> str:

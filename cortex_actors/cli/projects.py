@@ -26,11 +26,11 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_json,
+    show_lines,
     show_table,
 )
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, duration, iso
-from cortex_actors.errors import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -106,7 +106,7 @@ WaitOption = Annotated[
 ]
 
 
-@command("init", "cortex init", "cortex init ~/code/atlas-api")
+@command("init", "", "~/code/atlas-api")
 def init(
     path: Annotated[Path, Argument(help="The project's folder.")] = Path(),
     wait: WaitOption = None,
@@ -126,7 +126,7 @@ def init(
     _wait(client, found, lines, wait=wait, as_json=as_json)
 
 
-@command("projects scan", "cortex projects scan", "cortex projects scan ~/code/atlas-api")
+@command("projects scan", "", "~/code/atlas-api")
 def scan(
     path: Annotated[Path | None, Argument(help="A project's folder (all).")] = None,
     wait: WaitOption = None,
@@ -161,12 +161,12 @@ def _wait(
 
 @shows(
     "projects",
-    "projects.list",
-    "cortex projects",
-    "cortex projects --json",
-    "cortex projects scan atlas-api",
-    "cortex projects auto atlas-api on",
-    "cortex projects remove ~/code/atlas-api",
+    "",
+    "--json",
+    "scan atlas-api",
+    "auto atlas-api on",
+    "remove ~/code/atlas-api",
+    asks="projects.list",
     about="List the projects that are followed; scan, change or leave one.",
     is_group=True,
 )
@@ -188,7 +188,7 @@ def show_projects(found: Answer) -> None:
     names = ("name", "files", "insights", "watched by", "resolved", "id", "folder")
     show_table("Projects", names, rows, empty=empty)
     for file in found["broken"]:
-        print(visible(f"cannot read {file['path']}: {file['reason']}"))
+        show_lines(f"cannot read {file['path']}: {file['reason']}")
 
 
 def folder(path: Path) -> str:
@@ -196,13 +196,7 @@ def folder(path: Path) -> str:
     return str(path.absolute() if path.is_dir() or "/" in str(path) else path)
 
 
-@shows(
-    "projects remove",
-    "projects.remove",
-    "cortex projects remove atlas-api",
-    "cortex projects remove ~/code/atlas-api",
-    path=Argument(kind="path", read=folder),
-)
+@shows("projects remove", "atlas-api", "~/code/atlas-api", path=Argument(kind="path", read=folder))
 def show_removed(found: Answer) -> None:
     """Print which project is followed no longer."""
     print(f"no longer following {found['name']} ({found['id']})")
@@ -214,10 +208,7 @@ def is_on(state: str) -> bool:
 
 
 @shows(
-    "projects auto",
-    "projects.auto",
-    "cortex projects auto atlas-api on",
-    on=Argument(metavar="on|off", words=("on", "off"), read=is_on),
+    "projects auto", "atlas-api on", on=Argument(metavar="on|off", words=("on", "off"), read=is_on)
 )
 def show_auto(found: Answer) -> None:
     """Print whether a project is resolved by itself now."""
@@ -243,12 +234,7 @@ def meant(word: str | None) -> str | None:
     return word.rstrip("/") or word
 
 
-@shows(
-    "insights reconcile",
-    "insights.reconcile",
-    "cortex insights reconcile",
-    "cortex insights reconcile --full",
-)
+@shows("insights reconcile", "", "--full")
 def show_reconciling(found: Answer, given: Answer) -> None:
     """Print that insights are compared, and where to look."""
     how = "from nothing" if given["full"] else "anew"
@@ -258,7 +244,7 @@ def show_reconciling(found: Answer, given: Answer) -> None:
     )
 
 
-@shows("principles organise", "principles.organise", "cortex principles organise")
+@shows("principles organise", "")
 def show_organising(found: Answer) -> None:
     """Print that principles are distilled, and where to look."""
     print(f"distilling principles, seq {found['seq']}; see: cortex debug runs --kind organiser")
@@ -266,11 +252,10 @@ def show_organising(found: Answer) -> None:
 
 @shows(
     "debug runs",
-    "debug.runs",
-    "cortex debug runs",
-    "cortex debug runs --failed",
-    "cortex debug runs --kind accumulator --project atlas-api --limit 5",
-    "cortex debug runs --kind digest --json",
+    "",
+    "--failed",
+    "--kind accumulator --project atlas-api --limit 5",
+    "--kind digest --json",
 )
 def show_runs(found: Answer, given: Answer) -> None:
     """Print what the pipeline did."""
@@ -306,14 +291,13 @@ def _counts(counts: dict[str, int]) -> str:
 
 @shows(
     "daemon schedule",
-    "daemon.schedule",
-    "cortex daemon schedule",
-    "cortex daemon schedule --run reconcile",
-    "cortex daemon schedule --json",
+    "",
+    "--run reconcile",
+    "--json",
     # As long as the daemon lets an operation work.
     timeout=130.0,
     one=One(
-        "daemon.run-job",
+        operation="daemon.run-job",
         option=Option("--run", help="Do this job now, and wait for it."),
         alone="--run needs the name of a job; see: cortex daemon schedule",
     ),
@@ -325,7 +309,7 @@ def show_schedule(found: Answer) -> None:
         show_blocks(counted(len(jobs), "job"), map(_entry, jobs), empty="there are no jobs")
         return
     said = found["said"] or "there was nothing to do"
-    print(visible(f"{found['job']}: {said}, in {found['took_s']:.2f} s"))
+    show_lines(f"{found['job']}: {said}, in {found['took_s']:.2f} s")
 
 
 def _entry(job: Answer) -> Block:
@@ -339,4 +323,4 @@ def _entry(job: Answer) -> Block:
         f"next in {duration(job['due_in_s'])}" if job["due_in_s"] is not None else None,
     ]
     silent = "there was nothing to do" if done else "not due yet"
-    return Block(job["name"], job["said"] or silent, [joined(facts)])
+    return Block(job["name"], job["said"] or silent, [joined(*facts)])

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cortex_actors.cli.declare import One, Option, shows
 from cortex_actors.cli.output import (
-    LONGEST,
     Block,
     brief,
     console,
@@ -19,27 +19,27 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_facts,
+    show_lines,
+    show_sections,
+    show_title,
 )
 from cortex_actors.cli.principles import check_line, gap, is_trouble, linked, need, ranked
-from cortex_actors.errors import visible
+from cortex_actors.client.connection import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.console import Console
-
-    from cortex_actors.client.connection import Answer
+    pass
 
 
 @shows(
     "principles eligible",
-    "principles.promotions",
-    "cortex principles eligible",
-    "cortex principles eligible ins_4f0c9b21",
-    "cortex principles eligible --project atlas-api",
+    "",
+    "ins_4f0c9b21",
+    "--project atlas-api",
+    asks="principles.promotions",
     about="Show what an insight lacks to become a principle. Without ID, list what lacks least.",
     one=One(
-        "principles.eligible", alone="an insight's id says all: leave out --project, or the id"
+        operation="principles.eligible",
+        alone="an insight's id says all: leave out --project, or the id",
     ),
     leave_out=("reason",),
 )
@@ -61,7 +61,7 @@ def _entry(each: Answer) -> Block:
     """Return an insight's entry in the overview."""
     lines = [
         *_lacks(each),
-        joined([f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])]),
+        joined(f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])),
     ]
     return Block(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
 
@@ -96,19 +96,18 @@ def _lacks(each: Answer) -> Iterator[str]:
         yield "lacks nothing: the next run promotes it"
 
 
-def _opened(found: Answer) -> Console:
-    """Print an insight with every check, and return the console."""
-    out = console()
-    out.print(visible(cut(found["content"])), style="bold")
-    out.print()
-    show_facts((need(each["need"]), check_line(each)) for each in found["checks"])
-    out.print()
-    return out
+def _open(found: Answer) -> None:
+    """Print an insight with every check."""
+    show_title(cut(found["content"]))
+    print()
+    show_facts(*((need(each["need"]), check_line(each)) for each in found["checks"]))
+    print()
 
 
 def _show_checks(found: Answer) -> None:
     """Print every check of one insight, and what its promotion would do."""
-    out = _opened(found)
+    _open(found)
+    out = console()
     out.print(_verdict(found))
     becomes = found["becomes"]
     if becomes["does"] == "principle":
@@ -141,15 +140,15 @@ _MEANS = {
 
 @shows(
     "principles promotion",
-    "principles.promotions",
-    "cortex principles promotion",
-    "cortex principles promotion --reason age",
-    "cortex principles promotion --project atlas-api --limit 5",
-    "cortex principles promotion ins_4f0c9b21",
+    "",
+    "--reason age",
+    "--project atlas-api --limit 5",
+    "ins_4f0c9b21",
+    asks="principles.promotions",
     about="Show what keeps insights from becoming principles. With ID, show what its promotion "
     "would do.",
     one=One(
-        "principles.what-if",
+        operation="principles.what-if",
         alone="an insight's id says all: leave out --project and --reason, or the id",
     ),
     # A text may have to be embedded for a what-if, and the first one loads the rules.
@@ -163,15 +162,14 @@ def show_promotion(found: Answer, given: Answer) -> None:
         return
     reason, known = given["reason"], {name: n for name, n in found["reasons"].items() if n}
     if reason is None:
-        out = console()
-        out.print(
-            f"{counted(found['looked_at'], 'insight')} on the way to a principle", style="bold"
-        )
+        show_title(f"{counted(found['looked_at'], 'insight')} on the way to a principle")
         show_facts(
-            (_label(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
-            for name, number in known.items()
+            *(
+                (_label(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
+                for name, number in known.items()
+            )
         )
-        out.print()
+        print()
     what = "nearest first" if reason is None else f"held up by: {_label(reason)}"
     show_blocks(
         f"{counted(len(found['insights']), 'insight')}, {what}",
@@ -196,33 +194,27 @@ def _label(name: str) -> str:
 
 def _show_what_if(found: Answer) -> None:
     """Print what an insight has and lacks, and what its promotion would do now."""
-    out = _opened(found)
+    _open(found)
+    out = console()
     if found["would"] != _ALREADY:
         out.print(_verdict(found))
     if found["together"] and not found["eligible"]:
         others = counted(len(found["together"]), "other")
         out.print(f"but it has earned it together with {others} of its cluster")
-    print(visible(_would(found)))
+    show_lines(_would(found))
     if found["would"] != _PROMOTE and not found["replaces"]:
         return
     preview = found["preview"]
-    out.print()
-    out.print("What it would be", style="bold")
-    show_facts(
-        [
-            ("says", cut(preview["content"], LONGEST)),
-            ("because", preview["elaboration"] or ""),
-            ("is a", joined([preview["category"], ", ".join(preview["domains"])])),
-            ("tags", ", ".join(preview["tags"])),
-            ("sure", f"{preview['confidence']:.2f}"),
-            *ranked(preview),
-        ],
-        indent=2,
-    )
-    if found["links"]:
-        out.print()
-        out.print("What it would be linked with", style="bold")
-        show_facts([linked(each) for each in found["links"]], indent=2)
+    facts = [
+        ("says", cut(preview["content"])),
+        ("because", preview["elaboration"] or ""),
+        ("is a", joined(preview["category"], ", ".join(preview["domains"]))),
+        ("tags", ", ".join(preview["tags"])),
+        ("sure", f"{preview['confidence']:.2f}"),
+        *ranked(preview),
+    ]
+    links = [linked(each) for each in found["links"]]
+    show_sections(("What it would be", facts), ("What it would be linked with", links))
 
 
 #: What would come of a promotion.
@@ -243,7 +235,7 @@ def _would(found: Answer) -> str:
         preview = found["preview"]
         text = f"it would become {preview['id']}: {preview['category']}, rank {preview['rank']:.2f}"
         return text if found["compared"] else f"{text}; it has no vector yet: ask again later"
-    name = f"{brief(other['id'])} ({cut(other['content'], LONGEST)})"
+    name = f"{brief(other['id'])} ({cut(other['content'])})"
     if found["would"] == _ALREADY:
         return f"it is part of {name} already"
     if found["replaces"]:

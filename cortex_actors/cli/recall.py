@@ -13,15 +13,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.cli.declare import Argument, Joined, Option, Preset, shows
-from cortex_actors.cli.output import console, joined, shortened, show_table, when
+from cortex_actors.cli.output import console, joined, shortened, show_lines, show_table, when
 from cortex_actors.cli.projects import meant
+from cortex_actors.client.connection import Answer
 from cortex_actors.clock import DAY, SECOND, SystemClock
 from cortex_actors.errors import BadInput, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from cortex_actors.client.connection import Answer
 
 
 #: Seconds an answer may take: the first one may wait for the model to load.
@@ -159,7 +158,8 @@ def _show_hit(
         text.highlight_words(matches or (), "bold yellow", case_sensitive=False)
         out.print(text)
     if is_other:
-        _show_warnings(out, extra)
+        for reason in extra.get("suspicious") or ():
+            out.print(visible(f"   suspicious: {reason}"), style="bold red")
     else:
         _show_state(out, hit, extra)
     out.print()
@@ -182,12 +182,6 @@ def _gap(found: Answer, store: str) -> str:
     if store in (found.get("stores_searched") or ()):
         return f"note on the store {store}"
     return f"left out of the store {store}"
-
-
-def _show_warnings(out: Console, extra: dict[str, Any]) -> None:
-    """Print what makes another program's word look like an attack on whoever reads it."""
-    for reason in extra.get("suspicious") or ():
-        out.print(visible(f"   suspicious: {reason}"), style="bold red")
 
 
 def _way(hit: dict[str, Any]) -> str:
@@ -250,7 +244,7 @@ def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> Non
         _BECAME.get(str(extra.get("status"))),
         _believed(extra),
     ]
-    out.print(visible(f"   {joined(facts)}"), style="dim")
+    out.print(visible(f"   {joined(*facts)}"), style="dim")
     conflicts = extra.get("conflicts") or ()
     if conflicts:
         others = ", ".join(conflicts)
@@ -283,13 +277,12 @@ _PLAIN = Preset("--plain", help="Print it as an agent reads it.")
 
 @shows(
     "recall",
-    "recall",
-    "cortex recall which port does the test database use",
-    'cortex recall "how do we write commit messages" --limit 3',
-    "cortex recall 'use \"integration tests\" for what' --explain",
-    "cortex recall deploy --agent VAJRA --since 7d --tag release",
-    "cortex recall who looks after the queue --store team --hops 2",
-    "cortex recall tabs or spaces --json",
+    "which port does the test database use",
+    '"how do we write commit messages" --limit 3',
+    "'use \"integration tests\" for what' --explain",
+    "deploy --agent VAJRA --since 7d --tag release",
+    "who looks after the queue --store team --hops 2",
+    "tabs or spaces --json",
     about="""Ask everything that is known, here and in other stores; each answer says whose it is.
 
 A condition that a kind of thing cannot meet leaves it out: only memories have an agent, a realm, a
@@ -312,12 +305,11 @@ def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
 
 @shows(
     "memory search",
-    "memory.search",
-    "cortex memory search who owns the release",
-    "cortex memory search deploy --agent VAJRA --realm village --since 7d",
+    "who owns the release",
+    "deploy --agent VAJRA --realm village --since 7d",
     "cortex memory search 'test database' --layer cortex --min-attention 0.3",
-    "cortex memory search port --as-of 2026-03-01",
-    "cortex memory search port --original --plain",
+    "port --as-of 2026-03-01",
+    "port --original --plain",
     timeout=TIMEOUT,
     query=QUESTION,
     explain=_EXPLAIN,
@@ -363,12 +355,11 @@ def piped(text: str) -> str:
 
 @shows(
     "remember",
-    "remember",
-    'cortex remember "Redis listens on port 6379 by default"',
-    "cortex remember - < notes.txt",
-    'cortex remember "Deploys wait for CI" --tag deploy --layer working',
-    'cortex remember "VAJRA owns the parser" --realm bridge --about VAJRA',
-    'cortex remember "The API listens on 9090" --supersedes mem_01J...',
+    '"Redis listens on port 6379 by default"',
+    "- < notes.txt",
+    '"Deploys wait for CI" --tag deploy --layer working',
+    '"VAJRA owns the parser" --realm bridge --about VAJRA',
+    '"The API listens on 9090" --supersedes mem_01J...',
     about="""Remember a text; it is on the disk when this returns.
 
 What the agent knows already in other words becomes one memory with it. What contradicts it is
@@ -379,7 +370,7 @@ named, and both are kept until you decide.""",
 def show_saved(found: Answer) -> None:
     """Print what became of what was said."""
     name = found["id"]
-    print(visible(found["message"]))
+    show_lines(found["message"])
     if found["superseded"]:
         print(f"  replaced {', '.join(f'#{each}' for each in found['superseded'])}")
     if found["merged"]:

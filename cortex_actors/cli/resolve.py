@@ -11,21 +11,16 @@ Approving: what a diff would bring into files that no person has approved yet.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cortex_actors.cli.declare import Argument, Option, Preset, shows
-from cortex_actors.cli.output import counted, joined, show_diff, show_json
-from cortex_actors.client.connection import Client
-from cortex_actors.errors import BadInput, Refused, UsageError, visible
+from cortex_actors.cli.output import counted, joined, show_diff, show_json, show_lines
+from cortex_actors.client.connection import Answer, Client
+from cortex_actors.errors import BadInput, Refused, UsageError
 from cortex_actors.render import section
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cortex_actors.client.connection import Answer
 
 
 def _made(output: Path, text: str) -> bool:
@@ -96,7 +91,7 @@ def show_proposed(file: Answer) -> None:
     added = set(file["diff"].split("\n"))
     for each in lines:
         if f"+{each}" not in added:
-            print(visible(f" {each}{_MARK}, stands there already"))
+            show_lines(f" {each}{_MARK}, stands there already")
 
 
 def _notes(file: Answer) -> list[Answer]:
@@ -120,15 +115,14 @@ _NOT_DONE = frozenset({"edited", "refused"})
 
 @shows(
     "resolve",
-    "resolve",
-    "cortex resolve --dry-run",
-    "cortex resolve ~/code/atlas-api",
-    "cortex resolve ~/code/atlas-api --yes",
-    "cortex resolve AGENTS.md --include-metadata",
-    "cortex resolve atlas-api --agent cursor --create",
-    "cortex resolve CLAUDE.md --edited keep",
-    "cortex resolve --agent chatgpt --output prompt.txt",
-    "cortex resolve CLAUDE.md --undo",
+    "--dry-run",
+    "~/code/atlas-api",
+    "~/code/atlas-api --yes",
+    "AGENTS.md --include-metadata",
+    "atlas-api --agent cursor --create",
+    "CLAUDE.md --edited keep",
+    "--agent chatgpt --output prompt.txt",
+    "CLAUDE.md --undo",
     by_hand=True,
     leave_out=("text_only", "approve"),
     path=Argument(
@@ -136,10 +130,10 @@ _NOT_DONE = frozenset({"edited", "refused"})
     ),
     agent=Option("--agent", "-a", help=f"One of {', '.join(section.names())} (who has a file)."),
     dry_run=Option("--dry-run", "-n"),
-    stdout=Preset("--stdout", help="Print the section, and write nothing."),
-    output=Option("--output", kind="path", help="Write the section to this new file of yours."),
+    stdout=Preset(help="Print the section, and write nothing."),
+    output=Option(kind="path", help="Write the section to this new file of yours."),
     yes=Preset("--yes", "-y", help="Approve what the diff would bring, without being asked."),
-    undo=Preset("--undo", help="Take the newest write into the file back."),
+    undo=Preset(help="Take the newest write into the file back."),
 )
 def resolve(
     path: str | None,
@@ -235,9 +229,9 @@ def _text(found: Answer, output: Path | None) -> int:
         print(text, end="")
     elif _made(output, text):
         count = sum(len(each["bullets"]) for each in found["files"])
-        print(visible(f"wrote {counted(count, 'note')} to {output}"))
+        show_lines(f"wrote {counted(count, 'note')} to {output}")
     else:
-        print(visible(f"nothing to change in {output}"))
+        show_lines(f"nothing to change in {output}")
     for waiting in filter(None, map(_left_out, found["files"])):
         print(waiting, file=sys.stderr)
     return 0
@@ -251,7 +245,7 @@ def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
     if as_json:
         show_json(found)
         return 0
-    print(visible(f"took the last write into {found['path']} back; what you wrote since stays"))
+    show_lines(f"took the last write into {found['path']} back; what you wrote since stays")
     show_diff(found["diff"])
     return 0
 
@@ -259,11 +253,11 @@ def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
 def _show(found: Answer, *, dry_run: bool) -> None:
     """Print what came of each file."""
     for each in found["files"]:
-        print(visible(_line(each)))
+        show_lines(_line(each))
         if dry_run or each["state"] == "edited":
             show_proposed(each)
     for each in found["left"]:
-        print(visible(f"left alone: {each['reason']}"))
+        show_lines(f"left alone: {each['reason']}")
     if not found["files"] and not found["left"]:
         print("there is no instruction file to write; --create makes one")
 
@@ -282,7 +276,7 @@ def _line(each: Answer) -> str:
         _some(counts, "over_budget", "without room"),
         _left_out(each),
     ]
-    return f"{_said(each)} {place}: {joined(facts)}"
+    return f"{_said(each)} {place}: {joined(*facts)}"
 
 
 def _said(each: Answer) -> str:

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cortex_actors.cli.declare import Argument, Option, command, shows
 from cortex_actors.cli.output import (
@@ -27,20 +28,16 @@ from cortex_actors.cli.output import (
     show_blocks,
     show_facts,
     show_json,
+    show_lines,
+    show_title,
     standing,
     when,
 )
 from cortex_actors.cli.principles import check_line, need
 from cortex_actors.cli.projects import meant
-from cortex_actors.client.connection import Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
-from cortex_actors.errors import UsageError, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cortex_actors.client.connection import Answer
-
+from cortex_actors.errors import UsageError
 
 #: What a person is asked, in a word and in a sentence.
 _ASKS = {"use": "use it?", "promotion": "promote?", "write": "write it?"}
@@ -72,23 +69,17 @@ _STATE = Option(words=("waiting", "approved", "rejected"))
 
 @shows(
     "review",
-    "review.list",
-    "cortex review",
-    "cortex review list --status rejected",
-    "cortex review show ins_4f0c9b21",
-    "cortex review approve pri_4f0c9b21",
-    "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
+    "",
+    "list --status rejected",
+    "show ins_4f0c9b21",
+    "approve pri_4f0c9b21",
+    "reject ins_4f0c9b21 --note 'only true of one service'",
+    asks="review.list",
     about="Look at what waits for a person; let it be used, promoted and written, or not.",
     is_group=True,
     status=_STATE,
 )
-@shows(
-    "review list",
-    "review.list",
-    "cortex review list",
-    "cortex review list --status approved --json",
-    status=_STATE,
-)
+@shows("review list", "", "--status approved --json", status=_STATE)
 def show_reviews(found: Answer, given: Answer) -> None:
     """Print a list of texts, and what to do with it."""
     entries, status = [_entry(each) for each in found["reviews"]], given["status"]
@@ -109,17 +100,12 @@ def show_reviews(found: Answer, given: Answer) -> None:
         print("\nlook at one with: cortex review show ID; then approve ID, or reject ID")
 
 
-@shows("review approve", "review.approve", "cortex review approve ins_4f0c9b21", insight=_ID)
-@shows(
-    "review reject",
-    "review.reject",
-    "cortex review reject ins_4f0c9b21 --note 'only true of one service'",
-    insight=_ID,
-)
+@shows("review approve", "ins_4f0c9b21", insight=_ID)
+@shows("review reject", "ins_4f0c9b21 --note 'only true of one service'", insight=_ID)
 def show_decision(found: Answer) -> None:
     """Print what a person decided, and what follows."""
     said = found["decision"] or "let use"
-    print(visible(f"{said} {found['id']}: {shortened(found['content'], 160)}"))
+    show_lines(f"{said} {found['id']}: {shortened(found['content'], 160)}")
     if found["id"].startswith(_PRINCIPLE):
         print(_written(found))
     elif found["decision"] == "rejected":
@@ -154,14 +140,12 @@ def _entry(found: Answer) -> Block:
     asked = found.get("asks")
     mark = _ASKS[asked] if asked else f"{found['confidence']:.2f}"
     facts = joined(
-        [
-            brief(found["id"]),
-            found["category"],
-            f"sure {found['confidence']:.2f}",
-            f"seen {found['observations']}",
-            ", ".join(found["projects"]),
-            *map(TRUSTS.get, found.get("trust", ())),
-        ]
+        brief(found["id"]),
+        found["category"],
+        f"sure {found['confidence']:.2f}",
+        f"seen {found['observations']}",
+        ", ".join(found["projects"]),
+        *map(TRUSTS.get, found.get("trust", ())),
     )
     lines = [
         found.get("because") or "",
@@ -172,30 +156,26 @@ def _entry(found: Answer) -> Block:
     return Block(mark, shortened(found["content"], _SHOWN), lines)
 
 
-@shows("review show", "review.show", "cortex review show ins_4f0c9b21", insight=_ID)
+@shows("review show", "ins_4f0c9b21", insight=_ID)
 def show_review(found: Answer) -> None:
     """Print one text whole."""
-    out = console()
-    out.print(visible(found["content"]), style="bold")
-    out.print()
+    show_title(found["content"])
+    print()
     asked = found["asks"]
     show_facts(
-        [
-            ("id", found["id"]),
-            ("status", found["status"]),
-            ("asked", _QUESTIONS[asked] if asked else ""),
-            ("because", found["because"] or ""),
-            ("decided", _decided(found)),
-            ("note", found.get("note") or ""),
-            ("part of", ", ".join(found["principles"])),
-            ("says it", "\n".join(said_in(each) for each in found["places"])),
-        ]
+        ("id", found["id"]),
+        ("status", found["status"]),
+        ("asked", _QUESTIONS[asked] if asked else ""),
+        ("because", found["because"] or ""),
+        ("decided", _decided(found)),
+        ("note", found.get("note") or ""),
+        ("part of", ", ".join(found["principles"])),
+        ("says it", "\n".join(said_in(each) for each in found["places"])),
     )
-    out.print()
-    show_facts((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"])
+    print()
+    show_facts(*((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"]))
     if asked:
-        out.print()
-        out.print(f"decide with: cortex review approve {brief(found['id'])}, or reject")
+        print(f"\ndecide with: cortex review approve {brief(found['id'])}, or reject")
 
 
 def _decided(found: Answer) -> str:
@@ -203,7 +183,7 @@ def _decided(found: Answer) -> str:
     if found["decision"] is None:
         return ""
     how = _WAYS.get(found.get("way", ""))
-    return joined([f"{found['decision']} {when(found['decided_at'])}", found.get("by"), how])
+    return joined(f"{found['decision']} {when(found['decided_at'])}", found.get("by"), how)
 
 
 #: What ids begin with.
@@ -218,12 +198,12 @@ _MOST = 10
 
 @command(
     "projects revoke",
-    "cortex projects revoke",
-    "cortex projects revoke ~/code/left-pad --dry-run",
-    "cortex projects revoke ~/code/atlas-api/CLAUDE.md --note 'somebody else wrote that'",
-    "cortex projects revoke ins_4f0c9b21 --same",
-    "cortex projects revoke pri_77ab03c2",
-    "cortex projects revoke --undo ~/code/left-pad",
+    "",
+    "~/code/left-pad --dry-run",
+    "~/code/atlas-api/CLAUDE.md --note 'somebody else wrote that'",
+    "ins_4f0c9b21 --same",
+    "pri_77ab03c2",
+    "--undo ~/code/left-pad",
 )
 def revoke(
     source: Annotated[
@@ -234,10 +214,8 @@ def revoke(
         ),
     ] = None,
     *,
-    undo: Annotated[bool, Option("--undo", help="Let it count again.")] = False,
-    same: Annotated[
-        bool, Option("--same", help="With an insight, what says the same, too.")
-    ] = False,
+    undo: Annotated[bool, Option(help="Let it count again.")] = False,
+    same: Annotated[bool, Option(help="With an insight, what says the same, too.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", "-n", help="Only show what would go.")] = False,
     note: Annotated[str | None, Option(help="Why, in your own words.")] = None,
     as_json: JsonOption = False,
@@ -275,18 +253,16 @@ def _show_revoked(client: Client, found: Answer) -> None:
     would = found["dry_run"]
     verb = "would take back" if would else "took back"
     if not found["revoked"]:
-        print(visible(f"{found['name']} is taken back already; lift that with: --undo"))
+        show_lines(f"{found['name']} is taken back already; lift that with: --undo")
         return
     is_text = found["kind"] != "principle"
     did = joined(
-        [
-            counted(found["places"], "place") if is_text else None,
-            counted(found["gone"], "text") if is_text else None,
-            counted(len(found["principles"]), "principle") if is_text else "given to nobody",
-            counted(len(found["files"]), "file") + " to write anew",
-        ]
+        counted(found["places"], "place") if is_text else None,
+        counted(found["gone"], "text") if is_text else None,
+        counted(len(found["principles"]), "principle") if is_text else "given to nobody",
+        counted(len(found["files"]), "file") + " to write anew",
     )
-    print(visible(f"{verb} {found['kind']} {found['name']}: {did}"))
+    show_lines(f"{verb} {found['kind']} {found['name']}: {did}")
     _some("nobody says any more", [each["content"] for each in found["texts"]], found["gone"])
     _some("no principle any more", [each["content"] for each in found["principles"]])
     _some("says the same, and stays (--same)", [_brief(each) for each in found["freed"]])
@@ -296,7 +272,7 @@ def _show_revoked(client: Client, found: Answer) -> None:
         return
     if found["files"]:
         _written_by(client, found["files"])
-    print(visible(f"undo it with: cortex projects revoke --undo {found['key']}"))
+    show_lines(f"undo it with: cortex projects revoke --undo {found['key']}")
 
 
 def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
@@ -305,8 +281,7 @@ def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
         return
     print(f"\n{title}:")
     width = max(console().width - 2, NARROWEST)
-    for each in texts[:_MOST]:
-        print(visible(f"  {shortened(each, width)}"))
+    show_lines(*(f"  {shortened(each, width)}" for each in texts[:_MOST]))
     more = (len(texts) if total is None else total) - len(texts[:_MOST])
     if more > 0:
         print(f"  and {more:,} more")
@@ -329,7 +304,7 @@ def _written_by(client: Client, files: Sequence[Answer]) -> None:
     print()
     for path, agent in sorted(asked):
         state = left.get((path, agent), "written anew")
-        print(visible(f"{path}: {state or 'is being written; look with: cortex projects revoke'}"))
+        show_lines(f"{path}: {state or 'is being written; look with: cortex projects revoke'}")
 
 
 def _lifted(found: Answer) -> None:
@@ -337,7 +312,7 @@ def _lifted(found: Answer) -> None:
     then = "what it says is read again" if found["read_again"] else "it is followed no longer"
     if found["kind"] == "principle":
         then = "it is given to projects again"
-    print(visible(f"{found['kind']} {found['name']} counts again; {then}"))
+    show_lines(f"{found['kind']} {found['name']} counts again; {then}")
 
 
 def _list_revoked(found: Answer) -> None:
@@ -346,7 +321,7 @@ def _list_revoked(found: Answer) -> None:
         Block(
             each["kind"],
             shortened(each["content"] or each["name"], 160),
-            [joined([_key(each), when(each["at"])]), each["note"] or ""],
+            [joined(_key(each), when(each["at"])), each["note"] or ""],
         )
         for each in found["revoked"]
     ]
@@ -355,8 +330,8 @@ def _list_revoked(found: Answer) -> None:
     if found["left_over"]:
         print("\nstill standing in files:")
         show_facts(
-            [
-                (shortened(each["bullet"], 80), joined([each["path"], each["reason"]]))
+            *[
+                (shortened(each["bullet"], 80), joined(each["path"], each["reason"]))
                 for each in found["left_over"]
             ]
         )

@@ -9,13 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cortex_actors.cli import fast
-from cortex_actors.cli.declare import Option, command, group
+from cortex_actors.cli.declare import Option, command
+from cortex_actors.cli.lifecycle import replace_file
 from cortex_actors.cli.output import HomeOption, JsonOption
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, Refused
 from cortex_actors.home import Home
@@ -122,11 +122,11 @@ _ENABLE = ("enable", "--now", NAME)
 _DISABLE = ("disable", "--now", NAME)
 
 
-@command("daemon install", "cortex daemon install", "cortex daemon install --now")
+@command("daemon install", "", "--now")
 def install(
     *,
-    now: Annotated[bool, Option("--now", help="Have systemd start it as well.")] = False,
-    force: Annotated[bool, Option("--force", help="Replace a unit of that name.")] = False,
+    now: Annotated[bool, Option(help="Have systemd start it as well.")] = False,
+    force: Annotated[bool, Option(help="Replace a unit of that name.")] = False,
     home: HomeOption = None,
 ) -> None:
     """Write a systemd user unit that runs the daemon from login on."""
@@ -136,7 +136,11 @@ def install(
     _require_replaceable(path, wanted, force=force)
     # The unit may write there alone, so the folder cannot be made from inside.
     wanted.create()
-    _write(path, unit(wanted).text)
+    try:
+        replace_file(path, unit(wanted).text.encode())
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}; check who owns the folder"
+        raise HomeUnwritable(message) from error
     print(f"wrote {path}")
     if not now:
         print(f"next: systemctl --user daemon-reload && systemctl --user {' '.join(_ENABLE)}")
@@ -146,9 +150,9 @@ def install(
     print("systemd runs it now, and from every login on; without one, too: loginctl enable-linger")
 
 
-@command("daemon uninstall", "cortex daemon uninstall")
+@command("daemon uninstall", "")
 def uninstall(
-    *, force: Annotated[bool, Option("--force", help="Remove any unit of that name.")] = False
+    *, force: Annotated[bool, Option(help="Remove any unit of that name.")] = False
 ) -> None:
     """Stop the service and remove its unit; what was learned stays."""
     _require_systemd()
@@ -170,7 +174,7 @@ def uninstall(
     print("next: systemctl --user daemon-reload")
 
 
-@command("daemon unit", "cortex daemon unit --home ~/memory")
+@command("daemon unit", "--home ~/memory")
 def show(home: HomeOption = None) -> None:
     """Print the unit that `install` would write; works everywhere."""
     print(unit(Home.of(home)).text, end="")
@@ -215,20 +219,6 @@ def _require_replaceable(path: Path, wanted: Home, *, force: bool) -> None:
         raise Refused(message)
 
 
-def _write(path: Path, text: str) -> None:
-    """Write a unit as a whole or not at all: systemd may read it at any moment."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        message = f"cannot write {path}: {error.strerror}; check who owns the folder"
-        raise HomeUnwritable(message) from error
-
-
 def _systemctl(*words: str) -> None:
     """Run `systemctl --user`. Raises `CortexError` with its last words."""
     command = ["systemctl", "--user", *words]
@@ -252,7 +242,7 @@ def _advice(said: str) -> str:
     return f"see: journalctl --user -u {NAME}"
 
 
-@command("daemon run", "cortex daemon run", "cortex daemon run --home /tmp/try")
+@command("daemon run", "", "--home /tmp/try")
 def run(home: HomeOption = None) -> int:
     """Run the daemon in this terminal and show its log; Ctrl-C ends it."""
     from cortex_actors import daemon  # noqa: PLC0415 - what `start` gives to a child
@@ -261,12 +251,13 @@ def run(home: HomeOption = None) -> int:
     return daemon.main(words)
 
 
-@group(
+@command(
     "daemon",
-    "cortex daemon restart",
-    "cortex daemon logs -f",
-    "cortex daemon backup --list",
-    "cortex daemon install --now",
+    "restart",
+    "logs -f",
+    "backup --list",
+    "install --now",
+    is_group=True,
     about="Run, configure, watch and back up the daemon.",
 )
 def status(as_json: JsonOption = False, home: HomeOption = None) -> int:

@@ -11,25 +11,21 @@ import getpass
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Argument, Option, command, shows
 from cortex_actors.cli.output import (
     Block,
-    HomeOption,
-    JsonOption,
     counted,
     joined,
     shortened,
     show_blocks,
-    show_json,
+    show_lines,
     show_table,
 )
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import BadInput, UsageError, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from cortex_actors.errors import BadInput, UsageError
 
 #: Seconds that adding or asking one may take: its name is looked up, and a keyring may ask its
 #: user; each that is asked has its own limit, of at most 30.
@@ -72,38 +68,50 @@ KeyringOption = Annotated[
 
 @shows(
     "stores",
-    "stores.list",
-    "cortex stores",
-    "cortex stores add notes seren_memory http://127.0.0.1:7420",
-    "cortex stores ping notes",
-    "cortex stores tune notes --weight 0.5",
-    "cortex stores configure fusion_mode=rrf_pct",
-    "cortex stores import seren-corpus-callosum.yaml",
+    "",
+    "add notes seren_memory http://127.0.0.1:7420",
+    "ping notes",
+    "tune notes --weight 0.5",
+    "configure fusion_mode=rrf_pct",
+    "import seren-corpus-callosum.yaml",
+    asks="stores.list",
     about="See and change which stores a recall asks beside what is known here.",
     is_group=True,
 )
-@shows("stores list", "stores.list", "cortex stores list --json")
+@shows("stores list", "--json")
 def show_listed(found: Answer) -> None:
     """Print the stores that a recall asks, what is known here first."""
     rows, active = found["stores"], len(found["active"])
     title = f"{active} of {counted(len(rows), 'store')} {'is' if active == 1 else 'are'} asked"
     show_blocks(title, [_entry(each) for each in rows], empty="no store is known")
     for name, turned in found.get("turned", {}).items():
-        print(visible(f"{name} is {shown(turned['live'])} until the daemon restarts"))
+        show_lines(f"{name} is {shown(turned['live'])} until the daemon restarts")
     for name, tuned in found.get("tuned", {}).items():
         how = ", ".join(f"{each} {shown(value['live'])}" for each, value in tuned.items())
-        print(visible(f"{name} has {how} until the daemon restarts"))
-    for text in found["trouble"]:
-        print(visible(f"to mend: {text}"))
+        show_lines(f"{name} has {how} until the daemon restarts")
+    show_lines(*(f"to mend: {text}" for text in found["trouble"]))
+
+
+def show_added(found: Answer) -> None:
+    """Print which store was added, and where its address leads."""
+    ways = [f"{ip} ({_REACH.get(reach, reach)})" for ip, reach in found["resolves"].items()]
+    at = f", which is {', '.join(ways)}" if ways else ""
+    show_lines(f"added {found['added']}: {found['store']['url']}{at}")
+    show_lines(*(f"note: {text}" for text in found["warnings"]))
+    if found["store"]["enabled"]:
+        show_lines(f"see whether it answers with: cortex stores ping {found['added']}")
 
 
 @command(
     "stores add",
-    "cortex stores add notes seren_memory http://127.0.0.1:7420",
-    "cortex stores add facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
-    "cortex stores add team chroma https://chroma.example:8000 --option collection=notes",
+    "notes seren_memory http://127.0.0.1:7420",
+    "facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
+    "team chroma https://chroma.example:8000 --option collection=notes",
+    show=show_added,
+    timeout=TIMEOUT,
 )
 def add(
+    client: Client,
     name: Annotated[str, Argument(metavar="NAME", help="What answers call it.")],
     kind: Annotated[str, Argument(metavar="TYPE", help="See: cortex stores types.")],
     url: Annotated[str, Argument(metavar="URL", help="Its address: http, https or postgresql.")],
@@ -124,17 +132,15 @@ def add(
         list[str] | None,
         Option(metavar="KEY=TEXT", help="What only its type understands; KEY:=JSON for no text."),
     ] = None,
-    disabled: Annotated[bool, Option("--disabled", help="Do not ask it yet.")] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+    disabled: Annotated[bool, Option(help="Do not ask it yet.")] = False,
+) -> Answer:
     """Have every recall ask a store, from now on and without a restart.
 
     Nothing is sent to it yet. Its token is kept in the keyring of the operating system where there
     is one, and never shown again.
     """
     token = given(name, stdin=token_stdin, env=token_env, keyring=token_keyring)
-    found = Client(home, timeout=TIMEOUT).call(
+    return client.call(
         "add_store",
         name=name,
         type=kind,
@@ -145,113 +151,127 @@ def add(
         enabled=not disabled,
         **token,
     )
-    (show_json if as_json else _show_added)(found)
 
 
-@shows("stores remove", "stores.remove", "cortex stores remove notes", timeout=TIMEOUT)
+@shows("stores remove", "notes", timeout=TIMEOUT)
 def show_removed(found: Answer) -> None:
     """Print which store is asked no more, and what stays of it."""
     name = found["removed"]
     if found.get("shadowed"):
-        print(visible(f"removed {name} of runtime-stores.json, which was not asked"))
+        show_lines(f"removed {name} of runtime-stores.json, which was not asked")
         goes = (
             "goes on being asked" if name in found["active"] else "stays, and is not asked either"
         )
-        print(visible(f"{name} of cortex.toml {goes}"))
+        show_lines(f"{name} of cortex.toml {goes}")
     else:
-        print(visible(f"removed {name}"))
-    for text in found.get("warnings", ()):
-        print(visible(f"note: {text}"))
+        show_lines(f"removed {name}")
+    show_lines(*(f"note: {text}" for text in found.get("warnings", ())))
 
 
-@shows("stores enable", "stores.enable", "cortex stores enable notes", timeout=TIMEOUT)
+@shows("stores enable", "notes", timeout=TIMEOUT)
 def show_enabled(found: Answer) -> None:
     """Print which store is asked again."""
-    print(visible(f"{found['store']['name']} is asked from now on{lasts(found)}"))
+    show_lines(f"{found['store']['name']} is asked from now on{lasts(found)}")
 
 
-@shows("stores disable", "stores.disable", "cortex stores disable notes", timeout=TIMEOUT)
+@shows("stores disable", "notes", timeout=TIMEOUT)
 def show_disabled(found: Answer) -> None:
     """Print which store is not asked any more."""
-    print(visible(f"{found['store']['name']} is not asked any more{lasts(found)}"))
+    show_lines(f"{found['store']['name']} is not asked any more{lasts(found)}")
 
 
-@shows("stores tune", "stores.tune", "cortex stores tune notes --weight 2 --floor 0.3")
+@shows("stores tune", "notes --weight 2 --floor 0.3")
 def show_tuned(found: Answer) -> None:
     """Print what a store counts now."""
     store = found["store"]
     said = f"{store['name']}: weight {store['weight']:g}, floor {store['floor']:g}"
-    print(visible(f"{said}{lasts(found)}"))
+    show_lines(f"{said}{lasts(found)}")
 
 
-@command("stores types", "cortex stores types")
-def types(*, as_json: JsonOption = False) -> None:
+def show_types(found: Answer) -> None:
+    """Print the types of stores."""
+    blocks = [Block(each["type"], each["about"], [each["example"]]) for each in found["types"]]
+    show_blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
+
+
+@command("stores types", "", show=show_types)
+def types() -> Answer:
     """List the types of stores that can be asked, each with a command that adds one."""
     from cortex_actors.federation import binding  # noqa: PLC0415 - every adapter
 
     said = [{"type": name, **_about(binding.ADAPTERS[name])} for name in binding.known()]
-    if as_json:
-        show_json({"types": said})
-        return
-    blocks = [Block(each["type"], each["about"], [each["example"]]) for each in said]
-    show_blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
+    return {"types": said}
 
 
-@shows("stores health", "stores.health", "cortex stores health --json")
+@shows("stores health", "--json")
 def show_health(found: Answer) -> None:
     """Print how each store has been answering."""
     blocks = [_answering(each) for each in found["stores"]]
     show_blocks("How stores have been answering", blocks, empty="no store is known")
 
 
-@command("stores ping", "cortex stores ping", "cortex stores ping notes")
+def missing(found: Answer) -> int:
+    """Return the exit code: whether a store that was asked is not there."""
+    return 0 if all(each["ok"] for each in found["stores"]) else _ABSENT
+
+
+def show_pinged(found: Answer) -> None:
+    """Print what each store said."""
+    blocks = [_pinged(each) for each in found["stores"]]
+    show_blocks("Stores that were asked", blocks, empty="no store beside this one is asked")
+
+
+@command("stores ping", "", "notes", show=show_pinged, code=missing, timeout=TIMEOUT)
 def ping(
+    client: Client,
     name: Annotated[
         str | None,
         Argument(metavar="[NAME]", complete="stores", help="One store; all that are asked."),
     ] = None,
-    *,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> int:
+) -> Answer:
     """Ask stores whether they are there, and what they are. The exit code is 1 if one is not."""
-    found = Client(home, timeout=TIMEOUT).call("ping_store", name=name)
-    if as_json:
-        show_json(found)
-    else:
-        blocks = [_pinged(each) for each in found["stores"]]
-        show_blocks("Stores that were asked", blocks, empty="no store beside this one is asked")
-    return 0 if all(each["ok"] for each in found["stores"]) else _ABSENT
+    return client.call("ping_store", name=name)
+
+
+def show_knobs(found: Answer) -> None:
+    """Print how everything is turned, or what was changed."""
+    if "changed" in found:
+        said = ", ".join(f"{name} {shown(value)}" for name, value in found["changed"].items())
+        show_lines(f"changed {said}{lasts(found)}")
+        return
+    rows = [
+        (
+            each["name"],
+            shown(each["live"]),
+            shown(each["settings"]) if each["twiddled"] else "",
+            shown(each["default"]),
+        )
+        for each in found["knobs"]
+    ]
+    columns = ("knob", "now", "after a restart", "by default")
+    show_table("The fan over the stores", columns, rows, empty="nothing can be turned")
 
 
 @command(
     "stores configure",
-    "cortex stores configure",
-    "cortex stores configure k=30 fusion_mode=rrf_pct",
-    "cortex stores configure per_store_timeout_s=2 edges_enabled=false",
+    "",
+    "k=30 fusion_mode=rrf_pct",
+    "per_store_timeout_s=2 edges_enabled=false",
+    show=show_knobs,
 )
 def configure(
+    client: Client,
     changes: Annotated[
         list[str] | None, Argument(metavar="[KNOB=VALUE...]", help="What is to change.")
     ] = None,
-    *,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
-) -> None:
+) -> Answer:
     """Turn how stores are asked and fused, at one stroke; without a word, show how it is.
 
     Everything is checked first: where one value cannot be, nothing has changed.
     """
-    client = Client(home)
     if not changes:
-        _look(client.call("knobs"), as_json=as_json)
-        return
-    found = client.call("configure", changes=values(changes))
-    if as_json:
-        show_json(found)
-        return
-    said = ", ".join(f"{name} {shown(value)}" for name, value in found["changed"].items())
-    print(visible(f"changed {said}{lasts(found)}"))
+        return client.call("knobs")
+    return client.call("configure", changes=values(changes))
 
 
 def values(words: Iterable[str]) -> dict[str, Any]:
@@ -294,24 +314,6 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _look(found: Answer, *, as_json: bool) -> None:
-    """Show how everything is turned."""
-    if as_json:
-        show_json(found)
-        return
-    rows = [
-        (
-            each["name"],
-            shown(each["live"]),
-            shown(each["settings"]) if each["twiddled"] else "",
-            shown(each["default"]),
-        )
-        for each in found["knobs"]
-    ]
-    columns = ("knob", "now", "after a restart", "by default")
-    show_table("The fan over the stores", columns, rows, empty="nothing can be turned")
 
 
 def _require_new(found: dict[str, Any], key: str) -> None:
@@ -365,33 +367,20 @@ def _read(name: str) -> str:
     return token
 
 
-def _show_added(found: Answer) -> None:
-    """Print which store was added, and where its address leads."""
-    ways = [f"{ip} ({_REACH.get(reach, reach)})" for ip, reach in found["resolves"].items()]
-    at = f", which is {', '.join(ways)}" if ways else ""
-    print(visible(f"added {found['added']}: {found['store']['url']}{at}"))
-    for text in found["warnings"]:
-        print(visible(f"note: {text}"))
-    if found["store"]["enabled"]:
-        print(visible(f"see whether it answers with: cortex stores ping {found['added']}"))
-
-
 def _entry(store: Answer) -> Block:
     """Return a store's entry in a list."""
     is_active = store["status"] == "active"
     known = store.get("options") or {}
     facts = joined(
-        [
-            "what is known here" if store["type"] == _LOCAL else store["type"],
-            store["url"],
-            None if store["weight"] == 1 else f"weight {store['weight']:g}",
-            f"floor {store['floor']:g}" if store["floor"] else None,
-            "has a token" if store["auth"] else None,
-            "added by command" if store["managed"] else None,
-            "" if is_active else store["status"],
-        ]
+        "what is known here" if store["type"] == _LOCAL else store["type"],
+        store["url"],
+        None if store["weight"] == 1 else f"weight {store['weight']:g}",
+        f"floor {store['floor']:g}" if store["floor"] else None,
+        "has a token" if store["auth"] else None,
+        "added by command" if store["managed"] else None,
+        "" if is_active else store["status"],
     )
-    options = joined([f"{key}: {shown(value)}" for key, value in known.items()])
+    options = joined(*[f"{key}: {shown(value)}" for key, value in known.items()])
     return Block(_ON if is_active else _OFF, store["name"], [facts, options])
 
 
@@ -406,7 +395,7 @@ def _answering(store: Answer) -> Block:
     ]
     error = store["last_error"]
     last = f"last failure: {shortened(error, _LONGEST)}" if error else ""
-    return Block(store["status"], store["name"], [joined(facts), last])
+    return Block(store["status"], store["name"], [joined(*facts), last])
 
 
 def _pinged(store: Answer) -> Block:
@@ -414,7 +403,7 @@ def _pinged(store: Answer) -> Block:
     if not store["ok"]:
         return Block("-", f"{store['name']}: {store['reason']}")
     known = {key: _plain(value) for key, value in (store["says"] or {}).items()}
-    says = joined([f"{key} {text}" for key, text in known.items() if text])
+    says = joined(*[f"{key} {text}" for key, text in known.items() if text])
     return Block("*", f"{store['name']} answered in {store['ms']:,.0f} ms", [says])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,18 +18,17 @@ from cortex_actors.cli.output import (
     joined,
     show_blocks,
     show_json,
+    show_lines,
 )
 from cortex_actors.cli.stores import shown
-from cortex_actors.client.connection import Client
+from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, DaemonDown, FileTooLarge, NotFound, NotText, visible
 from cortex_actors.federation import schema
 from cortex_actors.federation.schema import LONGEST, Imported, without_user
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cortex_actors.client.connection import Answer
     from cortex_actors.federation.store import StoreSpec
+
 
 #: Seconds that it may take: the name of each store is looked up, a keyring may ask its user.
 TIMEOUT = 120.0
@@ -39,19 +39,15 @@ _UNSEEN = "note: as far as can be seen without the daemon, which looks up names 
 
 @command(
     "stores import",
-    "cortex stores import seren-corpus-callosum.yaml --dry-run",
-    "cortex stores import seren-corpus-callosum.yaml",
-    "cortex stores import runtime-stores.json --replace --yes",
+    "seren-corpus-callosum.yaml --dry-run",
+    "seren-corpus-callosum.yaml",
+    "runtime-stores.json --replace --yes",
 )
 def import_(
     path: Annotated[Path, Argument(metavar="FILE", help="A Callosum's YAML, or its overlay.")],
     *,
-    replace: Annotated[
-        bool, Option("--replace", help="Let the file win over stores added by command.")
-    ] = False,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what would come of it, and change nothing.")
-    ] = False,
+    replace: Annotated[bool, Option(help="Let the file win over stores added by command.")] = False,
+    dry_run: Annotated[bool, Option(help="Say what would come of it, and change nothing.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
@@ -69,7 +65,16 @@ def import_(
         return
     lending = [each for each in said.stores if each.auth.token_env or each.auth.token_keyring]
     if lending and not yes:
-        _confirm(lending)
+        for each in lending:
+            line = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
+            print(visible(line), file=sys.stderr)
+        confirm(
+            "Send these tokens there?",
+            refusal="refused to lend tokens of this machine to a file's addresses without being "
+            "asked",
+            no="nothing was imported",
+            err=True,
+        )
     found = Client(home, timeout=TIMEOUT).call("import_stores", text=text, replace=replace)
     (show_json if as_json else _show)(found)
 
@@ -92,19 +97,6 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError:
         message = f"cannot import stores: {path} is no text in UTF-8"
         raise NotText(f"{message}; is it the right file?") from None
-
-
-def _confirm(lending: list[StoreSpec]) -> None:
-    """Show which tokens go where, and ask; raises `Refused` for no, and where nobody is there."""
-    for each in lending:
-        said = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
-        print(visible(said), file=sys.stderr)
-    confirm(
-        "Send these tokens there?",
-        refusal="refused to lend tokens of this machine to a file's addresses without being asked",
-        no="nothing was imported",
-        err=True,
-    )
 
 
 def _lent(store: StoreSpec) -> str:
@@ -139,11 +131,9 @@ def _show_foreseen(said: Imported, found: Answer, *, as_json: bool) -> None:
     title = f"{counted(len(blocks), 'store')} would be taken"
     show_blocks(title, blocks, empty="no store of the file would be taken")
     if found["changed"]:
-        print(visible(f"would turn {_listed(found['changed'])}, until the daemon restarts"))
-    for each in found["skipped"]:
-        print(visible(f"would leave out {each['name']}: {each['reason']}"))
-    for text in found["warnings"]:
-        print(visible(f"note: {text}"))
+        show_lines(f"would turn {_listed(found['changed'])}, until the daemon restarts")
+    show_lines(*(f"would leave out {e['name']}: {e['reason']}" for e in found["skipped"]))
+    show_lines(*(f"note: {text}" for text in found["warnings"]))
     if not found["daemon"]:
         print(_UNSEEN)
 
@@ -152,16 +142,14 @@ def _show(found: Answer) -> None:
     """Print what came of it."""
     for did in ("added", "replaced"):
         if found[did]:
-            print(visible(f"{did} {', '.join(found[did])}"))
+            show_lines(f"{did} {', '.join(found[did])}")
     if found["changed"]:
-        print(visible(f"turned {_listed(found['changed'])}"))
+        show_lines(f"turned {_listed(found['changed'])}")
         print("that lasts until the daemon restarts; write it into cortex.toml to keep it")
     if not (found["added"] or found["replaced"] or found["changed"]):
         print("the file added nothing")
-    for each in found["skipped"]:
-        print(visible(f"left out {each['name']}: {each['reason']}"))
-    for text in found["warnings"]:
-        print(visible(f"note: {text}"))
+    show_lines(*(f"left out {each['name']}: {each['reason']}" for each in found["skipped"]))
+    show_lines(*(f"note: {text}" for text in found["warnings"]))
 
 
 def _listed(knobs: Mapping[str, Any]) -> str:
@@ -172,17 +160,15 @@ def _listed(knobs: Mapping[str, Any]) -> str:
 def _entry(store: StoreSpec, row: Answer, found: Answer) -> Block:
     """Return a store's entry in a list; its options are shown as the list of stores has them."""
     facts = joined(
-        [
-            store.type,
-            without_user(store.url),
-            None if store.weight == 1 else f"weight {store.weight:g}",
-            f"floor {store.floor:g}" if store.floor else None,
-            _token(store),
-            None if store.enabled else "disabled",
-            "in place of the one there is" if store.name in found["replaced"] else None,
-        ]
+        store.type,
+        without_user(store.url),
+        None if store.weight == 1 else f"weight {store.weight:g}",
+        f"floor {store.floor:g}" if store.floor else None,
+        _token(store),
+        None if store.enabled else "disabled",
+        "in place of the one there is" if store.name in found["replaced"] else None,
     )
-    options = joined([f"{key}: {shown(value)}" for key, value in row["options"].items()])
+    options = joined(*[f"{key}: {shown(value)}" for key, value in row["options"].items()])
     return Block("+", store.name, [facts, options])
 
 

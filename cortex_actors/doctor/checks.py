@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND, iso
 from cortex_actors.doctor import model_checks
-from cortex_actors.domain.hit import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.project import file_hash, innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
 from cortex_actors.process import lock
@@ -116,19 +116,13 @@ def compare_files(learned: Learned, patient: Patient) -> Seen:
 def report_files(seen: Seen, patient: Patient) -> Iterator[Diagnosis]:
     """Say what a look at the files found."""
     for root in seen.absent:
+        remedy = f"mount or restore it, or: cortex projects remove {root}"
         text = f"the project {root} is not there; what it says stands"
-        yield Diagnosis(
-            "files",
-            text,
-            Severity.WARNING,
-            f"mount or restore it, or: cortex projects remove {root}",
-        )
+        yield warning("files", text, mend=remedy)
     for path, why in seen.unreadable[:NAMED]:
-        yield Diagnosis("files", why, Severity.WARNING, f"see to {path}; cortex projects lists all")
+        yield warning("files", why, mend=f"see to {path}; cortex projects lists all")
     if more := seen.unreadable[NAMED:]:
-        yield Diagnosis(
-            "files", f"{len(more)} more cannot be read", Severity.WARNING, "cortex projects"
-        )
+        yield warning("files", f"{len(more)} more cannot be read", mend="cortex projects")
     yield from _told("have changed since they were read", seen.changed, seen, patient)
     yield from _told("were never read", seen.unread, seen, patient)
     yield from _told("are gone, and what they said is still known", seen.gone, seen, patient)
@@ -142,11 +136,11 @@ def _told(what: str, paths: Sequence[str], seen: Seen, patient: Patient) -> Iter
     late = [path for path in paths if path not in seen.soon]
     if soon:
         text = f"{len(soon)} {what}; they wait to be read: {_named(soon)}"
-        yield Diagnosis("files", text, Severity.NOTE, "" if patient.online else _NEXT_START)
+        yield note("files", text, mend="" if patient.online else _NEXT_START)
     if late:
         text = f"{len(late)} {what}: {_named(late)}"
         remedy = _READ_AGAIN if patient.online else f"{_NEXT_START}, or cortex doctor --repair"
-        yield Diagnosis("files", text, Severity.WARNING, remedy, Repair.FILES)
+        yield warning("files", text, mend=remedy, repair=Repair.FILES)
 
 
 def _missed(seen: Seen, now: FileState, known: FileState | None, *, patient: Patient) -> bool:
@@ -198,20 +192,20 @@ def locked(patient: Patient) -> Iterator[Diagnosis]:
     home = patient.home
     if not home.lock.exists():
         text = f"{home.lock} is not there, so a second daemon could start"
-        remedy = "cortex daemon restart" if patient.online else "a start makes it"
-        yield Diagnosis("lock", text, Severity.ERROR if patient.online else Severity.NOTE, remedy)
+        if patient.online:
+            yield error("lock", text, mend="cortex daemon restart")
+        else:
+            yield note("lock", text, mend="a start makes it")
         return
     said, state = lock.read(home), lock.state(home)
     if patient.online and state not in lock.HELD:
         text = f"{home.lock} was replaced; this daemon holds another file"
-        yield Diagnosis("lock", text, Severity.ERROR, "cortex daemon restart")
+        yield error("lock", text, mend="cortex daemon restart")
     elif not said.pid:
-        yield Diagnosis("lock", "it does not say who held it last", Severity.NOTE, "a start does")
+        yield note("lock", "it does not say who held it last", mend="a start does")
     elif not patient.online and said.state in (lock.State.CRASHED, lock.State.RUNNING):
         why = f": {said.reason}" if said.reason else ""
-        yield Diagnosis(
-            "lock", f"the last daemon, pid {said.pid}, did not end in order{why}", Severity.NOTE
-        )
+        yield note("lock", f"the last daemon, pid {said.pid}, did not end in order{why}")
     else:
         yield Diagnosis("lock", f"owner {said.epoch} of this home, pid {said.pid}, {said.state}")
 
@@ -224,7 +218,7 @@ def private(patient: Patient) -> Iterator[Diagnosis]:
     ]
     for path in open_to:
         text = f"others on this machine may look into {path}"
-        yield Diagnosis("rights", text, Severity.WARNING, f"chmod go= {path}")
+        yield warning("rights", text, mend=f"chmod go= {path}")
     if not open_to:
         yield Diagnosis("rights", "only their owner may look into the home and the ledger")
 
@@ -237,15 +231,11 @@ def room(patient: Patient) -> Iterator[Diagnosis]:
     shown = f"{free / MB:,.0f} MB free"
     if free < low * MB:
         text = f"{shown}, less than storage.low_water_mb ({low}): new work is refused"
-        yield Diagnosis("disk", text, Severity.ERROR, "make room")
+        yield error("disk", text, mend="make room")
     elif free < need + backups.MARGIN:
         text = f"{shown}, and the next backup needs {(need + backups.MARGIN) / MB:,.0f}"
-        yield Diagnosis(
-            "disk",
-            text,
-            Severity.WARNING,
-            "make room, or copy elsewhere: cortex daemon backup --to PATH",
-        )
+        remedy = "make room, or copy elsewhere: cortex daemon backup --to PATH"
+        yield warning("disk", text, mend=remedy)
     else:
         yield Diagnosis("disk", f"{shown}; the ledger has {need / MB:,.1f} MB")
 
@@ -257,30 +247,21 @@ def backed_up(patient: Patient) -> Iterator[Diagnosis]:
     """
     try:
         copies = backups.listed(patient.home.backups)
-    except LedgerDown as error:
-        yield Diagnosis("backups", str(error), Severity.WARNING, "cortex daemon backup")
+    except LedgerDown as down:
+        yield warning("backups", str(down), mend="cortex daemon backup")
         return
     hourly = [each for each in copies if not each.migrated]
     if not hourly:
-        text = "there is none yet"
-        yield Diagnosis(
-            "backups",
-            text,
-            Severity.NOTE,
-            "the daemon makes one soon; cortex daemon backup makes one now",
-        )
+        remedy = "the daemon makes one soon; cortex daemon backup makes one now"
+        yield note("backups", "there is none yet", mend=remedy)
     else:
         yield _newest(hourly[0], patient)
     for each in copies if patient.thorough else hourly[:1]:
         wrong = backups.problem(each.path) if patient.thorough else _unreadable(each)
         if wrong:
             text = f"{each.path.name} cannot be restored: {wrong}"
-            yield Diagnosis(
-                "backups",
-                text,
-                Severity.WARNING,
-                "cortex daemon backup makes another; then delete it",
-            )
+            remedy = "cortex daemon backup makes another; then delete it"
+            yield warning("backups", text, mend=remedy)
 
 
 def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
@@ -293,9 +274,7 @@ def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
     shown = f"the newest is of {iso(copy.at)}, {_span(age)} old"
     if late:
         text = f"{shown}, and the ledger was written {_span(behind)} later"
-        return Diagnosis(
-            "backups", text, Severity.WARNING, "cortex daemon backup; cortex status says why"
-        )
+        return warning("backups", text, mend="cortex daemon backup; cortex status says why")
     return Diagnosis("backups", shown)
 
 
@@ -350,14 +329,14 @@ _RECOVER = "the next start recovers it (docs/recovery.md): cortex daemon restart
 class Look:
     """What one round found, and which files should be read again."""
 
-    diagnoses: tuple[Diagnosis, ...]
+    diagnoses: Sequence[Diagnosis]
     #: The vector space that answers; empty where the ledger does not say.
     model: str = ""
     seen: Seen | None = None
 
-    def with_more(self, diagnoses: Iterable[Diagnosis]) -> Look:
+    def with_more(self, diagnoses: Sequence[Diagnosis]) -> Look:
         """Return the same with other diagnoses."""
-        return replace(self, diagnoses=tuple(diagnoses))
+        return replace(self, diagnoses=diagnoses)
 
 
 def look(patient: Patient, halt: Halt) -> Look:
@@ -367,20 +346,22 @@ def look(patient: Patient, halt: Halt) -> Look:
     that the next start looks at everything and recovers.
     """
     if not patient.home.ledger.exists():
-        return Look((*guarded("ledger", partial(_missing, patient)), *_of_home(patient)))
+        return Look([*guarded("ledger", partial(_missing, patient)), *_of_home(patient)])
     found: list[Diagnosis] = []
     with Reader(patient.home.ledger, patient.clock, halt) as reader:
         found += guarded("ledger", lambda: reader.ask(partial(_all, file.version, patient)), halt)
         if any(each.severity is not Severity.OK for each in found):
-            return Look(tuple(_marked([*found, *_of_home(patient)], patient)))
+            return Look(_marked([*found, *_of_home(patient)], patient))
         model = _answer(reader, halt)
         patient = replace(patient, model=model or patient.model)
+        within = NO_LIMIT if patient.thorough else LIMIT
         for name, one in LEDGER:
-            found += guarded(name, partial(_asked, reader, one, patient), halt)
+            run = partial(reader.ask, partial(_all, one, patient), within=within)
+            found += guarded(name, run, halt)
         seen: list[Seen] = []
         found += guarded("files", partial(_files, reader, patient, seen), halt)
     found += _of_home(patient)
-    return Look(tuple(_marked(found, patient)), patient.model, seen[0] if seen else None)
+    return Look(_marked(found, patient), patient.model, seen[0] if seen else None)
 
 
 def guarded(
@@ -389,30 +370,24 @@ def guarded(
     """Return what a check finds; that it failed, if it did. Raises only when it is called off."""
     try:
         return list(run())
-    except DiskFault as error:
-        return [Diagnosis(name, str(error), Severity.ERROR, _RECOVER, damaged=True)]
-    except DeadlineExceeded as error:
-        text = f"not looked at to the end: {error}"
-        return [Diagnosis(name, text, Severity.NOTE, "cortex doctor --thorough takes its time")]
-    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+    except DiskFault as fault:
+        return [error(name, str(fault), mend=_RECOVER, damaged=True)]
+    except DeadlineExceeded as late:
+        text = f"not looked at to the end: {late}"
+        return [note(name, text, mend="cortex doctor --thorough takes its time")]
+    except Exception as fault:  # noqa: BLE001 - whatever it is, the others go on
         if halt is not None:
             halt.check()
-        why = str(error) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
-        return [Diagnosis(name, f"the check itself failed: {why}", Severity.ERROR, "try it again")]
+        why = str(fault) if isinstance(fault, CortexError) else f"{type(fault).__name__}: {fault}"
+        return [error(name, f"the check itself failed: {why}", mend="try it again")]
 
 
 def _missing(patient: Patient) -> Iterable[Diagnosis]:
     """Say that there is no ledger: because there never was one, or because it is gone."""
     if gone := faults.damage(patient.home.ledger):
-        yield Diagnosis("ledger", gone, Severity.ERROR, _RECOVER, damaged=True)
+        yield error("ledger", gone, mend=_RECOVER, damaged=True)
     else:
-        yield Diagnosis("ledger", "there is none yet", Severity.NOTE, "cortex start makes one")
-
-
-def _asked(reader: Reader, one: Check, patient: Patient) -> list[Diagnosis]:
-    """Run one check of the ledger."""
-    within = NO_LIMIT if patient.thorough else LIMIT
-    return reader.ask(partial(_all, one, patient), within=within)
+        yield note("ledger", "there is none yet", mend="cortex start makes one")
 
 
 def _all(one: Check, patient: Patient, opened: Connection) -> list[Diagnosis]:

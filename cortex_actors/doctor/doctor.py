@@ -26,7 +26,16 @@ from cortex_actors.clock import ulid
 from cortex_actors.doctor import checks, model_checks
 from cortex_actors.doctor.model_checks import Patient
 from cortex_actors.domain.event import Event, FileChanged
-from cortex_actors.domain.hit import Diagnosis, Repair, Severity, exit_code, worst
+from cortex_actors.domain.hit import (
+    Diagnosis,
+    Repair,
+    Severity,
+    error,
+    exit_code,
+    note,
+    warning,
+    worst,
+)
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.runtime.child import ChildProcess
@@ -100,20 +109,11 @@ async def _treated(repair: Repair, look: Look, ward: Ward) -> str:
     if repair is Repair.INDEX and ward.renew is not None:
         await ward.renew()
         return f"1 {MENDS[repair].did}"
-    return await _mended(MENDS[repair], look.model, ward)
-
-
-async def _mended(mend: Mend, model: str, ward: Ward) -> str:
-    """Do what there is to do, a slice for each unit of work."""
-    todo = await ward.read(partial(_found, mend, model))
+    mend, model = MENDS[repair], look.model
+    todo = await ward.read(lambda opened: mend.find(opened, model))
     for start in range(0, len(todo), mend.slice):
         await ward.write(partial(_worked, mend, model, todo[start : start + mend.slice]))
     return f"{len(todo):,} {mend.did}" if todo else ""
-
-
-def _found(mend: Mend, model: str, opened: Connection) -> Sequence[Any]:
-    """Return what a mend has to do."""
-    return mend.find(opened, model)
 
 
 def _worked(mend: Mend, model: str, todo: Sequence[Any], connection: Connection) -> None:
@@ -218,11 +218,10 @@ def _absent(place: Place, *, begun: bool) -> Diagnosis:
     """Return that a generation has no folder, which it need not have before it was `begun`."""
     if begun:
         text = f"the folder of generation {place.generation}, {place.folder}, is gone"
-        return Diagnosis(
-            model_checks.CONTENT, text, Severity.WARNING, model_checks.ANEW, Repair.INDEX
-        )
+        mend = model_checks.ANEW
+        return warning(model_checks.CONTENT, text, mend=mend, repair=Repair.INDEX)
     text = f"generation {place.generation} is built by the next start; exact search answers until"
-    return Diagnosis(model_checks.CONTENT, f"{text} it is there", Severity.NOTE, "cortex start")
+    return note(model_checks.CONTENT, f"{text} it is there", mend="cortex start")
 
 
 async def _verdict(place: Place, patient: Patient, *, model: str, read: Query) -> Verdict:
@@ -291,7 +290,7 @@ class _HouseCall:
         said: list[Event[Payload]] = [
             Event(f"evt_{ulid(at)}", FILE_CHANGED, each, at, SOURCE) for each in changed
         ]
-        await self.write(partial(_stored, said))
+        await self.write(lambda connection: len(store(connection, said)))
 
     def _ask(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
         """Run a query on a connection of its own (on a thread)."""
@@ -299,17 +298,10 @@ class _HouseCall:
             return reader.ask(query)
 
 
-def _stored(said: Sequence[Event[Payload]], connection: Connection) -> int:
-    """Store events, in the transaction of the connection."""
-    return len(store(connection, said))
-
-
 def _settings(home: Home) -> tuple[Settings, list[Diagnosis]]:
     """Return the settings a daemon would start with; the defaults and why, where it would not."""
     try:
         return load(home), []
-    except ConfigurationError as error:
-        text = f"no daemon starts with them: {error}"
-        return Settings.model_construct(), [
-            Diagnosis("settings", text, Severity.ERROR, f"mend {home.settings}")
-        ]
+    except ConfigurationError as wrong:
+        text = f"no daemon starts with them: {wrong}"
+        return Settings.model_construct(), [error("settings", text, mend=f"mend {home.settings}")]

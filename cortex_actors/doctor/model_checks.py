@@ -7,11 +7,12 @@ Whether the vector index holds what the ledger says, as whoever has it open find
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.hit import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.factory import is_hashing
 from cortex_actors.embedding.models import PUBLISHER
@@ -21,7 +22,6 @@ from cortex_actors.storage.models import active, chosen, coming
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
 
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
@@ -41,14 +41,12 @@ def answering(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     """Tell which model answers, and which one is on its way."""
     now, next_ = active(opened), coming(opened)
     if now is None:
-        yield Diagnosis(
-            "model", "the ledger names none yet", Severity.NOTE, "a start does: cortex start"
-        )
+        yield note("model", "the ledger names none yet", mend="a start does: cortex start")
     else:
         yield Diagnosis("model", f"{now.model_id}, {now.dimension} numbers")
     if next_ is not None:
         text = f"{next_.model_id} is on its way; the one before answers until then"
-        yield Diagnosis("model", text, Severity.NOTE, "cortex model migration shows how far it is")
+        yield note("model", text, mend="cortex model migration shows how far it is")
 
 
 def model_files(patient: Patient) -> Iterator[Diagnosis]:
@@ -56,9 +54,10 @@ def model_files(patient: Patient) -> Iterator[Diagnosis]:
     folder = patient.home.models
     wrong = manifest.damaged(folder)
     for name, why in wrong.items():
-        used = name == patient.model
-        remedy = "cortex model prepare" if used else f"nobody uses it; delete {folder / name}"
-        yield Diagnosis("model files", why, Severity.ERROR if used else Severity.NOTE, remedy)
+        if name == patient.model:
+            yield error("model files", why, mend="cortex model prepare")
+        else:
+            yield note("model files", why, mend=f"nobody uses it; delete {folder / name}")
     if patient.model and "+" in patient.model and patient.model not in wrong:
         yield from _used(patient)
 
@@ -90,7 +89,7 @@ def _used(patient: Patient) -> Iterator[Diagnosis]:
             f"the compiled model {patient.model} is not there; texts are found by their words "
             "until it is made again"
         )
-        yield Diagnosis("model files", text, Severity.WARNING, "cortex model prepare")
+        yield warning("model files", text, mend="cortex model prepare")
         return
     _folder, made = found
     other = [
@@ -101,7 +100,7 @@ def _used(patient: Patient) -> Iterator[Diagnosis]:
     if other:
         text = f"{patient.model} was checked with {', '.join(other)}"
         remedy = "cortex model verify compares it with the model it was made of"
-        yield Diagnosis("model files", text, Severity.NOTE, remedy)
+        yield note("model files", text, mend=remedy)
     else:
         yield Diagnosis("model files", f"{patient.model}: as its manifest says")
 
@@ -154,20 +153,22 @@ async def compared(verify: Callable[[], Awaitable[Verdict]], *, renews: bool) ->
     """
     try:
         verdict = await verify()
-    except (IndexDown, ActorAway) as error:
+    except (IndexDown, ActorAway) as down:
         if not renews:
-            text = f"it cannot be used: {error}"
-            return [Diagnosis(CONTENT, text, Severity.WARNING, ANEW, Repair.INDEX)]
-        text = f"it does not answer now, exact search does: {error}"
-        return [Diagnosis(CONTENT, text, Severity.NOTE, "cortex status says how it is")]
-    except CortexError as error:
-        text = f"it could not be compared: {error}"
-        return [Diagnosis(CONTENT, text, Severity.ERROR, "try it again")]
+            text = f"it cannot be used: {down}"
+            return [warning(CONTENT, text, mend=ANEW, repair=Repair.INDEX)]
+        text = f"it does not answer now, exact search does: {down}"
+        return [note(CONTENT, text, mend="cortex status says how it is")]
+    except CortexError as fault:
+        return [error(CONTENT, f"it could not be compared: {fault}", mend="try it again")]
     if verdict.ok:
-        return [Diagnosis(CONTENT, _held(verdict))]
+        held = sum(each.held for each in verdict.collections)
+        asked = sum(each.canaries for each in verdict.collections)
+        found = f"; {asked:,} that were asked for find themselves" if asked else ""
+        return [Diagnosis(CONTENT, f"it holds {held:,} vectors, as the ledger says{found}")]
     if renews:
-        return [Diagnosis(CONTENT, verdict.text, Severity.WARNING, _RENEWED)]
-    return [Diagnosis(CONTENT, verdict.text, Severity.WARNING, ANEW, Repair.INDEX)]
+        return [warning(CONTENT, verdict.text, mend=_RENEWED)]
+    return [warning(CONTENT, verdict.text, mend=ANEW, repair=Repair.INDEX)]
 
 
 def lost(place: Place) -> Diagnosis | None:
@@ -176,26 +177,11 @@ def lost(place: Place) -> Diagnosis | None:
     Its files stay open until the daemon ends, so every comparison still finds it good. A generation
     on a server has nothing of its own here. Blocks for a moment.
     """
-    if place.server is not None or _filled(place.folder):
-        return None
+    with suppress(OSError):
+        if place.server is not None or any(place.folder.iterdir()):
+            return None
     text = f"{place.folder} is gone; what is open answers until the daemon ends"
-    return Diagnosis(CONTENT, text, Severity.ERROR, _REPAIR, Repair.INDEX)
-
-
-def _filled(folder: Path) -> bool:
-    """Tell whether a folder is there and holds anything."""
-    try:
-        return any(folder.iterdir())
-    except OSError:
-        return False
-
-
-def _held(verdict: Verdict) -> str:
-    """Return what a good index holds."""
-    held = sum(each.held for each in verdict.collections)
-    asked = sum(each.canaries for each in verdict.collections)
-    found = f"; {asked:,} that were asked for find themselves" if asked else ""
-    return f"it holds {held:,} vectors, as the ledger says{found}"
+    return error(CONTENT, text, mend=_REPAIR, repair=Repair.INDEX)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import Caller
-from cortex_actors.domain.hit import Diagnosis, Severity
+from cortex_actors.domain.hit import Diagnosis, Severity, note
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import CortexError, RoundTripFailed
 
@@ -119,13 +119,11 @@ class RoundTrip:
         last, mend = self.last, "cortex doctor --round-trip tries again and says each step"
         if last is None:
             text = "not tried yet in this life of the daemon"
-            return Diagnosis("round trip", text, Severity.NOTE, "cortex doctor --round-trip")
+            return note("round trip", text, mend="cortex doctor --round-trip")
         ago = f"{self._age(last):,.0f} s ago"
         if last.state is State.OK:
-            text = (
-                f"a probe was remembered, recalled and forgotten in {last.took_ms:,.0f} ms, {ago}"
-            )
-            return Diagnosis("round trip", text)
+            did = "a probe was remembered, recalled and forgotten"
+            return Diagnosis("round trip", f"{did} in {last.took_ms:,.0f} ms, {ago}")
         bad = Severity.ERROR if last.state is State.FAILED else Severity.WARNING
         return Diagnosis("round trip", f"{last.reason} ({ago})", bad, mend)
 
@@ -184,16 +182,11 @@ class _Trial:
                 if said := await step():
                     state = State.DEGRADED
         except TimeoutError:
-            state, said = (
-                State.FAILED,
-                f"no answer within {self._limit:g} s; see cortex daemon logs",
-            )
+            state = State.FAILED
+            said = f"no answer within {self._limit:g} s; see cortex daemon logs"
         except Exception as error:  # noqa: BLE001 - whatever fails is what is looked for
-            expected = isinstance(error, CortexError)
-            state, said = (
-                State.FAILED,
-                str(error) if expected else f"{error!r}; see cortex daemon logs",
-            )
+            state, expected = State.FAILED, isinstance(error, CortexError)
+            said = str(error) if expected else f"{error!r}; see cortex daemon logs"
         took = round((self._clock.monotonic() - begun) * 1_000, 3)
         self._steps.append(Step(name, state, took, said))
         return state is not State.FAILED

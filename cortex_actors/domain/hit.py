@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -139,6 +140,11 @@ class Diagnosis:
     repair: Repair | None = None
     damaged: bool = False
 
+
+#: A diagnosis of that severity.
+note = partial(Diagnosis, severity=Severity.NOTE)
+warning = partial(Diagnosis, severity=Severity.WARNING)
+error = partial(Diagnosis, severity=Severity.ERROR)
 
 #: Exit codes of `cortex doctor`: well, something is wrong, the ledger is damaged.
 WELL, WRONG, DAMAGED = 0, 1, 70

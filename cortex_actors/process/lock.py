@@ -187,7 +187,12 @@ def read(home: Home) -> LockInfo:
         found, _ = json.JSONDecoder().raw_decode(text)
     except (HomeUnwritable, OSError, ValueError, RecursionError):
         return LockInfo()
-    return _info(found) if isinstance(found, dict) else LockInfo()
+    if not isinstance(found, dict):
+        return LockInfo()
+    # The fields that have the right type; the others keep their defaults.
+    kinds = {field.name: type(field.default) for field in fields(LockInfo)}
+    known = {name: found[name] for name in kinds if type(found.get(name)) is kinds[name]}
+    return LockInfo(**known)
 
 
 def state(home: Home) -> State:
@@ -265,8 +270,6 @@ def _lives(pid: int) -> bool:
 
 def _listens(home: Home) -> bool:
     """Say whether somebody listens on the home's socket."""
-    import socket  # noqa: PLC0415 - only where the file does not tell
-
     with socket.socket(socket.AF_UNIX) as sock:
         sock.setblocking(False)  # noqa: FBT003 - takes no keywords
         try:
@@ -298,13 +301,6 @@ def _try(fd: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _info(found: dict[str, object]) -> LockInfo:
-    """Return the fields that have the right type; the others keep their defaults."""
-    kinds = {field.name: type(field.default) for field in fields(LockInfo)}
-    known = {name: found[name] for name in kinds if type(found.get(name)) is kinds[name]}
-    return replace(LockInfo(), **known)  # type: ignore[arg-type]
 
 
 #: macOS: the level of a local socket's options (SOL_LOCAL of sys/un.h).

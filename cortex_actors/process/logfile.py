@@ -241,21 +241,24 @@ def objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
 def last_number(path: Path) -> int:
     """Return the greatest `seq` near the end of a log; 0 when there is none."""
     for candidate in names(path, 2):
-        with suppress(OSError), candidate.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL))
-            numbers = [_number(line) for line in file.read().splitlines()]
-            if any(numbers):
-                return max(numbers)
+        found = [(decoded(line) or {}).get("seq") for line in _end(candidate)]
+        if numbers := [number for number in found if isinstance(number, int) and number]:
+            return max(numbers)
     return 0
 
 
 def ended_well(path: Path) -> bool:
     """Say whether a log was closed by whoever wrote it last, or is new."""
+    lines = _end(path)
+    return not lines or (decoded(lines[-1]) or {}).keys() == {CLOSED}
+
+
+def _end(path: Path) -> list[bytes]:
+    """Return the last lines of a file, the first of which may be cut; none of what is not there."""
     with suppress(OSError), path.open("rb") as file:
-        file.seek(max(0, file.seek(0, 2) - _TAIL))
-        lines = file.read().splitlines()
-        return not lines or (decoded(lines[-1]) or {}).keys() == {CLOSED}
-    return True
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        return file.read().splitlines()
+    return []
 
 
 def names(path: Path, files: int = FILES) -> list[Path]:
@@ -270,13 +273,6 @@ def decoded(line: bytes) -> dict[str, object] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _number(line: bytes) -> int:
-    """Return a line's `seq`; 0 when it has none."""
-    found = decoded(line)
-    number = found.get("seq") if found else None
-    return number if isinstance(number, int) else 0
 
 
 #: Characters of one text; the rest is cut, because a record is a line and not a document.
@@ -463,16 +459,10 @@ class _Reader:
             return False
         self.last, self.size = max(self.last, seq), self.size + len(line)
         self.dropped, self.lost = self.dropped + self.lost, 0
-        if int(head[2]) >= self.wanted.since_at:
-            self._keep(line)
-        return True
-
-    def _keep(self, line: bytes) -> None:
-        """Keep a record that passes."""
-        if found := decoded(line):
+        if int(head[2]) >= self.wanted.since_at and (found := decoded(line)):
             record = record_of(found)
-            if self.wanted.passes(record):
-                self.records.append(record)
+            self.records += [record] * self.wanted.passes(record)
+        return True
 
 
 def page(path: Path, wanted: Filter, *, after: int, before: int) -> Page:

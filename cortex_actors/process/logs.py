@@ -37,7 +37,6 @@ from typing import IO, TYPE_CHECKING, Protocol
 from cortex_actors.process import logfile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from cortex_actors.clock import Clock
@@ -379,14 +378,7 @@ class StreamHandler(logging.Handler):
         )
 
 
-def select(
-    records: Iterable[logfile.Record], wanted: logfile.Filter, *, last: int
-) -> list[logfile.Record]:
-    """Return the last records that pass, in order."""
-    kept = min(max(0, last), sys.maxsize)
-    return list(deque((record for record in records if wanted.passes(record)), maxlen=kept))
-
-
 def tail(path: Path, wanted: logfile.Filter, *, last: int) -> list[logfile.Record]:
     """Return the last records in the files that pass: how a log is read without its daemon."""
-    return select(map(logfile.record_of, logfile.objects(path)), wanted, last=last)
+    passing = filter(wanted.passes, map(logfile.record_of, logfile.objects(path)))
+    return list(deque(passing, maxlen=min(max(0, last), sys.maxsize)))

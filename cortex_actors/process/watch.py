@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
-    from types import FrameType
 
     from cortex_actors.clock import Clock
 
@@ -108,20 +107,14 @@ class FreezeWatch:
         """Tell what the loop does now."""
         frame = sys._current_frames().get(self._ident)  # noqa: SLF001 - documented, there is no other
         try:
-            self._tell(_at_work(self._loop), silent, _stack(frame))
+            # Outermost first; the loop's own machinery above it included.
+            stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
+            # An actor's name, or what one of its tasks does.
+            task = asyncio.current_task(self._loop)
+            name = "a callback of the loop" if task is None else task.get_name()
+            self._tell(name, silent, stack)
         except Exception:  # noqa: BLE001 - the next freeze must be seen as well
             traceback.print_exc()
-
-
-def _at_work(loop: asyncio.AbstractEventLoop) -> str:
-    """Return the name of the task that runs now: an actor's, or what one of its tasks does."""
-    task = asyncio.current_task(loop)
-    return "a callback of the loop" if task is None else task.get_name()
-
-
-def _stack(frame: FrameType | None) -> str:
-    """Return a thread's stack, outermost first; the loop's own machinery above it included."""
-    return "".join(traceback.format_stack(frame)) if frame is not None else ""
 
 
 #: Microseconds in a second: systemd's unit.

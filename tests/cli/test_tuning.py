@@ -267,7 +267,7 @@ class TestBlocks:
     ) -> None:
         """A long text is broken between words, and a long word anywhere."""
         monkeypatch.setattr(output, "console", lambda: Console(width=30, markup=False))
-        show_facts([("name", "some words that are long " + "x" * 40), ("", "y"), ("no", "")])
+        show_facts(("name", "some words that are long " + "x" * 40), ("", "y"), ("no", ""))
 
         lines = capsys.readouterr().out.splitlines()
         assert "name  some words that are long" == lines[0]
