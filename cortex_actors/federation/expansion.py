@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.federation.fan import Party, Wording
-    from cortex_actors.federation.store import Knobs, Member, Question
+    from cortex_actors.federation.store import Member, Question
     from cortex_actors.rules.fusion import Placed
+    from cortex_actors.sections import FederationSettings
 
 
 #: What such a hit says of where it comes from.
@@ -271,7 +272,7 @@ class Beside:
         self._clock = clock
 
     async def found(
-        self, whom: Party, packet: list[Placed], knobs: Knobs, *, until: float
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what stands beside an answer: around a hit, under its topics, one step behind.
 
@@ -293,7 +294,7 @@ class Beside:
         return list(found.values())
 
     async def _filed(
-        self, whom: Party, packet: list[Placed], knobs: Knobs, *, until: float
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what shares a topic with the answer.
 
@@ -312,7 +313,7 @@ class Beside:
         )
 
     async def _behind(
-        self, whom: Party, packet: list[Placed], knobs: Knobs, *, until: float
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what is found by asking again with what was found, as often as is wanted."""
         known = {(one.store, one.hit.id) for one in packet}

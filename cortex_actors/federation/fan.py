@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.store import Fan, Knobs, Member, Question
+    from cortex_actors.federation.store import Fan, Member, Question
     from cortex_actors.rules.fusion import Placed
+    from cortex_actors.sections import FederationSettings
     from cortex_actors.storage.embeddings import EmbedInTime, Matrix
 
 
@@ -268,7 +269,7 @@ class Wanted:
     budget: int | None = None
 
 
-def wanted(whom: Party, knobs: Knobs) -> Wanted:
+def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
     """Return how much of an answer is wanted, and what every store is asked for.
 
     Whoever names a budget and no number has as many hits as the budget pays for. What is known here
@@ -283,7 +284,7 @@ def wanted(whom: Party, knobs: Knobs) -> Wanted:
     return Wanted(rows, min(ask, HITS_LIMIT) if whom.is_alone else ask, budget)
 
 
-def merged(lists: Sequence[Listed], wants: Wanted, knobs: Knobs) -> list[Placed]:
+def merged(lists: Sequence[Listed], wants: Wanted, knobs: FederationSettings) -> list[Placed]:
     """Return the hits of the answer, best first."""
     seats = Seats(wants.rows, knobs.min_per_store, knobs.max_store_share)
     if wants.budget is None:
@@ -291,7 +292,7 @@ def merged(lists: Sequence[Listed], wants: Wanted, knobs: Knobs) -> list[Placed]
     return packed(fused(lists, knobs), wants.budget, seats)
 
 
-def fused(lists: Sequence[Listed], knobs: Knobs) -> list[Placed]:
+def fused(lists: Sequence[Listed], knobs: FederationSettings) -> list[Placed]:
     """Return the hits of all lists as one.
 
     While only what is known here has an answer, it stays as its one search has ranked it.

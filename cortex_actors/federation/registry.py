@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused, StoreDown
 from cortex_actors.federation import schema
 from cortex_actors.federation.local import SEPARATE
-from cortex_actors.federation.store import LOCAL, Fan, Knobs, Member, StoreHealth, StoreSpec
+from cortex_actors.federation.store import LOCAL, Fan, Member, StoreHealth, StoreSpec
+from cortex_actors.sections import FederationSettings
 from cortex_actors.storage.search.scope import ROOMS
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.federation.binding import Binder, Bound
     from cortex_actors.federation.store import Outcome, RecallStore
-    from cortex_actors.sections import FederationSettings, TlsSettings
+    from cortex_actors.sections import TlsSettings
 
 
 @dataclass(slots=True)
@@ -71,14 +72,14 @@ class Register:
     _tuned: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
-    def knobs(self) -> Knobs:
+    def knobs(self) -> FederationSettings:
         """How the fan is set now."""
-        return replace(self.by_settings, **self._turned)
+        return self.by_settings.model_copy(update=self._turned)
 
     @property
-    def by_settings(self) -> Knobs:
+    def by_settings(self) -> FederationSettings:
         """How the settings have it."""
-        return Knobs() if self.settings is None else schema.knobs_of(self.settings)
+        return self.settings or FederationSettings()
 
     @property
     def local(self) -> tuple[str, ...]:
@@ -148,7 +149,7 @@ class Register:
         ]
         return Fan((*here, *there), self.knobs, tuple(self.unbindable.items()))
 
-    def turn(self, knobs: Knobs, tuned: Mapping[str, Mapping[str, Any]]) -> None:
+    def turn(self, knobs: FederationSettings, tuned: Mapping[str, Mapping[str, Any]]) -> None:
         """Let knobs be so, and some stores of the settings (or what is kept here) count so."""
         settings = self.by_settings
         self._turned = {

@@ -75,7 +75,7 @@ OPEN: dict[str, int] = {
     "fragments": 13,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 119,
+    "namesakes": 118,
     "folder rings": 6,
     "sqlite": 38,
     "lone protocols": 4,
@@ -86,7 +86,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 65_096, "modules": 315}
+BOUNDS: dict[str, int] = {"code lines": 64_986, "modules": 315}
 
 
 @dataclass(frozen=True)
