@@ -18,7 +18,7 @@ import math
 import re
 import ssl
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from cortex_actors.errors import (
@@ -260,25 +260,26 @@ def parsed(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 def _loads(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Read strict JSON: no NaN, no infinity, no number of a million digits."""
-    return json.loads(body, parse_constant=_refused, parse_float=_finite, parse_int=_counted)
+    return json.loads(body, parse_constant=not_json, parse_float=finite, parse_int=_counted)
 
 
-def _refused(text: str) -> object:
-    """Refuse what is no JSON, though many writers write it."""
-    message = f"{text} is no number"
-    raise ValueError(message)
+def not_json(text: str) -> NoReturn:
+    """Refuse what is no number of JSON, though many writers write it: NaN and the infinities."""
+    raise ValueError(f"{text[:32]} is no number of JSON")
 
 
-def _finite(text: str) -> float:
-    """Return a number; refuse one that is too large for any distance."""
+def finite(text: str) -> float:
+    """Return a number; raises `ValueError` for one that is too large to be written again."""
     number = float(text)
-    return number if math.isfinite(number) else float(_refused("infinity"))  # type: ignore[arg-type]
+    if not math.isfinite(number):
+        not_json(text)
+    return number
 
 
 def _counted(text: str) -> int:
     """Return a whole number of some digits."""
     if len(text) > _DIGITS:
-        _refused("a number of so many digits")
+        not_json(text)
     return int(text)
 
 

@@ -42,11 +42,6 @@ ADAPTERS: Mapping[str, type[Adapter]] = {
 }
 
 
-def known() -> tuple[str, ...]:
-    """Return the types there are, in order."""
-    return tuple(sorted(ADAPTERS))
-
-
 log = logging.getLogger("cortex.federation")
 
 #: Bytes of a megabyte.
@@ -129,7 +124,15 @@ class Binder:
             raise StoreUnusable(f"there is no type {spec.type[:64]!r}; there are: {known}")
         line = self._line(spec, await self.vault.token(spec.auth))
         try:
-            return Bound(spec, RemoteStore(spec, kind(spec, line), self._guard()), line)
+            settings = self._settings
+            # Keeps one store from costing the others anything.
+            guard = Guard(
+                self._clock,
+                at_once=settings.at_once,
+                failures=settings.breaker_failures,
+                pause=settings.breaker_pause_s,
+            )
+            return Bound(spec, RemoteStore(spec, kind(spec, line), guard), line)
         except CortexError:
             await line.close()
             raise
@@ -158,16 +161,6 @@ class Binder:
             allow_hosts=settings.allow_hosts,
             trust_system_store=self._tls.trust_system_store,
             resolve=self._resolve,
-        )
-
-    def _guard(self) -> Guard:
-        """Return what keeps one store from costing the others anything."""
-        settings = self._settings
-        return Guard(
-            self._clock,
-            at_once=settings.at_once,
-            failures=settings.breaker_failures,
-            pause=settings.breaker_pause_s,
         )
 
 

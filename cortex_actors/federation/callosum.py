@@ -14,14 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.text.credentials import TOKEN_KEYS, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Entries that a file may have: more is not a list that anybody has written.
 MOST_STORES: Final = 256
@@ -120,7 +117,11 @@ def read(document: object) -> Imported:
         raise BadInput(f"cannot import stores: {message}; write each as an entry with a dash")
     stores, wrong = _stores(entries)
     knobs, strange = _knobs(federation)
-    others = [] if federation is sections else _others(sections)
+    others = [
+        (_shortened(key), _ELSEWHERE.get(str(key), "it means nothing here"))
+        for key in (() if federation is sections else sections)
+        if key != "federation"
+    ]
     return Imported(tuple(stores), knobs, (*wrong, *strange, *others))
 
 
@@ -129,7 +130,9 @@ def _stores(entries: list[Any]) -> tuple[list[StoreSpec], list[tuple[str, str]]]
     stores: dict[str, StoreSpec] = {}
     wrong: list[tuple[str, str]] = []
     for number, entry in enumerate(entries, start=1):
-        what = _what(number, entry)
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        is_named = isinstance(name, str) and name.strip()
+        what = _shortened(name) if is_named else f"entry {number}"
         try:
             store = _store(entry)
         except BadInput as error:
@@ -202,19 +205,6 @@ def _knob(key: object, value: object) -> dict[str, Any]:
     if key == "edges_enabled":
         raise BadInput("it is neither true nor false")
     raise BadInput(_ELSEWHERE.get(str(key), "it means nothing here"))
-
-
-def _others(sections: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the other parts of a file, none of which is taken."""
-    for key in sections:
-        if key != "federation":
-            yield _shortened(key), _ELSEWHERE.get(str(key), "it means nothing here")
-
-
-def _what(number: int, entry: object) -> str:
-    """Return what an entry is called where it is left out."""
-    name = entry.get("name") if isinstance(entry, Mapping) else None
-    return _shortened(name) if isinstance(name, str) and name.strip() else f"entry {number}"
 
 
 def _shortened(key: object) -> str:

@@ -163,19 +163,16 @@ class StoreChanges:
             except (BadInput, Refused) as error:
                 skipped.append((each.name[:64], str(error)))
         new: list[_Newcomer] = []
-        for made in await asyncio.gather(*(self._tried(each) for each in some)):
-            if isinstance(made, _Newcomer):
-                new.append(made)
+        binding = (self._bound(each) for each in some)
+        found = await asyncio.gather(*binding, return_exceptions=True)
+        for each, made in zip(some, found, strict=True):
+            if isinstance(made, BadInput | Refused | StoreDown):
+                skipped.append((each.name, str(made)))
+            elif isinstance(made, BaseException):
+                raise made
             else:
-                skipped.append(made)
+                new.append(made)
         return new, skipped
-
-    async def _tried(self, spec: StoreSpec) -> _Newcomer | tuple[str, str]:
-        """Return a store that may join, or its name and why it may not."""
-        try:
-            return await self._bound(spec)
-        except (BadInput, Refused, StoreDown) as error:
-            return spec.name, str(error)
 
     def _checked(self, spec: StoreSpec, *, free: dict[str, StoreSpec], more: int) -> StoreSpec:
         """Return a store as it is kept.
@@ -393,14 +390,14 @@ def foreseen(
     vault = Vault({}, ring=lambda: None)
     binder = Binder(settings, tls, clock=SystemClock(), vault=vault, resolve=_literal)
     changes = StoreChanges(Books(register, Overlay(overlay), binder))
-    given = replace(said, stores=tuple(_plain(each) for each in said.stores))
+    # Nobody looks for a token here.
+    stores = (
+        replace(each, auth=_ELSEWHERE) if each.auth and not each.auth.token else each
+        for each in said.stores
+    )
+    given = replace(said, stores=tuple(stores))
     found = asyncio.run(changes.foreseen(given, may_replace=may_replace))
     return {**found, "warnings": []}
-
-
-def _plain(spec: StoreSpec) -> StoreSpec:
-    """Return a store whose token nobody has to look for."""
-    return replace(spec, auth=_ELSEWHERE) if spec.auth and not spec.auth.token else spec
 
 
 def _literal(host: str, _port: int) -> Sequence[str]:

@@ -187,11 +187,21 @@ def party(fan: Fan, question: Question) -> Party:
 
 
 def _wanted(fan: Fan, question: Question) -> tuple[list[Member], Question]:
-    """Return whom a question names, and the question as it is put to them."""
+    """Return whom a question names, and the question as it is put to them.
+
+    Raises `NotFound` for a name that no store has.
+    """
     named = set(question.stores)
     if not named:
         return [each for each in fan.members if _has_some(each, question)], question
-    _refuse_unknown(fan, question)
+    stores = [each.store.name for each in fan.members] + [name for name, _ in fan.unbindable]
+    known = dict.fromkeys((LOCAL, *stores))
+    strange = [each for each in question.stores if each not in known and each not in ROOMS]
+    if strange:
+        raise NotFound(
+            f"cannot ask the store {shown(strange[0])}: there is none of that name that is "
+            f"enabled; there are {', '.join(known)}"
+        )
     if PRINCIPLES in named:
         fan = replace(fan, members=_with_principles(fan.members))
     rooms = named.intersection(COLLECTIONS)
@@ -235,18 +245,6 @@ def _with_principles(members: tuple[Member, ...]) -> tuple[Member, ...]:
         if isinstance(each.store, LocalStore) and each.store.name == LOCAL:
             found.append(replace(each, store=each.store.room(PRINCIPLES)))
     return tuple(found)
-
-
-def _refuse_unknown(fan: Fan, question: Question) -> None:
-    """Raise `NotFound` for a name that no store has."""
-    stores = [each.store.name for each in fan.members] + [name for name, _ in fan.unbindable]
-    known = dict.fromkeys((LOCAL, *stores))
-    strange = [each for each in question.stores if each not in known and each not in ROOMS]
-    if strange:
-        raise NotFound(
-            f"cannot ask the store {shown(strange[0])}: there is none of that name that is "
-            f"enabled; there are {', '.join(known)}"
-        )
 
 
 #: Hits that may be asked for at once.

@@ -17,12 +17,13 @@ import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from cortex_actors.errors import CortexError, StoreDown, StoreTimeout
-from cortex_actors.federation.answers import Asked, received
+from cortex_actors.federation.answers import Asked, fields, received, text
+from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import Answer
 from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from cortex_actors.endpoint.client import Guard
     from cortex_actors.endpoint.connection import Line
@@ -53,6 +54,28 @@ class Adapter(Protocol):
 
     async def close(self) -> None:
         """Let go of what was opened."""
+
+
+class HttpAdapter:
+    """What adapters have in common whose stores are asked over HTTP."""
+
+    #: Conditions that its answers can be narrowed by: none, unless an adapter says more.
+    meets: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, spec: StoreSpec, line: Line, known: Collection[str]) -> None:
+        """Remember how to ask; raises `StoreUnusable` for an option that is not `known`."""
+        self.options = Options(spec, known)
+        self.name = spec.name
+        self.line = line
+
+    async def introduced(self, seconds: float, *, shape: str) -> tuple[str, Mapping[str, Any]]:
+        """Return what a program calls itself on its first page, and what else it says there."""
+        said = fields(await self.line.get("/", seconds=seconds), shape=shape)
+        return text(said.get("service")), said
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self.line.close()
 
 
 @runtime_checkable

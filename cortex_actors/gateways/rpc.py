@@ -120,12 +120,13 @@ def bound(
     """
     verb = verbs.get(request.method)
     if verb is None:
-        known = ", ".join(_open_to(verbs, caller))
+        open_to = [name for name, each in verbs.items() if _takes_caller(each)]
+        known = ", ".join(sorted({*verbs, "logs"} if caller.is_owner else open_to))
         error = UsageError(f"no method is called {request.method!r}; the methods are: {known}")
         raise Unreadable(UNKNOWN_METHOD, error, request.id)
     if not caller.is_owner and not _takes_caller(verb):
         raise refusal(caller, request.method)
-    signature = _signature(verb)
+    signature, _ = _known(*_function(verb))
     try:
         signature.bind(**request.params)
     except TypeError as wrong:
@@ -158,7 +159,9 @@ def failure(request_id: Id, error: Exception, *, code: int | None = None) -> byt
         error = InternalError(text)
     assert isinstance(error, CortexError)  # noqa: S101 - a fact for mypy
     data = {"type": type(error).__name__, "exit_code": error.exit_code}
-    shown = {"code": _code(error) if code is None else code, "message": str(error), "data": data}
+    own = INTERNAL if isinstance(error, InternalError) else FAILED
+    own = STOPPING if isinstance(error, DaemonStopping) else own
+    shown = {"code": own if code is None else code, "message": str(error), "data": data}
     return _line({"jsonrpc": "2.0", "id": request_id, "error": shown})
 
 
@@ -175,11 +178,6 @@ def is_fault(error: Exception) -> bool:
 def trace(error: Exception) -> str:
     """Return the traceback of a fault, for the log."""
     return "".join(traceback.format_exception(error))
-
-
-def _signature(verb: Callable[..., Awaitable[object]]) -> inspect.Signature:
-    """Return what a client may give a verb."""
-    return _known(*_function(verb))[0]
 
 
 def _takes_caller(verb: Callable[..., Awaitable[object]]) -> bool:
@@ -205,13 +203,6 @@ def _known(function: Callable[..., object], is_method: bool) -> tuple[inspect.Si
     return whole.replace(parameters=given), len(given) < len(some)
 
 
-def _open_to(verbs: Mapping[str, Callable[..., Awaitable[object]]], caller: Caller) -> list[str]:
-    """Return the names of the methods that somebody may call."""
-    if caller.is_owner:
-        return sorted({*verbs, "logs"})
-    return sorted(name for name, verb in verbs.items() if _takes_caller(verb))
-
-
 def _refuse_kinds(signature: inspect.Signature, request: Request) -> None:
     """Raise `Unreadable` for a parameter of another kind than its verb takes.
 
@@ -226,13 +217,6 @@ def _refuse_kinds(signature: inspect.Signature, request: Request) -> None:
         words = " or ".join(word for _, word in kinds)
         error = BadInput(f"cannot call {request.method}: {name} must be {words}")
         raise Unreadable(INVALID_PARAMS, error, request.id)
-
-
-def _code(error: CortexError) -> int:
-    """Return the code of an exception."""
-    if isinstance(error, InternalError):
-        return INTERNAL
-    return STOPPING if isinstance(error, DaemonStopping) else FAILED
 
 
 def _json(line: bytes) -> object:

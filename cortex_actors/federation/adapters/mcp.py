@@ -24,6 +24,7 @@ import asyncio
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -230,19 +231,18 @@ class Fields:
 
     def hit(self, row: Mapping[str, Any], *, store: str) -> Hit | None:
         """Return a row as a hit; None for one without a text."""
-        words = _words(row, self.text)
-        if not words:
-            return None
-        distance = _number(row, self.distance, _DISTANCES)
+        words = _first(row, self.text, _TEXTS, text) or ""
+        distance = _first(row, self.distance, _DISTANCES, number)
         sure = number(row.get(self.relevance)) if self.relevance else None
         if sure is None and distance is None:
             sure = UNMEASURED
         return measured(
             store,
-            _id(row, self.id) or f"sha256:{sha256(words.encode()).hexdigest()[:_DIGITS]}",
+            _first(row, self.id, _IDS, id_of)
+            or f"sha256:{sha256(words.encode()).hexdigest()[:_DIGITS]}",
             text=words,
             distance=distance,
-            score=_number(row, self.score, _SCORES),
+            score=_first(row, self.score, _SCORES, number),
             sure=sure,
             metadata=self._beside(row),
         )
@@ -312,28 +312,15 @@ def _guessed(document: Mapping[str, Any]) -> object:
             )
         if isinstance(found, list):
             return found
-    return [document] if _words(document, "") else None
+    return [document] if _first(document, "", _TEXTS, text) else None
 
 
-def _words(row: Mapping[str, Any], name: str) -> str:
-    """Return the text of a row."""
-    return next((words for each in _names(name, _TEXTS) if (words := text(row.get(each)))), "")
-
-
-def _id(row: Mapping[str, Any], name: str) -> str:
-    """Return the id of a row; empty where it has none."""
-    return next((found for each in _names(name, _IDS) if (found := id_of(row.get(each)))), "")
-
-
-def _number(row: Mapping[str, Any], name: str, names: tuple[str, ...]) -> float | None:
-    """Return the first number under a name."""
-    found = (number(row.get(each)) for each in _names(name, names))
-    return next((each for each in found if each is not None), None)
-
-
-def _names(given: str, guessed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where to look: only where a description says, if it does."""
-    return (given,) if given else guessed
+def _first(
+    row: Mapping[str, Any], given: str, guessed: Sequence[str], read: Callable[[object], T]
+) -> T | None:
+    """Return the first field that can be read, only where a description says, if it does."""
+    found = (read(row.get(each)) for each in ((given,) if given else guessed))
+    return next((each for each in found if each not in (None, "")), None)
 
 
 #: Its options (docs/store-types.md).
@@ -389,7 +376,8 @@ class Mcp:
             rows = await asyncio.to_thread(self._fields.rows, outcome.document, outcome.texts)
         else:
             rows = self._fields.rows(outcome.document, outcome.texts)
-        return answer(rows, self._hit, limit=asked.limit, shape=SHAPE)
+        read = partial(self._fields.hit, store=self._name)
+        return answer(rows, read, limit=asked.limit, shape=SHAPE)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return who the server says it is, and its tools."""
@@ -398,9 +386,6 @@ class Mcp:
     async def close(self) -> None:
         """End the session, and the program that was started for it."""
         await self._link.close()
-
-    def _hit(self, row: Mapping[str, Any]) -> Hit | None:
-        return self._fields.hit(row, store=self._name)
 
 
 def _program(

@@ -174,19 +174,12 @@ class Link:
 
     async def _connected(self, seconds: float) -> Session:
         """Connect to the first address that takes us."""
-        connect = _driver().Session.connected
-        ips = await self._line.ips(seconds)
-        for place, ip in enumerate(ips, start=1):
-            try:
-                session: Session = await connect(self._params(ip))
-            except Broken:
-                if place < len(ips):
-                    continue
-                self._line.pin.failed()
-                raise
-            self._line.pin.worked(ip)
-            return session
-        raise StoreDown("has no address")
+        connect: Callable[[Mapping[str, Any]], Awaitable[Session]] = _driver().Session.connected
+
+        async def send(ip: str, _share: int) -> Session:
+            return await connect(self._params(ip))
+
+        return await self._line.first(send, unreached=(Broken,))
 
     def _params(self, ip: str) -> Mapping[str, Any]:
         """Return what libpq is told; everything that it would look up elsewhere is said here."""
@@ -417,9 +410,8 @@ class Pgvector:
         await session.widen(asked.limit)
         query, values = self._reading.query(layout, vector, asked.limit)
         rows = await session.rows(query, values, most=asked.limit)
-        found = [
-            dict(zip(("id", "text", "distance", "metadata"), row, strict=True)) for row in rows
-        ]
+        names = ("id", "text", "distance", "metadata")
+        found = [dict(zip(names, row, strict=True)) for row in rows]
         return answer(found, self._hit, limit=asked.limit, shape=_SHAPE)
 
     async def _ping(self, session: Session) -> dict[str, Any]:
