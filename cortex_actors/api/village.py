@@ -19,7 +19,7 @@ from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation, repeated
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import agent_id
-from cortex_actors.domain.memory import Realm
+from cortex_actors.domain.memory import CrumbType, Priority, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
@@ -505,8 +505,8 @@ def _narrowed(wanted: Wanted, priority: str | None, kind: str | None) -> Wanted:
         reader=wanted.reader,
         agent=wanted.agent,
         since=wanted.since,
-        priority=admission.priority_of(priority),
-        type=admission.type_of(kind),
+        priority=admission.word_of(priority, Priority, name="priority"),
+        type=admission.word_of(kind, CrumbType, name="type"),
     )
 
 

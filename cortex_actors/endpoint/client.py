@@ -17,9 +17,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.endpoint.address import endpoint
 from cortex_actors.endpoint.connection import Kept, context, pause, read_answer, silence
-from cortex_actors.endpoint.replies import Answer, Passing, QuestionRefused, verdict
+from cortex_actors.endpoint.replies import Answer, Passing, QuestionRefused, endpoint, verdict
 from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown, StoreTimeout
 from cortex_actors.runtime.threads import within
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from httpx import AsyncClient
 
     from cortex_actors.clock import Clock
-    from cortex_actors.endpoint.address import Endpoint, Use
+    from cortex_actors.endpoint.replies import Endpoint, Use
     from cortex_actors.sections import EmbeddingSettings, JudgingSettings
 
 
@@ -348,19 +347,9 @@ class Guard:
         self._clock = clock
         self._places = asyncio.Semaphore(at_once)
         self._most = at_once * QUEUED
-        self._breaker = Breaker(failures=failures, pause=pause)
+        self.breaker = Breaker(failures=failures, pause=pause)
         #: Questions that are out, and that wait for a place.
         self.running = self.waiting = 0
-
-    @property
-    def position(self) -> Position:
-        """Where the breaker stands."""
-        return self._breaker.position
-
-    @property
-    def opened(self) -> int:
-        """Times the breaker has opened."""
-        return self._breaker.opened
 
     def refusal(self) -> str:
         """Return why the store is not asked now; "" when it may be. Nothing is used up by it."""
@@ -388,7 +377,7 @@ class Guard:
             # Others may have opened it, or be trying it, while this one waited.
             if reason := self._rested():
                 raise LeftAlone(reason)
-            self._breaker.admits(self._clock.monotonic())
+            self.breaker.admits(self._clock.monotonic())
             async with self._told(until, seconds):
                 yield max(0.0, until - self._clock.monotonic())
         finally:
@@ -397,7 +386,7 @@ class Guard:
 
     def _rested(self) -> str:
         """Return why the breaker lets nobody through; "" when it would let one."""
-        breaker = self._breaker
+        breaker = self.breaker
         if breaker.position is Position.HALF_OPEN:
             return f"left alone until one question has shown that it is back: {breaker.reason}"
         if (left := breaker.remaining(self._clock.monotonic())) > 0:
@@ -421,20 +410,20 @@ class Guard:
         try:
             yield
         except QuestionRefused:
-            self._breaker.succeeded()
+            self.breaker.succeeded()
             raise
         except LeftAlone:
-            self._breaker.abandoned(self._clock.monotonic())
+            self.breaker.abandoned(self._clock.monotonic())
             raise
         except Exception as error:
             rest = float(getattr(error, "rest", 0.0))
-            self._breaker.failed(str(error)[:120], self._clock.monotonic(), rest=rest)
+            self.breaker.failed(str(error)[:120], self._clock.monotonic(), rest=rest)
             raise
         except BaseException:
             # A loop that stalled until whoever asks gives up, too, has both limits end at once.
             if (now := self._clock.monotonic()) >= until:
-                self._breaker.failed(f"timeout after {seconds:.2f} s", now)
+                self.breaker.failed(f"timeout after {seconds:.2f} s", now)
             else:
-                self._breaker.abandoned(now)
+                self.breaker.abandoned(now)
             raise
-        self._breaker.succeeded()
+        self.breaker.succeeded()

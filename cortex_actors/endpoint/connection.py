@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from cortex_actors.clock import SECOND
 from cortex_actors.endpoint.pinning import Pin
 from cortex_actors.endpoint.replies import (
+    FOR_HEADERS,
     Answer,
     broken,
     large,
@@ -189,9 +190,6 @@ ERROR_BYTES = 65_536
 #: Bytes from which an answer is read on the thread: below, that takes longer than the reading.
 LARGE = 131_072
 
-#: Characters a token may have: what a header can carry, without the space that would end it.
-_TOKEN = frozenset(map(chr, range(0x21, 0x7F)))
-
 
 class Line(Kept["AsyncHTTPTransport"]):
     """Sends requests to one store, at the addresses that its name was found to stand for.
@@ -215,7 +213,7 @@ class Line(Kept["AsyncHTTPTransport"]):
         resolve: Resolver | None = None,
     ) -> None:
         """Remember where; nothing is sent. Raises `StoreUnusable` for what cannot be an address."""
-        if not _TOKEN.issuperset(token):
+        if not FOR_HEADERS.issuperset(token):
             raise StoreUnusable(
                 "its token cannot be sent: it holds a space, a line end or a character that is not "
                 "ASCII"

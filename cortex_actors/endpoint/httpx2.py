@@ -68,10 +68,6 @@ class Pinned(httpx2.AsyncBaseTransport):
         """Close the connections."""
         await self._inner.aclose()
 
-    def note(self, trouble: StoreDown) -> None:
-        """Keep why an answer could not be read to its end."""
-        self.trouble = trouble
-
     async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         """Return the answer of the first address that can be connected to."""
         where, line = request.url, self._line
@@ -150,7 +146,7 @@ class _Measured(httpx2.AsyncByteStream):
             left -= len(piece)
             if left < 0:
                 trouble = large(self._most)
-                self._transport.note(trouble)
+                self._transport.trouble = trouble
                 raise httpx2.ReadError(str(trouble))
             yield piece
 

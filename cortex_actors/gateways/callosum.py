@@ -155,7 +155,9 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
         """Turn some of the knobs, all at one stroke or none of them."""
         given = body.knobs()
         if body.satellite_edges_enabled and "satellite_budget" not in given:
-            given |= _satellites((await desk.knobs())["knobs"])
+            row = _budget((await desk.knobs())["knobs"])
+            # Nothing is to be turned where they are told already.
+            given |= {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
         with contract(_OF_TURNING):
             found = await desk.configure(given)
         changed = dict(found["changed"])
@@ -167,7 +169,10 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
     async def knobs() -> dict[str, Any]:
         """Return what may be turned: as it is, as the settings say, and by default."""
         rows = (await desk.knobs())["knobs"]
-        found = [_knob(each) for each in (*rows, _switch(rows))]
+        # The switch of the satellites as if it were a knob.
+        on = {name: _budget(rows)[name] > 0 for name in ("live", "settings", "default")}
+        switch = {"name": SATELLITES, **on, "twiddled": on["live"] != on["settings"]}
+        found = [_knob(each) for each in (*rows, switch)]
         return {
             "ok": True,
             "federation": found,
@@ -244,19 +249,6 @@ def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
 def _budget(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return how many satellites are told: as it is, as the settings say, and by default."""
     return next(each for each in rows if each["name"] == "satellite_budget")
-
-
-def _satellites(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what to turn so that satellites are told: nothing where they are."""
-    row = _budget(rows)
-    return {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
-
-
-def _switch(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the switch of the satellites as if it were a knob."""
-    row = _budget(rows)
-    on = {name: row[name] > 0 for name in ("live", "settings", "default")}
-    return {"name": SATELLITES, **on, "twiddled": on["live"] != on["settings"]}
 
 
 def _knob(row: Mapping[str, Any]) -> dict[str, Any]:

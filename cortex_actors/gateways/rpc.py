@@ -97,18 +97,18 @@ def parse(line: bytes) -> Request:
     request_id, method, params = found.get("id"), found.get("method"), found.get("params", {})
     if isinstance(request_id, bool) or not isinstance(request_id, _IDS):
         raise Unreadable(INVALID_REQUEST, BadInput("the request's id must be a string or a number"))
+    code, token = INVALID_REQUEST, found.get("token")
     if not isinstance(method, str):
-        error = BadInput("the request has no method: it needs a string")
-        raise Unreadable(INVALID_REQUEST, error, request_id)
-    if not isinstance(params, dict):
-        error = BadInput(f"the parameters of {method!r} must be an object: they have names here")
-        raise Unreadable(INVALID_PARAMS, error, request_id)
-    token = found.get("token")
-    # One that is there and is no text is refused: else who sends null by mistake were the owner.
-    if "token" in found and not isinstance(token, str):
-        error = BadInput("the request's token must be a text; without one it is the owner's")
-        raise Unreadable(INVALID_REQUEST, error, request_id)
-    return Request(request_id, method, params, token)
+        why = "the request has no method: it needs a string"
+    elif not isinstance(params, dict):
+        code = INVALID_PARAMS
+        why = f"the parameters of {method!r} must be an object: they have names here"
+    elif "token" in found and not isinstance(token, str):
+        # Refused, else who sends null by mistake were the owner.
+        why = "the request's token must be a text; without one it is the owner's"
+    else:
+        return Request(request_id, method, params, token)
+    raise Unreadable(code, BadInput(why), request_id)
 
 
 def bound(
@@ -227,15 +227,14 @@ def _json(line: bytes) -> object:
         if "\\u" in text:
             json.dumps(found, ensure_ascii=False).encode()
     except RecursionError:
-        error = BadInput("the request is nested too deeply")
-        raise Unreadable(PARSE_ERROR, error) from None
+        why = "is nested too deeply"
     except UnicodeEncodeError:
-        error = BadInput("the request holds text that is no valid text: half a character (UTF-8)")
-        raise Unreadable(PARSE_ERROR, error) from None
+        why = "holds text that is no valid text: half a character (UTF-8)"
     except ValueError as wrong:
-        error = BadInput(f"the request is no JSON: {str(wrong)[:200]}")
-        raise Unreadable(PARSE_ERROR, error) from None
-    return found
+        why = f"is no JSON: {str(wrong)[:200]}"
+    else:
+        return found
+    raise Unreadable(PARSE_ERROR, BadInput(f"the request {why}"))
 
 
 def _reject(name: str) -> object:

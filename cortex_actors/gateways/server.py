@@ -13,7 +13,7 @@ import asyncio
 import importlib
 import logging
 import socket
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.process.tokens import Tokens
@@ -115,9 +115,7 @@ class Http(AsyncioActor):
 
     def describe(self) -> dict[str, Any]:
         """Return what the door is at."""
-        door = self._door
-        found = {"state": door.state, "address": door.address, "reason": door.reason}
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in asdict(self._door).items() if value}
 
     async def _live(self) -> None:
         """Open the door, again if need be, and serve until it is closed."""

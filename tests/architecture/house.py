@@ -81,12 +81,12 @@ OPEN: dict[str, int] = {
     "lone protocols": 4,
     "wrapped functions": 4,
     "re-exports": 1,
-    "positional": 747,
+    "positional": 746,
     "field": 11,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 64_842, "modules": 315}
+BOUNDS: dict[str, int] = {"code lines": 64_756, "modules": 314}
 
 
 @dataclass(frozen=True)

@@ -255,7 +255,11 @@ class Fields:
         if document is None:
             document = _spoken(texts, is_named=bool(self.hits))
         if self.hits:
-            document = _under(document, self.hits)
+            for name in self.hits.split("."):
+                if not isinstance(document, dict) or name not in document:
+                    raise foreign(SHAPE)
+                document = document[name]
+            document = [] if document is None else document
         elif isinstance(document, dict):
             document = _guessed(document)
         if not isinstance(document, list):
@@ -272,28 +276,16 @@ class Fields:
 
 def _spoken(texts: Sequence[str], *, is_named: bool) -> object:
     """Return what the texts of an answer say: JSON where they are JSON, else each is a hit."""
-    found = [_json(each) for each in texts]
+    found: list[object] = []
+    for each in texts:
+        try:
+            said = json.loads(each)
+        except (ValueError, RecursionError):
+            said = None
+        found.append(said if isinstance(said, dict | list) else each)
     if len(found) == 1 and (is_named or not isinstance(found[0], str)):
         return found[0]
     return found
-
-
-def _json(written: str) -> object:
-    """Return the object or list that a text is; the text itself where it is none."""
-    try:
-        found = json.loads(written)
-    except (ValueError, RecursionError):
-        return written
-    return found if isinstance(found, dict | list) else written
-
-
-def _under(document: object, way: str) -> object:
-    """Return what lies under some names; raises `StoreDown` where one of them is missing."""
-    for name in way.split("."):
-        if not isinstance(document, dict) or name not in document:
-            raise foreign(SHAPE)
-        document = document[name]
-    return [] if document is None else document
 
 
 def _guessed(document: Mapping[str, Any]) -> object:

@@ -74,51 +74,31 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$@-]{0,62}\Z")
 _DRIVER = "cortex_actors.federation.adapters.pgvector_session"
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """How to log in, as far as the address does not say it."""
+class Link:
+    """The connections to one database."""
 
-    user: str
-    sslmode: str
-    sslrootcert: str
-    socket: str
+    def __init__(self, line: Line, options: Options, *, managed: bool) -> None:
+        """Remember where, and how to log in; nothing is sent.
 
-    @classmethod
-    def of(cls, spec: StoreSpec, options: Options) -> Login:
-        """Return how a description logs in.
-
-        A socket or a file of this machine may be named only in the settings: who may add a store
-        to a running daemon may not choose what the daemon opens.
+        Raises `StoreUnusable` for an address that is no database's. With `managed` a socket or a
+        file of this machine may not be named: who may add a store to a running daemon may not
+        choose what the daemon opens.
         """
-        found = cls(
-            options.words("user", "postgres"),
-            options.choice("sslmode", *_MODES),
-            options.words("sslrootcert"),
-            options.words("socket"),
-        )
-        if spec.managed and (found.socket or found.sslrootcert):
+        self._user = options.words("user", "postgres")
+        self._sslmode = options.choice("sslmode", *_MODES)
+        self._sslrootcert = options.words("sslrootcert")
+        self._socket = options.words("socket")
+        if managed and (self._socket or self._sslrootcert):
             raise StoreUnusable(
                 "options.socket and options.sslrootcert name a path of this machine, which only "
                 "[[federation.stores]] in cortex.toml may do"
             )
-        if not _NAME.match(found.user):
+        if not _NAME.match(self._user):
             raise StoreUnusable("options.user is no name of a user")
-        return found
-
-
-class Link:
-    """The connections to one database."""
-
-    def __init__(self, line: Line, login: Login) -> None:
-        """Remember where; nothing is sent.
-
-        Raises `StoreUnusable` for an address that is no database's.
-        """
         self._database = line.address.path.strip("/")
         if line.address.scheme not in SCHEMES or not _NAME.match(self._database):
             raise StoreUnusable("its address has to be like postgresql://127.0.0.1:5432/DATABASE")
         self._line = line
-        self._login = login
         self._free: list[Session] = []
         self._closed = False
 
@@ -183,25 +163,25 @@ class Link:
 
     def _params(self, ip: str) -> Mapping[str, Any]:
         """Return what libpq is told; everything that it would look up elsewhere is said here."""
-        where, login = self._line.address, self._login
+        where, sock = self._line.address, self._socket
         is_near = reach(ip) is Reach.LOOPBACK
-        mode = login.sslmode or ("prefer" if is_near else _CHECKED)
-        if not is_near and (login.socket or (self._line.token and mode not in _ENCRYPTED)):
+        mode = self._sslmode or ("prefer" if is_near else _CHECKED)
+        if not is_near and (sock or (self._line.token and mode not in _ENCRYPTED)):
             raise StoreUnusable(
                 "its password is not sent over a network without TLS; see options.sslmode"
-                if not login.socket
+                if not sock
                 else "options.socket is of this machine, and its address is not"
             )
         return {
-            "host": login.socket or where.host,
+            "host": sock or where.host,
             # Empty is not the same as absent, where libpq would take PGHOSTADDR.
-            "hostaddr": "" if login.socket else ip,
+            "hostaddr": "" if sock else ip,
             "port": where.port,
             "dbname": self._database,
-            "user": login.user,
+            "user": self._user,
             "password": self._line.token,
             "passfile": os.devnull,
-            "sslmode": "disable" if login.socket else mode,
+            "sslmode": "disable" if sock else mode,
             "sslrootcert": self._authorities(mode),
             "sslcertmode": "disable",
             "gssencmode": "disable",
@@ -214,8 +194,8 @@ class Link:
 
     def _authorities(self, mode: str) -> str:
         """Return whose certificates count: a file, or those of the operating system."""
-        if self._login.sslrootcert or mode != _CHECKED:
-            return self._login.sslrootcert
+        if self._sslrootcert or mode != _CHECKED:
+            return self._sslrootcert
         if self._line.trust_system_store:
             return "system"
         return os.environ.get("SSL_CERT_FILE") or str(import_module("certifi").where())
@@ -372,9 +352,12 @@ class Pgvector:
         self._name = spec.name
         self._reading = _reading(options)
         self._model = options.words("model")
-        self._function = _function(options)
+        # The function that embeds a question there; empty when we do.
+        self._function = ""
+        if options.choice("embedding", OURS, QUERY_TEXT) == QUERY_TEXT:
+            self._function = name_of(options.required("embed_function"), most=2)
         self._table = options.required("table")
-        self._link = Link(line, Login.of(spec, options))
+        self._link = Link(line, options, managed=spec.managed)
 
     async def search(self, asked: Asked) -> Answer:
         """Return the nearest rows, nearest first."""
@@ -406,7 +389,9 @@ class Pgvector:
         else:
             if why := apart(asked, model=self._model, dimension=layout.dimension):
                 return Answer((), (why,))
-            vector = _written(asked)
+            assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+            # As pgvector reads it; nine digits are a float32 to the last bit.
+            vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
         await session.widen(asked.limit)
         query, values = self._reading.query(layout, vector, asked.limit)
         rows = await session.rows(query, values, most=asked.limit)
@@ -472,19 +457,6 @@ def _reading(options: Options) -> Reading:
         where={name_of(name): value for name, value in options.table("where").items()},
         distance=options.choice("distance", *DISTANCES),
     )
-
-
-def _function(options: Options) -> str:
-    """Return the function that embeds a question there; empty when we do."""
-    if options.choice("embedding", OURS, QUERY_TEXT) == OURS:
-        return ""
-    return name_of(options.required("embed_function"), most=2)
-
-
-def _written(asked: Asked) -> str:
-    """Return a vector as pgvector reads it; nine digits are a float32 to the last bit."""
-    assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
-    return "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
 
 
 def _metadata(written: object) -> dict[str, Any]:
