@@ -202,7 +202,12 @@ class Client(Kept["AsyncClient"]):
                 return await self._attempt(body, read, most=most, until=until)
             except Passing as failure:
                 wait = max(failure.rest or 0.0, pause(attempt, self._chance()))
-                if not self._worth_it(attempt, wait, until):
+                if (
+                    attempt >= self._retries
+                    or self._clock.monotonic() + wait >= until
+                    or self._breaker.position is not Position.CLOSED
+                    or self._closing.is_set()
+                ):
                     times = f" ({attempt + 1} attempts)" if attempt else ""
                     raise EndpointDown(f"{failure}{times}; ask again in a moment") from failure
             attempt += 1
@@ -214,15 +219,6 @@ class Client(Kept["AsyncClient"]):
         """Close the connections; who waits for an answer gets `EndpointDown`."""
         self._closing.set()
         await super().close()
-
-    def _worth_it(self, attempt: int, wait: float, until: float) -> bool:
-        """Return whether to try again after a wait."""
-        return (
-            attempt < self._retries
-            and self._clock.monotonic() + wait < until
-            and self._breaker.position is Position.CLOSED
-            and not self._closing.is_set()
-        )
 
     async def _attempt(
         self, body: bytes, read: Callable[[Answer], T], *, most: int, until: float
@@ -242,7 +238,10 @@ class Client(Kept["AsyncClient"]):
             self._breaker.succeeded()  # it answers, whatever it says
             raise
         except EndpointDown as failure:
-            self._note(failure)
+            # A long rest that the server asks for opens it at once.
+            rest = failure.rest or 0.0 if isinstance(failure, Passing) else 0.0
+            rest = rest if rest > LONGEST_WAIT else 0.0
+            self._breaker.failed(str(failure), self._clock.monotonic(), rest=rest)
             raise
         except BaseException:
             self._breaker.abandoned(self._clock.monotonic())
@@ -284,13 +283,6 @@ class Client(Kept["AsyncClient"]):
             raise failure
         # A megabyte of numbers takes long enough to read to hold up everybody else.
         return await self.run(partial(read, answer))
-
-    def _note(self, failure: EndpointDown) -> None:
-        """Tell the breaker of a failure; a long rest that the server asks for opens it at once."""
-        rest = failure.rest if isinstance(failure, Passing) and failure.rest else 0.0
-        self._breaker.failed(
-            str(failure), self._clock.monotonic(), rest=rest if rest > LONGEST_WAIT else 0.0
-        )
 
 
 def _client(endpoint: Endpoint) -> AsyncClient:

@@ -64,7 +64,8 @@ class Bound:
 
     def serves(self, spec: StoreSpec) -> bool:
         """Return whether it is what a description means; what its hits count is no part of that."""
-        return plain(self.spec) == plain(spec)
+        same = replace(self.spec, weight=spec.weight, floor=spec.floor, enabled=spec.enabled)
+        return same == spec
 
     async def resolves(self) -> dict[str, str]:
         """Return the IP addresses that its address leads to, and how far away each is.
@@ -106,11 +107,8 @@ class Binder:
         self._types = ADAPTERS if types is None else types
         self._resolve = resolve
         self.vault = vault
-
-    @property
-    def types(self) -> list[str]:
-        """The kinds of stores there are, in order."""
-        return sorted(self._types)
+        #: The kinds of stores there are, in order.
+        self.types = sorted(self._types)
 
     async def bind(self, spec: StoreSpec) -> Bound:
         """Return a store as it can be asked.
@@ -162,8 +160,3 @@ class Binder:
             trust_system_store=self._tls.trust_system_store,
             resolve=self._resolve,
         )
-
-
-def plain(spec: StoreSpec) -> StoreSpec:
-    """Return a description without what may be turned while the store is asked."""
-    return replace(spec, weight=1.0, floor=0.0, enabled=True)

@@ -74,10 +74,7 @@ class StoreChanges:
     def __init__(self, books: Books) -> None:
         """Write into these books."""
         self._books = books
-
-    @property
-    def _register(self) -> Register:
-        return self._books.register
+        self._register = books.register
 
     async def add(self, spec: StoreSpec) -> Done:
         """Take a store in; raises `BadInput`, `Refused`, `StoreDown`, `HomeUnwritable`."""

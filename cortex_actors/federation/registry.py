@@ -320,7 +320,11 @@ class Overlay:
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         try:
             try:
-                self._sweep()
+                # Drafts of daemons that were killed while they wrote may hold tokens. Nobody else
+                # is writing one: a home has one daemon.
+                for left in self.path.parent.glob(f".{self.path.name}.*"):
+                    with contextlib.suppress(FileNotFoundError):
+                        left.unlink()
                 made = private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
                 with os.fdopen(made, "wb") as file:
                     file.write(body)
@@ -366,15 +370,6 @@ class Overlay:
             "that is added keeps it aside)"
         )
         return Overlaid(trouble=(said,), is_sound=False)
-
-    def _sweep(self) -> None:
-        """Delete the drafts of daemons that were killed while they wrote: they may hold tokens.
-
-        Nobody else is writing one: a home has one daemon.
-        """
-        for left in self.path.parent.glob(f".{self.path.name}.*"):
-            with contextlib.suppress(FileNotFoundError):
-                left.unlink()
 
     def _keep_aside(self) -> Path:
         """Give what is there another name as well, one that nothing has; return that."""
@@ -485,7 +480,14 @@ class Books:
             managed = self.register.managed
             known = (*managed, *self.register.shadowed)
             entries = tuple(schema.written(each) for each in known)
-            told = tuple(f"{each}; {_meanwhile(managed)}" for each in found.trouble)
+            # Asked meanwhile is who is known from before it was spoilt.
+            names = ", ".join(each.name for each in managed)
+            meanwhile = (
+                f"what was read of it before counts until the daemon restarts: {names}"
+                if managed
+                else "no store that was added by command is asked meanwhile"
+            )
+            told = tuple(f"{each}; {meanwhile}" for each in found.trouble)
             found = replace(found, entries=entries, specs=known, trouble=told)
         self.register.overlay(found)
         return found
@@ -532,11 +534,3 @@ class Books:
             else:
                 register.bound[spec.name] = each
         return any(type(each) is StoreDown for each in found)
-
-
-def _meanwhile(known: Sequence[StoreSpec]) -> str:
-    """Return who is asked while the file cannot be used: who is known from before it was spoilt."""
-    if not known:
-        return "no store that was added by command is asked meanwhile"
-    names = ", ".join(each.name for each in known)
-    return f"what was read of it before counts until the daemon restarts: {names}"

@@ -105,29 +105,14 @@ class RemoteStore:
 
     def __init__(self, spec: StoreSpec, adapter: Adapter, guard: Guard) -> None:
         """Remember how to ask; nothing is sent."""
-        self.spec = spec
+        #: What the answer calls it, and its type.
+        self.name, self.kind = spec.name, spec.type
+        #: Hits that such a store gives at most.
+        self.most = adapter.most
+        #: Whether it can be asked by topic.
+        self.has_topics = isinstance(adapter, TopicAdapter)
         self.guard = guard
         self._adapter = adapter
-
-    @property
-    def name(self) -> str:
-        """What the answer calls it."""
-        return self.spec.name
-
-    @property
-    def kind(self) -> str:
-        """Its type."""
-        return self.spec.type
-
-    @property
-    def most(self) -> int:
-        """Hits that such a store gives at most."""
-        return self._adapter.most
-
-    @property
-    def has_topics(self) -> bool:
-        """Whether it can be asked by topic."""
-        return isinstance(self._adapter, TopicAdapter)
 
     def unmet(self, question: Question) -> str:
         """Return why a question cannot be put to it: a condition, a secret, or too many failures.

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.errors import BadInput, StoreUnusable
@@ -21,8 +21,10 @@ from cortex_actors.rules.fusion import mode_of
 from cortex_actors.sections import FederationSettings, StoreSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
+
+T = TypeVar("T")
 
 #: What of a store is written and shown as it is.
 _OPEN = ("name", "type", "url", "weight", "floor")
@@ -240,21 +242,16 @@ class Options:
 
     def flag(self, name: str, *, default: bool) -> bool:
         """Return what is switched on or off."""
-        value = self._given.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            raise self._bad(name, "true or false")
-        return value
+        return self._read(name, default, "true or false", lambda value: isinstance(value, bool))
 
     def words(self, name: str, default: str = "") -> str:
         """Return a text of one line."""
-        value = self._given.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, str) or not value.strip() or not value.isprintable():
-            raise self._bad(name, "a text of one line")
-        return value.strip()
+        return self._read(
+            name,
+            default,
+            "a text of one line",
+            lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
+        ).strip()
 
     def required(self, name: str) -> str:
         """Return a text of one line that has to be there."""
@@ -265,43 +262,48 @@ class Options:
 
     def choice(self, name: str, *allowed: str) -> str:
         """Return one of some words; the first of them where none is given."""
-        value = self._given.get(name)
-        if value is None:
-            return allowed[0]
-        if value not in allowed:
-            raise self._bad(name, f"one of {_listed(allowed)}")
-        return str(value)
+        first = next(iter(allowed), "")
+        return self._read(name, first, f"one of {_listed(allowed)}", allowed.__contains__)
 
     def table(self, name: str) -> dict[str, Any]:
         """Return names and values; none where there are none."""
-        value = self._given.get(name)
-        if value is None:
-            return {}
-        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise self._bad(name, "a table of names and values")
-        return dict(value)
+        return dict(self._read(name, {}, "a table of names and values", _is_table))
 
     def listing(self, name: str) -> tuple[str, ...]:
         """Return a list of texts."""
-        value = self._given.get(name, ())
-        if isinstance(value, str) or not isinstance(value, Sequence):
-            raise self._bad(name, "a list of texts")
-        if not all(isinstance(each, str) for each in value):
-            raise self._bad(name, "a list of texts")
-        return tuple(value)
+        return tuple(self._read(name, (), "a list of texts", _are_texts))
 
     def path(self, name: str, default: str) -> str:
         """Return where below the store's address something is asked."""
-        value = self._given.get(name)
+        return self._read(
+            name,
+            default,
+            f"a path such as {default}",
+            lambda value: isinstance(value, str) and bool(_PATH.match(value)),
+        )
+
+    def _read(self, name: str, default: T, wanted: str, fits: Callable[[Any], bool]) -> T:
+        """Return an option, the default where it is not given.
+
+        An error that it has to be what is `wanted` is without its value: that may be a secret.
+        """
+        value: T | None = self._given.get(name)
         if value is None:
             return default
-        if not isinstance(value, str) or not _PATH.match(value):
-            raise self._bad(name, f"a path such as {default}")
+        if not fits(value):
+            raise StoreUnusable(f"the option {name} of {self._named} has to be {wanted}")
         return value
 
-    def _bad(self, name: str, wanted: str) -> StoreUnusable:
-        """Return what is wrong with an option, without its value: it may be a secret."""
-        return StoreUnusable(f"the option {name} of {self._named} has to be {wanted}")
+
+def _is_table(value: object) -> bool:
+    """Tell whether something is a table of names and values."""
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+
+
+def _are_texts(value: Any) -> bool:  # noqa: ANN401 - whatever a description holds
+    """Tell whether something is a list of texts."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return is_list and all(isinstance(each, str) for each in value)
 
 
 def _listed(names: Collection[str]) -> str:

@@ -49,6 +49,9 @@ MOST: Final = 200
 #: What every store's health is summed up as.
 STATUSES: Final = ("healthy", "degraded", "unhealthy", "unknown")
 
+#: What is told of a hit as its store measured it, and as it stands there.
+_MEASURES: Final = ("store_rank", "base_relevance", "native_score", "raw_distance")
+
 #: What is told of a store.
 _STORE: Final = (
     *("name", "type", "url", "weight", "floor", "enabled", "managed", "auth", "status"),
@@ -201,10 +204,7 @@ def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
         "id": hit["id"],
         "content": clean(hit["text"]),
         "score": score,
-        "store_rank": hit["store_rank"],
-        "base_relevance": hit["base_relevance"],
-        "native_score": hit["native_score"],
-        "raw_distance": hit["raw_distance"],
+        **{name: hit[name] for name in _MEASURES},
         "metadata": _metadata(hit),
     }
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import traceback
 from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -310,7 +311,7 @@ class Control:
         except Exception as error:  # noqa: BLE001 - one bad request must not end the connection
             self._porter.refused(request, caller, error)
             if rpc.is_fault(error):
-                trace = rpc.trace(error)
+                trace = "".join(traceback.format_exception(error))
                 self._logs.write(
                     "error", f"{request.method} failed", actor="control", traceback=trace
                 )

@@ -12,7 +12,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import traceback
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -173,11 +172,6 @@ def notice(method: str, params: str) -> bytes:
 def is_fault(error: Exception) -> bool:
     """Say whether an exception is our own mistake rather than an expected failure."""
     return not isinstance(error, CortexError) or isinstance(error, InternalError)
-
-
-def trace(error: Exception) -> str:
-    """Return the traceback of a fault, for the log."""
-    return "".join(traceback.format_exception(error))
 
 
 def _takes_caller(verb: Callable[..., Awaitable[object]]) -> bool:

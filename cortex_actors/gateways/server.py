@@ -143,7 +143,17 @@ class Http(AsyncioActor):
         sock = _listening(self._settings.host, self._settings.port)
         try:
             await asyncio.to_thread(tokens.owners)
-            self._serving = serving = await self._made(sock, tokens)
+            # The libraries it is made of are imported on a thread.
+            app = await asyncio.to_thread(importlib.import_module, "cortex_actors.gateways.app")
+            serving: Serving = app.serving(
+                self._desk(),
+                sock.getsockname(),
+                tokens=tokens,
+                logs=self._logs,
+                clock=self._clock,
+                settings=self._settings,
+            )
+            self._serving = serving
         except BaseException:
             sock.close()
             raise
@@ -154,19 +164,6 @@ class Http(AsyncioActor):
             await serving.run(sock)
         finally:
             self._serving, self._door = None, Door("opening")
-
-    async def _made(self, sock: socket.socket, tokens: Tokens) -> Serving:
-        """Return the server; the libraries it is made of are imported on a thread."""
-        app = await asyncio.to_thread(importlib.import_module, "cortex_actors.gateways.app")
-        made: Serving = app.serving(
-            self._desk(),
-            sock.getsockname(),
-            tokens=tokens,
-            logs=self._logs,
-            clock=self._clock,
-            settings=self._settings,
-        )
-        return made
 
     def _why(self, error: OSError | ImportError) -> str:
         """Return why the door is shut, and what to do about it."""

@@ -86,7 +86,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 64_756, "modules": 314}
+BOUNDS: dict[str, int] = {"code lines": 64_696, "modules": 314}
 
 
 @dataclass(frozen=True)

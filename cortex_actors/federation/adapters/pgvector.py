@@ -224,6 +224,15 @@ _VECTORS = frozenset({"vector", "halfvec"})
 #: A name that PostgreSQL takes, as long as it may be; quoted it may be more, which nobody has.
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}\Z")
 
+#: Asks for the columns of a table.
+_COLUMNS = (
+    "SELECT a.attname, t.typname, n.nspname, a.atttypmod FROM pg_catalog.pg_attribute a "
+    "JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
+    "JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace "
+    "WHERE a.attrelid = pg_catalog.to_regclass(%(table)s) "
+    "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+)
+
 #: Names of columns that an error lists.
 _LISTED = 30
 
@@ -244,17 +253,6 @@ class Reading:
     def names(self) -> tuple[str, ...]:
         """The columns that have to be there."""
         return (self.id, self.text, self.vector, *self.metadata, *self.where)
-
-    def columns(self) -> tuple[str, dict[str, Any]]:
-        """Return what asks for the columns of the table."""
-        query = (
-            "SELECT a.attname, t.typname, n.nspname, a.atttypmod FROM pg_catalog.pg_attribute a "
-            "JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
-            "JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace "
-            "WHERE a.attrelid = pg_catalog.to_regclass(%(table)s) "
-            "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
-        )
-        return query, {"table": self.table}
 
     def embedding(self, layout: Layout, function: str, question: str) -> tuple[str, dict[str, Any]]:
         """Return what asks a function for the vector of a question."""
@@ -418,8 +416,8 @@ class Pgvector:
     async def _layout(self, session: Session) -> Layout:
         """Return the columns of the table, looked up once for each connection."""
         if session.layout is None:
-            query, values = self._reading.columns()
-            session.layout = read_layout(await session.rows(query, values), self._reading)
+            rows = await session.rows(_COLUMNS, {"table": self._reading.table})
+            session.layout = read_layout(rows, self._reading)
         return session.layout
 
     async def _embedded(self, session: Session, question: str, layout: Layout) -> str:
