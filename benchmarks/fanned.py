@@ -17,7 +17,7 @@ from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Outcome, Question, StoreSpec
+from cortex_actors.federation.store import Answer, Fan, Member, Outcome, Question, StoreSpec
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.sections import FederationSettings, MemorySettings
 from cortex_actors.storage.search.search import Search
@@ -119,7 +119,9 @@ async def fanned(names: Names, stores: Sequence[RecallStore], *, seed: int) -> F
     """Start a federation over those stores; its questions cost no embedding."""
     row = np.random.default_rng(seed).standard_normal((1, DIMENSION), dtype=np.float32)
     row /= np.linalg.norm(row)
-    table = Table(Fan(tuple(Member(each) for each in stores), Knobs(edges_enabled=False)))
+    table = Table(
+        Fan(tuple(Member(each) for each in stores), FederationSettings(edges_enabled=False))
+    )
 
     async def embed(texts: Sequence[str], *, urgent: bool, patience: float, model: str) -> Matrix:
         """Return the same vector for every text."""

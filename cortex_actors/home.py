@@ -217,11 +217,16 @@ def _make(folder: Path) -> None:
     for each in missing:
         # Let the names in a folder last, where its file system and its mode allow that.
         with contextlib.suppress(OSError):
-            descriptor = os.open(each.parent, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            sync(each.parent)
+
+
+def sync(folder: Path) -> None:
+    """Let the names in a folder last through a power cut; raises `OSError`."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _closed(folder: Path) -> list[str]:

@@ -15,6 +15,8 @@ from cortex_actors.federation.store import Auth, StoreSpec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cortex_actors.federation.roster import Work
+
 
 #: Characters that a file of stores may have: some hundred stores, described at length.
 LONGEST_FILE = 1_048_576
@@ -65,7 +67,7 @@ async def add_store(
         managed=True,
         auth=auth,
     )
-    return dict(await call.actors.roster.within(None).ask(Roster.add, spec))
+    return await _changed(call, lambda stores: stores.add(spec))
 
 
 @operation("stores.remove", http="POST /stores/{name}/remove")
@@ -76,7 +78,7 @@ async def remove_store(call: Call, name: str) -> dict[str, Any]:
     anyhow, goes: `shadowed`
     says so. Raises `NotFound`, and `Refused` for a store that is in the settings alone.
     """
-    return dict(await call.actors.roster.within(None).ask(Roster.remove, name))
+    return await _changed(call, lambda stores: stores.remove(name))
 
 
 @operation("stores.enable", http="POST /stores/{name}/enable")
@@ -86,7 +88,7 @@ async def enable_store(call: Call, name: str) -> dict[str, Any]:
     `lasts` is `kept`, or `restart` for a store of the settings. Raises `NotFound`, and
     `StoreUnusable` for one that cannot be asked; it stays as it was.
     """
-    return dict(await call.actors.roster.within(None).ask(Roster.enable, name, on=True))
+    return await _changed(call, lambda stores: stores.enable(name, on=True))
 
 
 @operation("stores.disable", http="POST /stores/{name}/disable")
@@ -95,7 +97,7 @@ async def disable_store(call: Call, name: str) -> dict[str, Any]:
 
     Answers and raises as `enable_store`.
     """
-    return dict(await call.actors.roster.within(None).ask(Roster.enable, name, on=False))
+    return await _changed(call, lambda stores: stores.enable(name, on=False))
 
 
 @operation("stores.tune", http="POST /stores/{name}/tune")
@@ -109,9 +111,7 @@ async def tune_store(
     if weight is None and floor is None:
         message = f"cannot tune {name}: nothing was said; give a weight, a floor, or both"
         raise BadInput(message)
-    return dict(
-        await call.actors.roster.within(None).ask(Roster.tune, name, weight=weight, floor=floor)
-    )
+    return await _changed(call, lambda stores: stores.tune(name, weight=weight, floor=floor))
 
 
 @operation("stores.configure", http="POST /federation")
@@ -122,7 +122,7 @@ async def configure(call: Call, changes: dict[str, Any]) -> dict[str, Any]:
     Everything is checked first: with `BadInput` or `NotFound` nothing has changed, and no
     question sees half of it. What is of the settings lasts until the daemon restarts.
     """
-    return dict(await call.actors.roster.within(None).ask(Roster.configure, changes))
+    return await _changed(call, lambda stores: stores.configure(changes))
 
 
 @operation("stores.knobs", http="GET /federation")
@@ -163,8 +163,15 @@ async def import_stores(
             f"{LONGEST_FILE:,}; is it the right one?"
         )
         raise BadInput(message)
-    how = Roster.foresee if dry_run else Roster.take_in
-    return dict(await call.actors.roster.within(None).ask(how, text, replace=replace))
+    if dry_run:
+        roster = call.actors.roster.within(None)
+        return dict(await roster.ask(Roster.foresee, text, may_replace=replace))
+    return await _changed(call, lambda stores: stores.take_in(text, may_replace=replace))
+
+
+async def _changed(call: Call, work: Work) -> dict[str, Any]:
+    """Have the roster do a change, however long that takes; return its answer."""
+    return dict(await call.actors.roster.within(None).ask(Roster.change, work))
 
 
 def unlisted(described: Mapping[str, Any]) -> list[str]:

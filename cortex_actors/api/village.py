@@ -21,7 +21,7 @@ from cortex_actors.api.registry import Call, operation, repeated
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import agent_id
-from cortex_actors.domain.memory import Realm
+from cortex_actors.domain.memory import CrumbType, Priority, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
@@ -382,8 +382,8 @@ async def crumbs(
     """
     wanted = replace(
         _wanted(call, agent, as_agent, hours=lookback_hours),
-        priority=admission.priority_of(priority),
-        type=admission.type_of(type),
+        priority=admission.word_of(priority, Priority, name="priority"),
+        type=admission.word_of(type, CrumbType, name="type"),
     )
     parameters.page(limit, 0, of="crumbs")
 

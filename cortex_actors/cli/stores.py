@@ -199,7 +199,7 @@ def types() -> Answer:
     """List the types of stores that can be asked, each with a command that adds one."""
     from cortex_actors.federation import binding  # noqa: PLC0415 - every adapter
 
-    said = [{"type": name, **_about(binding.ADAPTERS[name])} for name in binding.known()]
+    said = [{"type": name, **_about(kind)} for name, kind in sorted(binding.ADAPTERS.items())]
     return {"types": said}
 
 

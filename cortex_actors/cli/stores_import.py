@@ -23,8 +23,8 @@ from cortex_actors.cli.output import (
 from cortex_actors.cli.stores import shown
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, DaemonDown, FileTooLarge, NotFound, NotText, visible
-from cortex_actors.federation import schema
-from cortex_actors.federation.schema import LONGEST, Imported, without_user
+from cortex_actors.federation.callosum import LONGEST, Imported, read_text
+from cortex_actors.federation.schema import without_user
 
 if TYPE_CHECKING:
     from cortex_actors.federation.store import StoreSpec
@@ -58,7 +58,7 @@ def import_(
     addresses (token_env, token_keyring), that is shown and asked first.
     """
     text = _text(path)
-    said = schema.read_callosum(text)
+    said = read_text(text)
     if dry_run:
         client = Client(home, timeout=TIMEOUT)
         _show_foreseen(said, _foreseen(client, text, said, replace=replace), as_json=as_json)

@@ -21,9 +21,8 @@ import numpy as np
 
 from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.embedding.tokens import pooled, split_text
-from cortex_actors.endpoint.address import Use, host_of
 from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
-from cortex_actors.endpoint.replies import document_of, tokens_of
+from cortex_actors.endpoint.replies import Use, document_of, host_of, tokens_of
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Vectors
-    from cortex_actors.endpoint.address import Endpoint
-    from cortex_actors.endpoint.replies import Answer
+    from cortex_actors.endpoint.replies import Answer, Endpoint
     from cortex_actors.sections import EmbeddingSettings
 
 

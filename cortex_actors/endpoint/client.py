@@ -17,17 +17,18 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.endpoint.address import endpoint
-from cortex_actors.endpoint.connection import Wire, pause
-from cortex_actors.endpoint.replies import Answer, Passing, QuestionRefused, verdict
+from cortex_actors.endpoint.connection import Kept, context, pause, read_answer, silence
+from cortex_actors.endpoint.replies import Answer, Passing, QuestionRefused, endpoint, verdict
 from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown, StoreTimeout
 from cortex_actors.runtime.threads import within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
+    from httpx import AsyncClient
+
     from cortex_actors.clock import Clock
-    from cortex_actors.endpoint.address import Use
+    from cortex_actors.endpoint.replies import Endpoint, Use
     from cortex_actors.sections import EmbeddingSettings, JudgingSettings
 
 
@@ -127,8 +128,22 @@ LONGEST_CALL = 300.0
 LOOK_AGAIN = 60.0
 
 
-class Client:
+#: Connections at once: a patient request, an urgent one, a look whether it is back, one to spare.
+CONNECTIONS = 4
+
+#: Seconds an unused connection is kept: less than the minute after which proxies close theirs.
+KEPT_ALIVE = 30.0
+
+
+#: Letters of a connection's error that are shown.
+SHOWN = 200
+
+
+class Client(Kept["AsyncClient"]):
     """Asks an endpoint that speaks OpenAI's protocol, as a section of the settings says.
+
+    HTTP/1.1 with keep-alive, no redirections, no compression (an answer's size is what comes over
+    the wire). The proxies that the environment names are used, but not for this machine.
 
     A request is sent up to `retries` more times when a failure may pass. Pauses between attempts
     grow, and last as long as the server asks for with `Retry-After`. Failures in a row, of whatever
@@ -151,12 +166,17 @@ class Client:
             use=use,
             system_store=settings.trust_system_store,
         )
+        super().__init__(
+            "endpoint",
+            partial(_client, self.endpoint),
+            gone=partial(EndpointDown, f"{self.endpoint.named} was let go of; ask again"),
+            unmade=partial(_unmade, self.endpoint.named),
+        )
         self._clock = clock
         self._breaker = breaker
         self._retries = settings.retries
         self._timeout = settings.request_timeout_s
         self._chance = chance
-        self._wire = Wire(self.endpoint, clock)
         self._closing = asyncio.Event()
         #: Requests so far, repetitions included, and the repetitions.
         self.requests = self.retried = 0
@@ -182,7 +202,12 @@ class Client:
                 return await self._attempt(body, read, most=most, until=until)
             except Passing as failure:
                 wait = max(failure.rest or 0.0, pause(attempt, self._chance()))
-                if not self._worth_it(attempt, wait, until):
+                if (
+                    attempt >= self._retries
+                    or self._clock.monotonic() + wait >= until
+                    or self._breaker.position is not Position.CLOSED
+                    or self._closing.is_set()
+                ):
                     times = f" ({attempt + 1} attempts)" if attempt else ""
                     raise EndpointDown(f"{failure}{times}; ask again in a moment") from failure
             attempt += 1
@@ -190,23 +215,10 @@ class Client:
             if await within(self._clock, wait, self._closing.wait()):
                 raise EndpointDown(f"{self.endpoint.named} was let go of")
 
-    async def run(self, call: Callable[[], T]) -> T:
-        """Run a calculation on a thread; raises `EndpointDown` when closed before its turn."""
-        return await self._wire.run(call)
-
     async def close(self) -> None:
         """Close the connections; who waits for an answer gets `EndpointDown`."""
         self._closing.set()
-        await self._wire.close()
-
-    def _worth_it(self, attempt: int, wait: float, until: float) -> bool:
-        """Return whether to try again after a wait."""
-        return (
-            attempt < self._retries
-            and self._clock.monotonic() + wait < until
-            and self._breaker.position is Position.CLOSED
-            and not self._closing.is_set()
-        )
+        await super().close()
 
     async def _attempt(
         self, body: bytes, read: Callable[[Answer], T], *, most: int, until: float
@@ -226,7 +238,10 @@ class Client:
             self._breaker.succeeded()  # it answers, whatever it says
             raise
         except EndpointDown as failure:
-            self._note(failure)
+            # A long rest that the server asks for opens it at once.
+            rest = failure.rest or 0.0 if isinstance(failure, Passing) else 0.0
+            rest = rest if rest > LONGEST_WAIT else 0.0
+            self._breaker.failed(str(failure), self._clock.monotonic(), rest=rest)
             raise
         except BaseException:
             self._breaker.abandoned(self._clock.monotonic())
@@ -237,21 +252,71 @@ class Client:
     async def _post(
         self, body: bytes, read: Callable[[Answer], T], *, most: int, seconds: float
     ) -> T:
-        """Send one request and read its answer."""
+        """Send one request and read its answer.
+
+        Raises `Passing` when there is none within that many seconds, and `EndpointDown` when it has
+        more than `most` bytes.
+        """
         self.requests += 1
-        answer = await self._wire.post(body, most=most, seconds=seconds)
-        failure = verdict(answer, self.endpoint)
-        if failure is not None:
+        client = await self._opened()
+        import httpx  # noqa: PLC0415 - in memory since the client was made, on its thread
+
+        where, use = self.endpoint.named, self.endpoint.use
+        large = EndpointDown(
+            f"{where} answered with more than {most} bytes; nothing of it is used: see that "
+            f"{use.section}.base_url is {use.api}"
+        )
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                client.stream("POST", self.endpoint.url, content=body) as response,
+            ):
+                pieces, now = response.aiter_raw(), self._clock.now()
+                answer = await read_answer(response, pieces, large, most=most, now=now)
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise Passing(f"{where} did not answer within {seconds:g} s") from error
+        except httpx.ConnectError as error:
+            raise Passing(f"{where} cannot be reached ({_reason(error)})") from error
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            raise Passing(f"the connection to {where} broke ({_reason(error)})") from error
+        if (failure := verdict(answer, self.endpoint)) is not None:
             raise failure
         # A megabyte of numbers takes long enough to read to hold up everybody else.
-        return await self._wire.run(partial(read, answer))
+        return await self.run(partial(read, answer))
 
-    def _note(self, failure: EndpointDown) -> None:
-        """Tell the breaker of a failure; a long rest that the server asks for opens it at once."""
-        rest = failure.rest if isinstance(failure, Passing) and failure.rest else 0.0
-        self._breaker.failed(
-            str(failure), self._clock.monotonic(), rest=rest if rest > LONGEST_WAIT else 0.0
-        )
+
+def _client(endpoint: Endpoint) -> AsyncClient:
+    """Make the client, on a thread."""
+    import httpx  # noqa: PLC0415 - takes a fifth of a second, and most homes never need it
+
+    silence()
+    headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+    if endpoint.key:
+        headers["Authorization"] = f"Bearer {endpoint.key}"
+    secure = endpoint.url.startswith("https:")
+    return httpx.AsyncClient(
+        headers=headers,
+        timeout=None,  # noqa: S113 - `_post` has one for the whole of it, drips included
+        # Without TLS there are no certificates to read, which takes most of the time.
+        verify=context(system_store=endpoint.system_store) if secure else False,
+        limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=KEPT_ALIVE),
+        trust_env=not endpoint.is_loopback,
+    )
+
+
+def _unmade(named: str, error: Exception) -> EndpointUnusable:
+    """Return what keeps a client from being made: the environment asks for what is not there."""
+    return EndpointUnusable(
+        f"no connection to {named} can be made ({_reason(error)}): see to "
+        "the proxy in HTTPS_PROXY or ALL_PROXY and the certificates in SSL_CERT_FILE or "
+        "SSL_CERT_DIR of the daemon's environment, or to tls.trust_system_store, then start the "
+        "daemon again"
+    )
+
+
+def _reason(error: Exception) -> str:
+    """Return what went wrong in a few words; some of these errors have no text."""
+    return str(error)[:SHOWN] or type(error).__name__
 
 
 #: Questions that may wait for each place: with more, the last ones only wait to be too late.
@@ -274,19 +339,9 @@ class Guard:
         self._clock = clock
         self._places = asyncio.Semaphore(at_once)
         self._most = at_once * QUEUED
-        self._breaker = Breaker(failures=failures, pause=pause)
+        self.breaker = Breaker(failures=failures, pause=pause)
         #: Questions that are out, and that wait for a place.
         self.running = self.waiting = 0
-
-    @property
-    def position(self) -> Position:
-        """Where the breaker stands."""
-        return self._breaker.position
-
-    @property
-    def opened(self) -> int:
-        """Times the breaker has opened."""
-        return self._breaker.opened
 
     def refusal(self) -> str:
         """Return why the store is not asked now; "" when it may be. Nothing is used up by it."""
@@ -314,7 +369,7 @@ class Guard:
             # Others may have opened it, or be trying it, while this one waited.
             if reason := self._rested():
                 raise LeftAlone(reason)
-            self._breaker.admits(self._clock.monotonic())
+            self.breaker.admits(self._clock.monotonic())
             async with self._told(until, seconds):
                 yield max(0.0, until - self._clock.monotonic())
         finally:
@@ -323,7 +378,7 @@ class Guard:
 
     def _rested(self) -> str:
         """Return why the breaker lets nobody through; "" when it would let one."""
-        breaker = self._breaker
+        breaker = self.breaker
         if breaker.position is Position.HALF_OPEN:
             return f"left alone until one question has shown that it is back: {breaker.reason}"
         if (left := breaker.remaining(self._clock.monotonic())) > 0:
@@ -347,20 +402,20 @@ class Guard:
         try:
             yield
         except QuestionRefused:
-            self._breaker.succeeded()
+            self.breaker.succeeded()
             raise
         except LeftAlone:
-            self._breaker.abandoned(self._clock.monotonic())
+            self.breaker.abandoned(self._clock.monotonic())
             raise
         except Exception as error:
             rest = float(getattr(error, "rest", 0.0))
-            self._breaker.failed(str(error)[:120], self._clock.monotonic(), rest=rest)
+            self.breaker.failed(str(error)[:120], self._clock.monotonic(), rest=rest)
             raise
         except BaseException:
             # A loop that stalled until whoever asks gives up, too, has both limits end at once.
             if (now := self._clock.monotonic()) >= until:
-                self._breaker.failed(f"timeout after {seconds:.2f} s", now)
+                self.breaker.failed(f"timeout after {seconds:.2f} s", now)
             else:
-                self._breaker.abandoned(now)
+                self.breaker.abandoned(now)
             raise
-        self._breaker.succeeded()
+        self.breaker.succeeded()

@@ -68,10 +68,6 @@ class Pinned(httpx2.AsyncBaseTransport):
         """Close the connections."""
         await self._inner.aclose()
 
-    def note(self, trouble: StoreDown) -> None:
-        """Keep why an answer could not be read to its end."""
-        self.trouble = trouble
-
     async def _sent(self, request: httpx2.Request) -> httpx2.Response:
         """Return the answer of the first address that can be connected to."""
         where, line = request.url, self._line
@@ -82,21 +78,17 @@ class Pinned(httpx2.AsyncBaseTransport):
             line.address.port,
         ):
             raise StoreUnusable("was about to be asked at another address than its own")
-        failure = StoreDown("has no address")
-        ips = await line.pin.resolved()
-        for ip in ips:
-            try:
-                moved = self._moved(request, ip, share=len(ips))
-                response = await self._inner.handle_async_request(moved)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-                failure = refused(error)
-                continue
-            except httpx2.HTTPError as error:
-                raise broken(error) from error
-            line.pin.worked(ip)
-            return await self._checked(response)
-        line.pin.failed()
-        raise failure
+
+        async def send(ip: str, share: int) -> httpx2.Response:
+            return await self._inner.handle_async_request(self._moved(request, ip, share=share))
+
+        unreached = (httpx2.ConnectError, httpx2.ConnectTimeout)
+        try:
+            return await self._checked(await line.first(send, unreached=unreached))
+        except unreached as error:
+            raise refused(error) from error
+        except httpx2.HTTPError as error:
+            raise broken(error) from error
 
     def _moved(self, request: httpx2.Request, ip: str, *, share: int) -> httpx2.Request:
         """Return a request as it goes to one of several IP addresses, under the store's name."""
@@ -154,7 +146,7 @@ class _Measured(httpx2.AsyncByteStream):
             left -= len(piece)
             if left < 0:
                 trouble = large(self._most)
-                self._transport.note(trouble)
+                self._transport.trouble = trouble
                 raise httpx2.ReadError(str(trouble))
             yield piece
 

@@ -83,6 +83,19 @@ def listed(document: object, name: str, *, shape: str) -> tuple[list[Any], tuple
     return rows, ()
 
 
+def hits_in(
+    document: object,
+    read: Callable[[Mapping[str, Any]], Hit | None],
+    *,
+    limit: int,
+    shape: str,
+    notes: Sequence[str] = (),
+) -> Answer:
+    """Return what a document has under `hits`; raises as `listed` and `answer` do."""
+    rows, more = listed(document, "hits", shape=shape)
+    return answer(rows, read, limit=limit, shape=shape, notes=(*notes, *more))
+
+
 def answer(
     rows: Sequence[Any],
     read: Callable[[Mapping[str, Any]], Hit | None],
@@ -228,8 +241,8 @@ def _harmless(hit: Hit, store: str) -> Hit:
         heading=None if hit.heading is None else _seen(hit.heading[:ID]),
         extra=extra,
         base_relevance=min(max(base, 0.0), 1.0),
-        raw_distance=_finite(hit.raw_distance),
-        native_score=_finite(hit.native_score),
+        raw_distance=number(hit.raw_distance),
+        native_score=number(hit.native_score),
         trust=REMOTE,
     )
 
@@ -242,11 +255,6 @@ def _seen(text: str) -> str:
 def _is_plain(text: str) -> bool:
     """Tell at once of most texts that they hide nothing: the rules look at every letter."""
     return text.isascii() and text.replace("\n", "").isprintable()
-
-
-def _finite(number: float | None) -> float | None:
-    """Return a number, if it is one."""
-    return number if number is not None and math.isfinite(number) else None
 
 
 class _Plain:
@@ -300,30 +308,31 @@ def nearest(
     Of a cosine distance the cosine is the store's own score.
     """
     far = number(distance)
-    if not words or not id_of(id_):
-        return None
     score = 1.0 - far if is_cosine and far is not None else None
-    return measured(store, id_of(id_), text=words, distance=far, score=score, metadata=metadata)
+    return measured(store, id_, text=words, distance=far, score=score, metadata=metadata)
 
 
 def measured(
     store: str,
-    id_: str,
+    id_: object,
     *,
     text: str,
-    distance: float | None = None,
-    score: float | None = None,
+    distance: object = None,
+    score: object = None,
     sure: float | None = None,
     metadata: Mapping[str, object] | None = None,
-) -> Hit:
-    """Return a hit as another program gave it; a number that is none is left out.
+) -> Hit | None:
+    """Return a hit as another program gave it; None for one without an id or a text.
 
-    `sure` is its base relevance, 0 to 1, where something else than the distance decides it.
+    A number that is none is left out. `sure` is its base relevance, 0 to 1, where something else
+    than the distance decides it.
     """
-    distance = number(distance)
+    known, distance = id_of(id_), number(distance)
+    if not known or not text:
+        return None
     relevance = base_relevance(distance) if sure is None else min(max(sure, 0.0), 1.0)
     return Hit(
-        id_,
+        known,
         text,
         relevance,
         store,
@@ -359,7 +368,9 @@ def apart(asked: Asked, *, model: str, dimension: int | None) -> str:
             f"options.model to its name (ours is {asked.model})"
         )
     if not alike(asked.model, model):
-        return f"its vectors are of {_shown(model)}, and ours are of {asked.model}"
+        # A store may call its own anything, and agents read that.
+        theirs = f"the model {model}" if _PLAIN.fullmatch(model) else "another model"
+        return f"its vectors are of {theirs}, and ours are of {asked.model}"
     if dimension is not None and dimension != len(asked.vector):
         return (
             f"its vectors have {dimension} numbers, and ours, of {asked.model}, have "
@@ -374,11 +385,6 @@ def alike(ours: str, theirs: str) -> bool:
     The host behind an endpoint's model is not compared: a model is the same wherever it runs.
     """
     return ours == theirs or _name(ours) == _name(theirs)
-
-
-def _shown(model: str) -> str:
-    """Return how a model is named: a store may call its own anything, and agents read that."""
-    return f"the model {model}" if _PLAIN.fullmatch(model) else "another model"
 
 
 def _name(model: str) -> str:

@@ -42,11 +42,6 @@ ADAPTERS: Mapping[str, type[Adapter]] = {
 }
 
 
-def known() -> tuple[str, ...]:
-    """Return the types there are, in order."""
-    return tuple(sorted(ADAPTERS))
-
-
 log = logging.getLogger("cortex.federation")
 
 #: Bytes of a megabyte.
@@ -69,7 +64,8 @@ class Bound:
 
     def serves(self, spec: StoreSpec) -> bool:
         """Return whether it is what a description means; what its hits count is no part of that."""
-        return plain(self.spec) == plain(spec)
+        same = replace(self.spec, weight=spec.weight, floor=spec.floor, enabled=spec.enabled)
+        return same == spec
 
     async def resolves(self) -> dict[str, str]:
         """Return the IP addresses that its address leads to, and how far away each is.
@@ -111,11 +107,8 @@ class Binder:
         self._types = ADAPTERS if types is None else types
         self._resolve = resolve
         self.vault = vault
-
-    @property
-    def types(self) -> list[str]:
-        """The kinds of stores there are, in order."""
-        return sorted(self._types)
+        #: The kinds of stores there are, in order.
+        self.types = sorted(self._types)
 
     async def bind(self, spec: StoreSpec) -> Bound:
         """Return a store as it can be asked.
@@ -129,7 +122,15 @@ class Binder:
             raise StoreUnusable(f"there is no type {spec.type[:64]!r}; there are: {known}")
         line = self._line(spec, await self.vault.token(spec.auth))
         try:
-            return Bound(spec, RemoteStore(spec, kind(spec, line), self._guard()), line)
+            settings = self._settings
+            # Keeps one store from costing the others anything.
+            guard = Guard(
+                self._clock,
+                at_once=settings.at_once,
+                failures=settings.breaker_failures,
+                pause=settings.breaker_pause_s,
+            )
+            return Bound(spec, RemoteStore(spec, kind(spec, line), guard), line)
         except CortexError:
             await line.close()
             raise
@@ -159,18 +160,3 @@ class Binder:
             trust_system_store=self._tls.trust_system_store,
             resolve=self._resolve,
         )
-
-    def _guard(self) -> Guard:
-        """Return what keeps one store from costing the others anything."""
-        settings = self._settings
-        return Guard(
-            self._clock,
-            at_once=settings.at_once,
-            failures=settings.breaker_failures,
-            pause=settings.breaker_pause_s,
-        )
-
-
-def plain(spec: StoreSpec) -> StoreSpec:
-    """Return a description without what may be turned while the store is asked."""
-    return replace(spec, weight=1.0, floor=0.0, enabled=True)

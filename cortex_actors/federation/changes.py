@@ -18,27 +18,34 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput, Refused, StoreDown, StoreUnusable
-from cortex_actors.federation import registry, schema
+from cortex_actors.federation import callosum, registry, schema
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.credentials import Vault
 from cortex_actors.federation.registry import RESTART, Books, Done, Overlay, Register
 from cortex_actors.federation.store import LOCAL, Auth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.federation.binding import Bound
+    from cortex_actors.federation.callosum import Imported
     from cortex_actors.federation.registry import Draft
-    from cortex_actors.federation.schema import Imported
     from cortex_actors.federation.store import StoreSpec
     from cortex_actors.sections import FederationSettings, TlsSettings
 
+
+#: Why a store of the settings cannot be removed by command, and what removes it.
+_LASTING = (
+    "it is a store of cortex.toml; take its [[federation.stores]] out of that file and run "
+    "cortex daemon reload, or turn it off: cortex stores disable"
+)
 
 #: Stores there may be: a question asks all of them at once.
 MOST = 200
@@ -54,25 +61,26 @@ class _Newcomer:
     warnings: list[str]
 
 
-class Joining:
-    """Takes stores in, and lets them go."""
+#: What `configure` calls the list of stores among what is turned.
+STORES = "stores"
+
+#: What of a store may be turned by `configure`.
+_TUNED = ("weight", "floor")
+
+
+class StoreChanges:
+    """Takes stores in and lets them go, and turns what may be turned."""
 
     def __init__(self, books: Books) -> None:
         """Write into these books."""
         self._books = books
-
-    @property
-    def _register(self) -> Register:
-        return self._books.register
+        self._register = books.register
 
     async def add(self, spec: StoreSpec) -> Done:
         """Take a store in; raises `BadInput`, `Refused`, `StoreDown`, `HomeUnwritable`."""
         found = await self._books.read()
-        try:
-            new = await self._made(spec)
-        except StoreDown as error:
-            kind = StoreUnusable if isinstance(error, StoreUnusable) else StoreDown
-            raise kind(f"cannot add the store {spec.name[:64]}: {error}") from error
+        with _saying(f"cannot add the store {spec.name[:64]}"):
+            new = await self._bound(self._checked(spec, free={}, more=0))
         warnings = await self._settle([new], found.entries)
         answer = {
             "added": new.spec.name,
@@ -92,7 +100,8 @@ class Joining:
         added = (*register.managed, *register.shadowed)
         gone = next((each for each in added if each.name == name), None)
         if gone is None:
-            raise Refused(f"cannot remove {name}: {_lasting(spec)}")
+            why = "what is kept here always takes part" if spec.type == LOCAL else _LASTING
+            raise Refused(f"cannot remove {name}: {why}")
         told = await self._books.write(registry.dropped(found.entries, name))
         if spec.managed:
             register.forget(name)
@@ -105,30 +114,21 @@ class Joining:
 
     async def take_in(self, text: str, *, may_replace: bool) -> Done:
         """Take in what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
-        given = await asyncio.to_thread(schema.read_callosum, text)
+        given = await asyncio.to_thread(callosum.read_text, text)
         knobs = schema.turned(self._register.knobs, given.knobs)
         found = await self._books.read()
         before = {each.name: each for each in self._register.managed}
-        free = before if may_replace else {}
-        new, skipped = await self._admitted(given.stores, free)
+        new, skipped = await self._admitted(given.stores, before if may_replace else {})
+        answer = _outlook(given, new, skipped, before)
         warnings = await self._settle(new, found.entries) if new else []
         self._register.turn(knobs, {})
-        names = [each.spec.name for each in new]
-        gone = [before[each.spec.name].auth for each in new if each.spec.name in before]
+        gone = [before[name].auth for name in answer["replaced"]]
         warnings += await self._forgotten(self._unshared(gone))
-        added = tuple(name for name in names if name not in before)
-        answer = {
-            "added": list(added),
-            "replaced": [name for name in names if name in before],
-            "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
-            "changed": dict(given.knobs),
-            "warnings": warnings,
-        }
-        return Done(answer, added=added)
+        return Done({**answer, "warnings": warnings}, added=tuple(answer["added"]))
 
     async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
         """Return what `take_in` would answer, and the stores it would take; nothing is changed."""
-        given = await asyncio.to_thread(schema.read_callosum, text)
+        given = await asyncio.to_thread(callosum.read_text, text)
         return await self.foreseen(given, may_replace=may_replace)
 
     async def foreseen(self, given: Imported, *, may_replace: bool) -> dict[str, Any]:
@@ -139,13 +139,9 @@ class Joining:
         new, skipped = await self._admitted(given.stores, before if may_replace else {})
         for each in new:
             await each.bound.close()
-        names = [each.spec.name for each in new]
         return {
             "stores": [schema.shown(each.spec, "") for each in new],
-            "added": [name for name in names if name not in before],
-            "replaced": [name for name in names if name in before],
-            "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
-            "changed": dict(given.knobs),
+            **_outlook(given, new, skipped, before),
             "warnings": [warning for each in new for warning in each.warnings],
         }
 
@@ -164,28 +160,39 @@ class Joining:
             except (BadInput, Refused) as error:
                 skipped.append((each.name[:64], str(error)))
         new: list[_Newcomer] = []
-        for made in await asyncio.gather(*(self._tried(each) for each in some)):
-            if isinstance(made, _Newcomer):
-                new.append(made)
+        binding = (self._bound(each) for each in some)
+        found = await asyncio.gather(*binding, return_exceptions=True)
+        for each, made in zip(some, found, strict=True):
+            if isinstance(made, BadInput | Refused | StoreDown):
+                skipped.append((each.name, str(made)))
+            elif isinstance(made, BaseException):
+                raise made
             else:
-                skipped.append(made)
+                new.append(made)
         return new, skipped
 
-    async def _tried(self, spec: StoreSpec) -> _Newcomer | tuple[str, str]:
-        """Return a store that may join, or its name and why it may not."""
-        try:
-            return await self._bound(spec)
-        except (BadInput, Refused, StoreDown) as error:
-            return spec.name, str(error)
-
-    async def _made(self, spec: StoreSpec) -> _Newcomer:
-        """Return a store that may join; nothing is written yet. Raises why it may not."""
-        return await self._bound(self._checked(spec, free={}, more=0))
-
     def _checked(self, spec: StoreSpec, *, free: dict[str, StoreSpec], more: int) -> StoreSpec:
-        """Return a store as it is kept; raises why it may not join, as far as that can be seen."""
+        """Return a store as it is kept.
+
+        Raises `BadInput` for what is none or has an unknown type, `Refused` for a name that is
+        taken or one store more than there may be.
+        """
         spec = schema.checked(spec)
-        self._require_room(spec, free, more)
+        types = self._books.binder.types
+        if spec.type not in types:
+            raise BadInput(
+                f"cannot add the store {spec.name}: there is no type {spec.type[:64]!r}; "
+                f"there are: {', '.join(types)}"
+            )
+        known = {each.name: each for each in self._register.specs()}
+        if spec.name in known and spec.name not in free:
+            where = "runtime-stores.json" if known[spec.name].managed else "cortex.toml"
+            raise Refused(
+                f"cannot add the store {spec.name}: {where} has one of that name; give it another "
+                "name, or remove that one first"
+            )
+        if len(known) + more >= MOST and spec.name not in known:
+            raise Refused(f"cannot add the store {spec.name}: there are {MOST} already")
         return spec
 
     async def _bound(self, spec: StoreSpec) -> _Newcomer:
@@ -247,53 +254,6 @@ class Joining:
                 told.append(f"a token is still in the keyring as {each.token_keyring}: {error}")
         return told
 
-    def _require_room(self, spec: StoreSpec, free: dict[str, StoreSpec], more: int) -> None:
-        """Raise `BadInput` for an unknown type, `Refused` for a name that is taken or one more."""
-        types = self._books.binder.types
-        if spec.type not in types:
-            raise BadInput(
-                f"cannot add the store {spec.name}: there is no type {spec.type[:64]!r}; "
-                f"there are: {', '.join(types)}"
-            )
-        known = {each.name: each for each in self._register.specs()}
-        if spec.name in known and spec.name not in free:
-            where = "runtime-stores.json" if known[spec.name].managed else "cortex.toml"
-            raise Refused(
-                f"cannot add the store {spec.name}: {where} has one of that name; give it another "
-                "name, or remove that one first"
-            )
-        if len(known) + more >= MOST and spec.name not in known:
-            raise Refused(f"cannot add the store {spec.name}: there are {MOST} already")
-
-
-def _lasting(spec: StoreSpec) -> str:
-    """Return why a store cannot be removed by command, and what removes it."""
-    if spec.type == LOCAL:
-        return "what is kept here always takes part"
-    return (
-        "it is a store of cortex.toml; take its [[federation.stores]] out of that file and run "
-        "cortex daemon reload, or turn it off: cortex stores disable"
-    )
-
-
-#: What `configure` calls the list of stores among what is turned.
-STORES = "stores"
-
-#: What of a store may be turned by `configure`.
-_TUNED = ("weight", "floor")
-
-
-class Configuring:
-    """Turns what may be turned."""
-
-    def __init__(self, books: Books) -> None:
-        """Turn what is in these books."""
-        self._books = books
-
-    @property
-    def _register(self) -> Register:
-        return self._books.register
-
     async def enable(self, name: str, *, on: bool) -> Done:
         """Ask a store from now on, or no more; raises `NotFound`, `Refused`, `StoreDown`."""
         register, draft = self._register, await self._books.draft()
@@ -301,7 +261,10 @@ class Configuring:
         if spec.type == LOCAL:
             word = "enabled" if on else "disabled"
             raise Refused(f"{name} cannot be {word}: what is kept here always takes part")
-        bound = await self._bound(spec) if on and name not in register.bound else None
+        bound: Bound | None = None
+        if on and name not in register.bound:
+            with _saying(f"cannot enable {name}"):
+                bound = await self._books.binder.bind(spec)
         try:
             draft.change(spec, {"enabled": on})
             await self._books.follow(draft)
@@ -340,14 +303,6 @@ class Configuring:
         lasts = RESTART if given else draft.lasts
         return Done({"changed": changed, "lasts": lasts, "kept": sorted(draft.kept)})
 
-    async def _bound(self, spec: StoreSpec) -> Bound:
-        """Return a store as it can be asked; raises why it cannot."""
-        try:
-            return await self._books.binder.bind(spec)
-        except StoreDown as error:
-            kind = StoreUnusable if isinstance(error, StoreUnusable) else StoreDown
-            raise kind(f"cannot enable {spec.name}: {error}") from error
-
     def _tune(self, draft: Draft, name: str, how: Mapping[str, Any]) -> None:
         """Put into a draft what a store is to count; raises as `tune` does."""
         spec = self._register.spec(name)
@@ -361,6 +316,32 @@ class Configuring:
         """Return what a store is now."""
         row = self._register.row(self._register.spec(name))
         return Done({"store": row, "lasts": draft.lasts})
+
+
+@contextmanager
+def _saying(what: str) -> Iterator[None]:
+    """Put before the reason why a store cannot be asked what was attempted."""
+    try:
+        yield
+    except StoreDown as error:
+        kind = StoreUnusable if isinstance(error, StoreUnusable) else StoreDown
+        raise kind(f"{what}: {error}") from error
+
+
+def _outlook(
+    given: Imported,
+    new: Sequence[_Newcomer],
+    skipped: Sequence[tuple[str, str]],
+    before: Mapping[str, StoreSpec],
+) -> dict[str, Any]:
+    """Return what comes of a file: what is new, what is replaced, and what is not taken."""
+    names = [each.spec.name for each in new]
+    return {
+        "added": [name for name in names if name not in before],
+        "replaced": [name for name in names if name in before],
+        "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
+        "changed": dict(given.knobs),
+    }
 
 
 def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:
@@ -397,7 +378,7 @@ def foreseen(
     tls: TlsSettings,
     may_replace: bool,
 ) -> dict[str, Any]:
-    """Return what `Joining.foreseen` can tell without a daemon; blocks for a small file.
+    """Return what `StoreChanges.foreseen` can tell without a daemon; blocks for a small file.
 
     Raises `BadInput` for a setting of the fan that none may be.
     """
@@ -405,15 +386,15 @@ def foreseen(
     register.adopt(settings, tls)
     vault = Vault({}, ring=lambda: None)
     binder = Binder(settings, tls, clock=SystemClock(), vault=vault, resolve=_literal)
-    joining = Joining(Books(register, Overlay(overlay), binder))
-    given = replace(said, stores=tuple(_plain(each) for each in said.stores))
-    found = asyncio.run(joining.foreseen(given, may_replace=may_replace))
+    changes = StoreChanges(Books(register, Overlay(overlay), binder))
+    # Nobody looks for a token here.
+    stores = (
+        replace(each, auth=_ELSEWHERE) if each.auth and not each.auth.token else each
+        for each in said.stores
+    )
+    given = replace(said, stores=tuple(stores))
+    found = asyncio.run(changes.foreseen(given, may_replace=may_replace))
     return {**found, "warnings": []}
-
-
-def _plain(spec: StoreSpec) -> StoreSpec:
-    """Return a store whose token nobody has to look for."""
-    return replace(spec, auth=_ELSEWHERE) if spec.auth and not spec.auth.token else spec
 
 
 def _literal(host: str, _port: int) -> Sequence[str]:

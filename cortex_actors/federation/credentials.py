@@ -154,13 +154,6 @@ class Vault:
 
     async def _aside(self, call: Callable[[Ring | None], T]) -> T:
         """Ask the keyring, in turn; raises `StoreDown` for whatever goes wrong there."""
-        async with self._turn:  # whoever hangs gives this one up, but not the thread's
-            return await self._on_thread(call)
-
-    async def _on_thread(self, call: Callable[[Ring | None], T]) -> T:
-        """Ask the keyring on a thread; raises as `_aside` does."""
-        if not self._free.acquire(blocking=False):
-            raise StoreDown(f"the keyring has not answered earlier questions; {_OTHERWISE}")
         answer: Future[T] = Future()
 
         def work() -> None:
@@ -173,17 +166,20 @@ class Vault:
                 self._free.release()  # before anybody can be told: the next one comes at once
                 answer.set_result(found)
 
-        answer.set_running_or_notify_cancel()
-        threading.Thread(target=work, name="keyring", daemon=True).start()
-        try:
-            async with asyncio.timeout(self._patience):
-                return await asyncio.wrap_future(answer)
-        except TimeoutError:
-            message = f"the keyring did not answer within {self._patience:g} s"
-            raise StoreDown(f"{message}; {_OTHERWISE}") from None
-        except Exception as error:  # noqa: BLE001 - as above; its text is not ours to show
-            message = f"the keyring failed ({type(error).__name__})"
-            raise StoreDown(f"{message}; {_OTHERWISE}") from None
+        async with self._turn:  # whoever hangs gives this one up, but not the thread's
+            if not self._free.acquire(blocking=False):
+                raise StoreDown(f"the keyring has not answered earlier questions; {_OTHERWISE}")
+            answer.set_running_or_notify_cancel()
+            threading.Thread(target=work, name="keyring", daemon=True).start()
+            try:
+                async with asyncio.timeout(self._patience):
+                    return await asyncio.wrap_future(answer)
+            except TimeoutError:
+                message = f"the keyring did not answer within {self._patience:g} s"
+                raise StoreDown(f"{message}; {_OTHERWISE}") from None
+            except Exception as error:  # noqa: BLE001 - as above; its text is not ours to show
+                message = f"the keyring failed ({type(error).__name__})"
+                raise StoreDown(f"{message}; {_OTHERWISE}") from None
 
 
 def system() -> Ring | None:

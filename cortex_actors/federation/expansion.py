@@ -27,7 +27,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.federation.fan import Bridge, asked, fused, within
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.federation.fan import Party, Wording
-    from cortex_actors.federation.store import Knobs, Member, Question
+    from cortex_actors.federation.store import Member, Question
     from cortex_actors.rules.fusion import Placed
+    from cortex_actors.sections import FederationSettings
 
 
 #: What such a hit says of where it comes from.
@@ -125,30 +126,18 @@ def _edges(hits: Sequence[Hit], asked: Sequence[str]) -> list[Hit]:
     """Return what a store has under some topics, marked as what stands beside an answer."""
     found = []
     for rank, hit in enumerate(hits, start=1):
-        shared = _matched(hit, asked)
+        # By which topics it was found: those its store names, else those it has.
+        metadata = hit.extra.get("metadata")
+        said = metadata.get("matched_topics") if isinstance(metadata, dict) else None
+        named = hit.extra.get("matched_topics") or said
+        some = named if isinstance(named, list) and named else topics([hit])
+        known = {" ".join(each.lower().split()) for each in some if isinstance(each, str)}
+        shared = [each for each in asked if each in known]
         overlap = float(len(shared))
         extra = {**hit.extra, "source": SOURCE, "matched_topics": shared, "overlap": overlap}
-        found.append(
-            replace(
-                hit,
-                score=0.0,
-                base_relevance=0.0,
-                store_rank=rank,
-                native_score=overlap,
-                extra=extra,
-            )
-        )
+        bare_hit = replace(hit, score=0.0, base_relevance=0.0, store_rank=rank)
+        found.append(replace(bare_hit, native_score=overlap, extra=extra))
     return found
-
-
-def _matched(hit: Hit, asked: Sequence[str]) -> list[str]:
-    """Return which of some topics a hit was found by: those its store names, else those it has."""
-    metadata = hit.extra.get("metadata")
-    said = metadata.get("matched_topics") if isinstance(metadata, dict) else None
-    named = hit.extra.get("matched_topics") or said
-    some = named if isinstance(named, list) and named else topics([hit])
-    known = {" ".join(each.lower().split()) for each in some if isinstance(each, str)}
-    return [each for each in asked if each in known]
 
 
 #: What such a hit says of where it comes from.
@@ -165,8 +154,10 @@ def bridge(hits: Sequence[Hit], terms: int) -> Bridge:
     secret, which then has no key's shape any more.
     """
     some = hits[:terms]
-    theirs = " ".join(filter(None, (_sendable(hit) for hit in some if is_public(hit))))
-    return Bridge(" ".join(_piece(hit.text) for hit in some), theirs)
+    theirs = [
+        _piece(hit.text) for hit in some if is_public(hit) and sendable(hit.text) == (hit.text, "")
+    ]
+    return Bridge(" ".join(_piece(hit.text) for hit in some), " ".join(filter(None, theirs)))
 
 
 def fresh(placed: Iterable[Placed], known: set[tuple[str, str]], *, budget: int) -> list[Placed]:
@@ -196,11 +187,6 @@ def marked(one: Placed, *, hop: int, by: Bridge) -> Hit:
 def _piece(text: str) -> str:
     """Return the beginning of a text, on one line."""
     return " ".join(text[:PIECE].split())
-
-
-def _sendable(hit: Hit) -> str:
-    """Return the beginning of a hit that may be sent; empty where its text holds a secret."""
-    return _piece(hit.text) if sendable(hit.text) == (hit.text, "") else ""
 
 
 #: What a store calls an edge -> what the answer calls it.
@@ -237,26 +223,22 @@ def _around(hit: Hit) -> Iterator[Hit]:
     """Return what stands around one hit, in its store's order."""
     some = hit.extra.get(SURROUNDINGS)
     for each in some if isinstance(some, list) else ():
-        if isinstance(each, dict) and each.get("edge") in EDGES:
-            yield _satellite(hit, each)
-
-
-def _satellite(hit: Hit, said: dict[str, Any]) -> Hit:
-    """Return one of them as a hit, which says around what it stands."""
-    metadata = said.get("metadata")
-    return Hit(
-        id=str(said.get("id") or ""),
-        text=str(said.get("text") or ""),
-        score=0.0,
-        store=hit.store,
-        base_relevance=0.0,
-        trust=hit.trust,
-        extra={
-            "source": EDGES[str(said["edge"])],
-            "around": hit.id,
-            "metadata": metadata if isinstance(metadata, dict) else {},
-        },
-    )
+        if not isinstance(each, dict) or each.get("edge") not in EDGES:
+            continue
+        metadata = each.get("metadata")
+        yield Hit(
+            id=str(each.get("id") or ""),
+            text=str(each.get("text") or ""),
+            score=0.0,
+            store=hit.store,
+            base_relevance=0.0,
+            trust=hit.trust,
+            extra={
+                "source": EDGES[each["edge"]],
+                "around": hit.id,
+                "metadata": metadata if isinstance(metadata, dict) else {},
+            },
+        )
 
 
 log = logging.getLogger("cortex.federation")
@@ -271,7 +253,7 @@ class Beside:
         self._clock = clock
 
     async def found(
-        self, whom: Party, packet: list[Placed], knobs: Knobs, *, until: float
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what stands beside an answer: around a hit, under its topics, one step behind.
 
@@ -293,26 +275,22 @@ class Beside:
         return list(found.values())
 
     async def _filed(
-        self, whom: Party, packet: list[Placed], knobs: Knobs, *, until: float
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what shares a topic with the answer.
 
         What is known here is one list, and tells what is near by itself while nobody else is asked.
         """
-        left = until - self._clock.monotonic()
-        if whom.is_alone or not knobs.edges_enabled or not knobs.edge_budget or left <= 0:
+        left, budget = until - self._clock.monotonic(), knobs.edge_budget
+        if whom.is_alone or not knobs.edges_enabled or not budget or left <= 0:
             return []
+        filed = topics_of(packet)
         return await edges(
-            whom.members,
-            whom.question,
-            topics_of(packet),
-            budget=knobs.edge_budget,
-            seconds=left,
-            clock=self._clock,
+            whom.members, whom.question, filed, budget=budget, seconds=left, clock=self._clock
         )
 
     async def _behind(
-        self, whom: Party, packet: list[Placed], knobs: Knobs, *, until: float
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what is found by asking again with what was found, as often as is wanted."""
         known = {(one.store, one.hit.id) for one in packet}
@@ -329,19 +307,15 @@ class Beside:
             except TimeoutError:  # a model that loads has more patience than there is time
                 break
             left = max(until - self._clock.monotonic(), 0.0)
-            members = _onward(whom, question)
+            # Other programs are asked only where they may hear of something new.
+            may = question.outward is not None
+            members = [each for each in whom.members if may or each.store.kind == LOCAL]
             told = await asked(
                 members, question, limit=len(known) + room, seconds=left, clock=self._clock
             )
             last = fresh(fused(told.lists, knobs), known, budget=room)
             found += [marked(one, hop=hop, by=by) for one in last]
         return found
-
-
-def _onward(whom: Party, question: Question) -> list[Member]:
-    """Return who is asked again: other programs only where they may hear of something new."""
-    may = question.outward is not None
-    return [each for each in whom.members if may or each.store.kind == LOCAL]
 
 
 async def _or_nothing(more: Awaitable[list[Hit]]) -> list[Hit]:

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.store import Fan, Knobs, Member, Question
+    from cortex_actors.federation.store import Fan, Member, Question
     from cortex_actors.rules.fusion import Placed
+    from cortex_actors.sections import FederationSettings
     from cortex_actors.storage.embeddings import EmbedInTime, Matrix
 
 
@@ -186,11 +187,21 @@ def party(fan: Fan, question: Question) -> Party:
 
 
 def _wanted(fan: Fan, question: Question) -> tuple[list[Member], Question]:
-    """Return whom a question names, and the question as it is put to them."""
+    """Return whom a question names, and the question as it is put to them.
+
+    Raises `NotFound` for a name that no store has.
+    """
     named = set(question.stores)
     if not named:
         return [each for each in fan.members if _has_some(each, question)], question
-    _refuse_unknown(fan, question)
+    stores = [each.store.name for each in fan.members] + [name for name, _ in fan.unbindable]
+    known = dict.fromkeys((LOCAL, *stores))
+    strange = [each for each in question.stores if each not in known and each not in ROOMS]
+    if strange:
+        raise NotFound(
+            f"cannot ask the store {shown(strange[0])}: there is none of that name that is "
+            f"enabled; there are {', '.join(known)}"
+        )
     if PRINCIPLES in named:
         fan = replace(fan, members=_with_principles(fan.members))
     rooms = named.intersection(COLLECTIONS)
@@ -236,18 +247,6 @@ def _with_principles(members: tuple[Member, ...]) -> tuple[Member, ...]:
     return tuple(found)
 
 
-def _refuse_unknown(fan: Fan, question: Question) -> None:
-    """Raise `NotFound` for a name that no store has."""
-    stores = [each.store.name for each in fan.members] + [name for name, _ in fan.unbindable]
-    known = dict.fromkeys((LOCAL, *stores))
-    strange = [each for each in question.stores if each not in known and each not in ROOMS]
-    if strange:
-        raise NotFound(
-            f"cannot ask the store {shown(strange[0])}: there is none of that name that is "
-            f"enabled; there are {', '.join(known)}"
-        )
-
-
 #: Hits that may be asked for at once.
 HITS_LIMIT = 200
 
@@ -268,7 +267,7 @@ class Wanted:
     budget: int | None = None
 
 
-def wanted(whom: Party, knobs: Knobs) -> Wanted:
+def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
     """Return how much of an answer is wanted, and what every store is asked for.
 
     Whoever names a budget and no number has as many hits as the budget pays for. What is known here
@@ -283,7 +282,7 @@ def wanted(whom: Party, knobs: Knobs) -> Wanted:
     return Wanted(rows, min(ask, HITS_LIMIT) if whom.is_alone else ask, budget)
 
 
-def merged(lists: Sequence[Listed], wants: Wanted, knobs: Knobs) -> list[Placed]:
+def merged(lists: Sequence[Listed], wants: Wanted, knobs: FederationSettings) -> list[Placed]:
     """Return the hits of the answer, best first."""
     seats = Seats(wants.rows, knobs.min_per_store, knobs.max_store_share)
     if wants.budget is None:
@@ -291,7 +290,7 @@ def merged(lists: Sequence[Listed], wants: Wanted, knobs: Knobs) -> list[Placed]
     return packed(fused(lists, knobs), wants.budget, seats)
 
 
-def fused(lists: Sequence[Listed], knobs: Knobs) -> list[Placed]:
+def fused(lists: Sequence[Listed], knobs: FederationSettings) -> list[Placed]:
     """Return the hits of all lists as one.
 
     While only what is known here has an answer, it stays as its one search has ranked it.

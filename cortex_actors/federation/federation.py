@@ -96,7 +96,10 @@ class Federation(AsyncioActor):
         beside = await self._beside.found(
             replace(whom, members=tuple(answered)), packet, knobs, until=until
         )
-        hits, beside, spent = _afforded([one.shown for one in packet], beside, wants.budget)
+        hits = [one.shown for one in packet]
+        spent = sum(fusion.cost(hit) for hit in hits)
+        if wants.budget is not None:
+            beside = fusion.beside(beside, wants.budget - spent)
         return Recall(
             query=question.text,
             hits=await _looked_through(hits),
@@ -105,7 +108,7 @@ class Federation(AsyncioActor):
             took_ms=(self._clock.monotonic() - begun) * 1_000,
             beside=await _looked_through(beside),
             asked=first.answered,
-            tokens=spent,
+            tokens=spent + sum(fusion.cost(hit) for hit in beside),
             budget_tokens=wants.budget,
         )
 
@@ -117,15 +120,6 @@ class Federation(AsyncioActor):
             # Uncaught it would end this actor, and every question in hand with it.
             trace = None if isinstance(error, CortexError) else error
             log.warning("how the stores answered was not noted: %s", error, exc_info=trace)
-
-
-def _afforded(
-    hits: list[Hit], beside: list[Hit], budget: int | None
-) -> tuple[list[Hit], list[Hit], int]:
-    """Return an answer, what of the rest its budget pays for beside it, and what all that costs."""
-    spent = sum(fusion.cost(hit) for hit in hits)
-    some = beside if budget is None else fusion.beside(beside, budget - spent)
-    return hits, some, spent + sum(fusion.cost(hit) for hit in some)
 
 
 async def _looked_through(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.federation.store import Question
-    from cortex_actors.storage.search.hits import Tagged
     from cortex_actors.storage.search.search import Search
 
 
@@ -124,7 +123,15 @@ class LocalStore:
                 now=question.now,
             )
         )
-        hits = (_filed(each) for each in found)
+        # Each with the topics that it was found by, as other stores name them.
+        hits = (
+            replace(
+                each.hit,
+                extra={**each.hit.extra, "matched_topics": list(each.matched)},
+                native_score=float(len(each.matched)),
+            )
+            for each in found
+        )
         return Answer(tuple(hit for hit in hits if hit.store in self.collections))
 
     async def close(self) -> None:
@@ -136,12 +143,6 @@ def members(search: Search, local: str) -> tuple[LocalStore, ...]:
     if local == SEPARATE:
         return tuple(LocalStore(search, name) for name in ROOMS)
     return (LocalStore(search),)
-
-
-def _filed(found: Tagged) -> Hit:
-    """Return a memory with the topics that it was found by, as other stores name them."""
-    extra = {**found.hit.extra, "matched_topics": list(found.matched)}
-    return replace(found.hit, extra=extra, native_score=float(len(found.matched)))
 
 
 def _measured(hit: Hit) -> Hit:
@@ -208,27 +209,14 @@ def topics(hits: Iterable[Hit]) -> list[str]:
     """
     each_of = (islice(_topics_of(hit), TOPICS) for hit in hits)
     found = dict.fromkeys(filter(None, chain.from_iterable(zip_longest(*each_of))))
-    return list(islice(filter(_is_plain, found), TOPICS))
+    plain = (each for each in found if len(each) <= TOPIC and sendable(each) == (each, ""))
+    return list(islice(plain, TOPICS))
 
 
 def _topics_of(hit: Hit) -> Iterator[str]:
-    """Return what one hit is filed under, as its store writes it."""
-    return (topic for text in _filed_hit(hit) for topic in _apart(text))
-
-
-def _filed_hit(hit: Hit) -> list[str]:
-    """Return the words under which a hit is filed: by its agent here, by its store elsewhere."""
+    """Yield what one hit is filed under: by its agent here, by its store elsewhere."""
     metadata = hit.extra.get("metadata")
     said = metadata.get("topic") if isinstance(metadata, dict) else hit.extra.get("tags")
-    some = said if isinstance(said, list | tuple) else [said]
-    return [each for each in some if isinstance(each, str)]
-
-
-def _apart(text: str) -> list[str]:
-    """Return the topics in a text."""
-    return [" ".join(each.lower().split()) for each in text.split(",")]
-
-
-def _is_plain(topic: str) -> bool:
-    """Return whether something is a topic: neither empty nor long, and no secret."""
-    return 0 < len(topic) <= TOPIC and sendable(topic) == (topic, "")
+    for text in said if isinstance(said, list | tuple) else [said]:
+        for topic in text.split(",") if isinstance(text, str) else ():
+            yield " ".join(topic.lower().split())

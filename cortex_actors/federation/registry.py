@@ -19,18 +19,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import math
 import os
 import secrets
 import stat
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from cortex_actors.endpoint.replies import finite, not_json
 from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused, StoreDown
 from cortex_actors.federation import schema
 from cortex_actors.federation.local import SEPARATE
-from cortex_actors.federation.store import LOCAL, Fan, Knobs, Member, StoreHealth, StoreSpec
+from cortex_actors.federation.store import LOCAL, Fan, Member, StoreHealth, StoreSpec
+from cortex_actors.home import private, sync
+from cortex_actors.sections import FederationSettings
 from cortex_actors.storage.search.scope import ROOMS
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.federation.binding import Binder, Bound
     from cortex_actors.federation.store import Outcome, RecallStore
-    from cortex_actors.sections import FederationSettings, TlsSettings
+    from cortex_actors.sections import TlsSettings
 
 
 @dataclass(slots=True)
@@ -71,14 +73,14 @@ class Register:
     _tuned: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
-    def knobs(self) -> Knobs:
+    def knobs(self) -> FederationSettings:
         """How the fan is set now."""
-        return replace(self.by_settings, **self._turned)
+        return self.by_settings.model_copy(update=self._turned)
 
     @property
-    def by_settings(self) -> Knobs:
+    def by_settings(self) -> FederationSettings:
         """How the settings have it."""
-        return Knobs() if self.settings is None else schema.knobs_of(self.settings)
+        return self.settings or FederationSettings()
 
     @property
     def local(self) -> tuple[str, ...]:
@@ -100,23 +102,26 @@ class Register:
 
         Connections are made anew where anything of it changed, because it tells how they are.
         """
-        before = self.settings
-        if before is not None and (before, self._tls) != (settings, tls):
-            self._turned = {
-                name: value
-                for name, value in self._turned.items()
-                if getattr(before, name) == getattr(settings, name)
-            }
-            old = {each.name: each for each in before.stores}
-            new = {each.name: each for each in settings.stores}
-            differ = {name for name in {*old, *new} if old.get(name) != new.get(name)}
-            self._tuned = {name: how for name, how in self._tuned.items() if name not in differ}
-            for name in differ:
-                if not _is_same(_face(old, name), _face(new, name)):
-                    self.health.pop(name, None)
-            for name in tuple(self.bound):
-                self.let_go(name)
+        before, old = self.settings, {each.name: each for each in self._base()}
+        has_changed = before is not None and (before, self._tls) != (settings, tls)
         self.settings, self._tls = settings, tls
+        if before is None or not has_changed:
+            return
+        self._turned = {
+            name: value
+            for name, value in self._turned.items()
+            if getattr(before, name) == getattr(settings, name)
+        }
+        new = {each.name: each for each in self._base()}
+        for name in {*old, *new}:
+            one, other = old.get(name), new.get(name)
+            if one != other:
+                self._tuned.pop(name, None)
+            if not (one and other) or (one.type, one.url) != (other.type, other.url):
+                # It is another store: how the one did says nothing of it.
+                self.health.pop(name, None)
+        for name in tuple(self.bound):
+            self.let_go(name)
 
     def overlay(self, read: Overlaid) -> None:
         """Take in what the overlay holds; of two stores of one name that of the settings counts."""
@@ -148,7 +153,7 @@ class Register:
         ]
         return Fan((*here, *there), self.knobs, tuple(self.unbindable.items()))
 
-    def turn(self, knobs: Knobs, tuned: Mapping[str, Mapping[str, Any]]) -> None:
+    def turn(self, knobs: FederationSettings, tuned: Mapping[str, Mapping[str, Any]]) -> None:
         """Let knobs be so, and some stores of the settings (or what is kept here) count so."""
         settings = self.by_settings
         self._turned = {
@@ -197,7 +202,10 @@ class Register:
 
     def row(self, spec: StoreSpec) -> dict[str, Any]:
         """Return one store as clients get it."""
-        return schema.shown(spec, self._status(spec))
+        status = "active" if spec.enabled else "disabled"
+        if spec.enabled and spec.type != LOCAL and spec.name not in self.bound:
+            status = f"skipped: {self.unbindable.get(spec.name, 'it is being set up')}"
+        return schema.shown(spec, status)
 
     def waiting(self) -> bool:
         """Return whether what is set up is not what is described: somebody has edited the file."""
@@ -231,13 +239,6 @@ class Register:
                     found.setdefault(name, {})[each] = {"live": value, "settings": before}
         return found
 
-    def _status(self, spec: StoreSpec) -> str:
-        if not spec.enabled:
-            return "disabled"
-        if spec.type == LOCAL or spec.name in self.bound:
-            return "active"
-        return f"skipped: {self.unbindable.get(spec.name, 'it is being set up')}"
-
     def _base(self) -> list[StoreSpec]:
         """Return the settings' stores as they stand there."""
         stores = () if self.settings is None else self.settings.stores
@@ -251,22 +252,11 @@ class Register:
         return float(self._tuned.get(name, {}).get("weight", 1.0))
 
 
-def _face(stores: Mapping[str, Any], name: str) -> StoreSpec | None:
-    """Return a store of the settings, if there is one of that name."""
-    found = stores.get(name)
-    return None if found is None else schema.spec_of(found, managed=False)
-
-
-def _is_same(one: StoreSpec | None, other: StoreSpec | None) -> bool:
-    """Return whether two descriptions mean the same store: how it did says something of it."""
-    return one is not None and other is not None and (one.type, one.url) == (other.type, other.url)
-
-
 #: Bytes the file may have: some hundred stores, described at length.
 LARGEST = 1_048_576
 
-#: Mode of the file; what others may do with one.
-_FILE, _OTHERS = 0o600, 0o077
+#: What others may do with a file.
+_OTHERS = 0o077
 
 #: Characters that are shown of an entry's name.
 _SHOWN = 64
@@ -307,7 +297,7 @@ class Overlay:
         except (OSError, ValueError) as error:
             return self._unsound(getattr(error, "strerror", None) or str(error))
         try:
-            entries = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+            entries = json.loads(text, parse_constant=not_json, parse_float=finite)
         except (ValueError, RecursionError) as error:
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             return self._unsound(f"it is no JSON ({why[:200]})")
@@ -330,14 +320,22 @@ class Overlay:
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         try:
             try:
-                self._sweep()
-                _write(draft, body)
+                # Drafts of daemons that were killed while they wrote may hold tokens. Nobody else
+                # is writing one: a home has one daemon.
+                for left in self.path.parent.glob(f".{self.path.name}.*"):
+                    with contextlib.suppress(FileNotFoundError):
+                        left.unlink()
+                made = private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+                with os.fdopen(made, "wb") as file:
+                    file.write(body)
+                    file.flush()
+                    os.fsync(file.fileno())
                 aside = None if self.read().is_sound else self._keep_aside()
                 draft.replace(self.path)
             finally:
                 with contextlib.suppress(FileNotFoundError):
                     draft.unlink()
-            _sync(self.path.parent)
+            sync(self.path.parent)
             return aside
         except OSError as error:
             raise HomeUnwritable(
@@ -372,15 +370,6 @@ class Overlay:
             "that is added keeps it aside)"
         )
         return Overlaid(trouble=(said,), is_sound=False)
-
-    def _sweep(self) -> None:
-        """Delete the drafts of daemons that were killed while they wrote: they may hold tokens.
-
-        Nobody else is writing one: a home has one daemon.
-        """
-        for left in self.path.parent.glob(f".{self.path.name}.*"):
-            with contextlib.suppress(FileNotFoundError):
-                left.unlink()
 
     def _keep_aside(self) -> Path:
         """Give what is there another name as well, one that nothing has; return that."""
@@ -427,37 +416,6 @@ def _name(entry: object) -> str:
     """Return the name of an entry; empty for what has none."""
     name = entry.get("name") if isinstance(entry, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _write(path: Path, body: bytes) -> None:
-    """Write a file that was not there; its bytes last."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, _FILE), "wb") as file:
-        file.write(body)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Let the names in a folder last."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _finite(digits: str) -> float:
-    """Return a number that can be written again; raises `ValueError` for one beyond measure."""
-    number = float(digits)
-    if not math.isfinite(number):
-        _refuse(digits)
-    return number
-
-
-def _refuse(name: str) -> NoReturn:
-    """Refuse NaN and the infinities, which are no JSON."""
-    raise ValueError(f"{name[:32]} is no number of JSON")
 
 
 #: How long a change counts: for good, or until the daemon restarts.
@@ -522,7 +480,14 @@ class Books:
             managed = self.register.managed
             known = (*managed, *self.register.shadowed)
             entries = tuple(schema.written(each) for each in known)
-            told = tuple(f"{each}; {_meanwhile(managed)}" for each in found.trouble)
+            # Asked meanwhile is who is known from before it was spoilt.
+            names = ", ".join(each.name for each in managed)
+            meanwhile = (
+                f"what was read of it before counts until the daemon restarts: {names}"
+                if managed
+                else "no store that was added by command is asked meanwhile"
+            )
+            told = tuple(f"{each}; {meanwhile}" for each in found.trouble)
             found = replace(found, entries=entries, specs=known, trouble=told)
         self.register.overlay(found)
         return found
@@ -558,26 +523,14 @@ class Books:
             if name not in wanted or not bound.serves(wanted[name]):
                 register.let_go(name)
         missing = [each for each in wanted.values() if each.name not in register.bound]
-        found = await asyncio.gather(*(self._tried(each) for each in missing))
+        binding = (self.binder.bind(each) for each in missing)
+        found = await asyncio.gather(*binding, return_exceptions=True)
         register.unbindable = {}
         for spec, each in zip(missing, found, strict=True):
             if isinstance(each, StoreDown):
                 register.unbindable[spec.name] = str(each)
+            elif isinstance(each, BaseException):
+                raise each
             else:
                 register.bound[spec.name] = each
         return any(type(each) is StoreDown for each in found)
-
-    async def _tried(self, spec: StoreSpec) -> Bound | StoreDown:
-        """Return a store as it can be asked, or why it cannot."""
-        try:
-            return await self.binder.bind(spec)
-        except StoreDown as error:
-            return error
-
-
-def _meanwhile(known: Sequence[StoreSpec]) -> str:
-    """Return who is asked while the file cannot be used: who is known from before it was spoilt."""
-    if not known:
-        return "no store that was added by command is asked meanwhile"
-    names = ", ".join(each.name for each in known)
-    return f"what was read of it before counts until the daemon restarts: {names}"

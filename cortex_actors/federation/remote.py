@@ -17,12 +17,13 @@ import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from cortex_actors.errors import CortexError, StoreDown, StoreTimeout
-from cortex_actors.federation.answers import Asked, received
+from cortex_actors.federation.answers import Asked, fields, received, text
+from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import Answer
 from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from cortex_actors.endpoint.client import Guard
     from cortex_actors.endpoint.connection import Line
@@ -55,6 +56,28 @@ class Adapter(Protocol):
         """Let go of what was opened."""
 
 
+class HttpAdapter:
+    """What adapters have in common whose stores are asked over HTTP."""
+
+    #: Conditions that its answers can be narrowed by: none, unless an adapter says more.
+    meets: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, spec: StoreSpec, line: Line, known: Collection[str]) -> None:
+        """Remember how to ask; raises `StoreUnusable` for an option that is not `known`."""
+        self.options = Options(spec, known)
+        self.name = spec.name
+        self.line = line
+
+    async def introduced(self, seconds: float, *, shape: str) -> tuple[str, Mapping[str, Any]]:
+        """Return what a program calls itself on its first page, and what else it says there."""
+        said = fields(await self.line.get("/", seconds=seconds), shape=shape)
+        return text(said.get("service")), said
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self.line.close()
+
+
 @runtime_checkable
 class TopicAdapter(Protocol):
     """An adapter whose stores can be asked by topic."""
@@ -82,29 +105,14 @@ class RemoteStore:
 
     def __init__(self, spec: StoreSpec, adapter: Adapter, guard: Guard) -> None:
         """Remember how to ask; nothing is sent."""
-        self.spec = spec
+        #: What the answer calls it, and its type.
+        self.name, self.kind = spec.name, spec.type
+        #: Hits that such a store gives at most.
+        self.most = adapter.most
+        #: Whether it can be asked by topic.
+        self.has_topics = isinstance(adapter, TopicAdapter)
         self.guard = guard
         self._adapter = adapter
-
-    @property
-    def name(self) -> str:
-        """What the answer calls it."""
-        return self.spec.name
-
-    @property
-    def kind(self) -> str:
-        """Its type."""
-        return self.spec.type
-
-    @property
-    def most(self) -> int:
-        """Hits that such a store gives at most."""
-        return self._adapter.most
-
-    @property
-    def has_topics(self) -> bool:
-        """Whether it can be asked by topic."""
-        return isinstance(self._adapter, TopicAdapter)
 
     def unmet(self, question: Question) -> str:
         """Return why a question cannot be put to it: a condition, a secret, or too many failures.

@@ -14,86 +14,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation import schema
 from cortex_actors.federation.answers import told
-from cortex_actors.federation.changes import Configuring, Joining
-from cortex_actors.federation.store import LOCAL, Fan, Knobs
+from cortex_actors.federation.changes import StoreChanges
+from cortex_actors.federation.store import LOCAL, Fan
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.sections import LONGEST_ASK
+from cortex_actors.sections import LONGEST_ASK, FederationSettings
 from cortex_actors.topics import STORE_ADDED, STORE_DOWN, STORE_REMOVED, STORE_UP
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.federation.registry import Books, Done
     from cortex_actors.federation.store import Outcome, RecallStore, StoreSpec
-    from cortex_actors.sections import FederationSettings, TlsSettings
+    from cortex_actors.sections import TlsSettings
+
+    #: What changes the stores: `lambda stores: stores.remove(name)`.
+    Work = Callable[[StoreChanges], Awaitable[Done]]
 
 
 #: Characters of a store's own words about what is wrong that are shown.
 SHOWN = 120
-
-
-class Pinging:
-    """Asks stores whether they are there. That is no question: it counts for nothing."""
-
-    def __init__(self, books: Books, clock: Clock) -> None:
-        """Ask the stores of these books."""
-        self._books = books
-        self._clock = clock
-
-    async def ping(self, name: str | None) -> list[dict[str, Any]]:
-        """Return what came of it for one store, or for all that are enabled, in order.
-
-        Raises `NotFound`.
-        """
-        register = self._books.register
-        if name is not None:
-            return [await self._pinged(register.spec(name))]
-        here = [register.spec(each) for each in register.local]
-        enabled = [each for each in register.specs() if each.enabled]
-        return list(await asyncio.gather(*(self._pinged(each) for each in (*here, *enabled))))
-
-    async def _pinged(self, spec: StoreSpec) -> dict[str, Any]:
-        """Return what came of it for one store."""
-        begun, says, reason = self._clock.monotonic(), dict[str, Any](), ""
-        try:
-            if spec.type != LOCAL:
-                says = told(await self._asked(spec))
-        except StoreDown as error:
-            reason = str(error)
-            if said := getattr(error, "said", ""):
-                words = told({"said": " ".join(said[:SHOWN].split())})["said"]
-                reason = f"{reason} ({words})"
-        took = (self._clock.monotonic() - begun) * 1_000
-        return {
-            "name": spec.name,
-            "ok": not reason,
-            "ms": round(took, 3),
-            "reason": reason,
-            "says": says,
-        }
-
-    async def _asked(self, spec: StoreSpec) -> dict[str, Any]:
-        """Return what a store says of itself; one that is not set up is, for this once."""
-        register = self._books.register
-        seconds = register.knobs.per_store_timeout_s
-        bound = register.bound.get(spec.name)
-        if bound is not None:
-            return await bound.store.ping(seconds)
-        bound = await self._books.binder.bind(spec)
-        try:
-            return await bound.store.ping(seconds)
-        finally:
-            await bound.close()
 
 
 log = logging.getLogger("cortex.federation")
@@ -135,9 +83,7 @@ class Roster(AsyncioActor):
         self._settings = settings
         self._tls = tls
         self._clock = clock
-        self._joining = Joining(books)
-        self._configuring = Configuring(books)
-        self._pinging = Pinging(books, clock)
+        self._changes = StoreChanges(books)
         self._ready = asyncio.Event()
         self._turn, self._saying = asyncio.Lock(), asyncio.Lock()
         self._fan = Fan()
@@ -198,7 +144,7 @@ class Roster(AsyncioActor):
 
     def knobs(self) -> dict[str, Any]:
         """Return what may be turned: as it is, as the settings have it, and by default."""
-        register, default = self._books.register, Knobs()
+        register, default = self._books.register, FederationSettings()
         live, settings = register.knobs, register.by_settings
         return {
             "knobs": [
@@ -217,55 +163,27 @@ class Roster(AsyncioActor):
         """Return every store and what may be turned; a file in trouble is looked at again."""
         return self.spawn(self._listed(), name="list stores")
 
-    def add(self, spec: StoreSpec) -> asyncio.Task[dict[str, Any]]:
-        """Take a store in; raises as `Joining.add`."""
-        return self._change("add a store", partial(self._joining.add, spec))
+    def change(self, work: Work) -> asyncio.Task[dict[str, Any]]:
+        """Do a change when it is its turn; raises as the method of `StoreChanges` that is called.
 
-    def remove(self, name: str) -> asyncio.Task[dict[str, Any]]:
-        """Let a store go that was added; raises as `Joining.remove`."""
-        return self._change("remove a store", partial(self._joining.remove, name))
+        The mailbox goes on meanwhile.
+        """
+        return self.spawn(self._changed(work), name="change the stores")
 
-    def enable(self, name: str, *, on: bool) -> asyncio.Task[dict[str, Any]]:
-        """Ask a store from now on, or no more; raises as `Configuring.enable`."""
-        return self._change("enable a store", partial(self._configuring.enable, name, on=on))
-
-    def tune(
-        self, name: str, *, weight: float | None, floor: float | None
-    ) -> asyncio.Task[dict[str, Any]]:
-        """Let a store count otherwise; raises as `Configuring.tune`."""
-        tune = partial(self._configuring.tune, name, weight=weight, floor=floor)
-        return self._change("tune a store", tune)
-
-    def configure(self, changes: Mapping[str, Any]) -> asyncio.Task[dict[str, Any]]:
-        """Turn several things at one stroke, or none; raises as `Configuring.configure`."""
-        return self._change("configure", partial(self._configuring.configure, changes))
-
-    def take_in(self, text: str, *, replace: bool) -> asyncio.Task[dict[str, Any]]:
-        """Take in what a Callosum's file describes; raises as `Joining.take_in`."""
-        return self._change(
-            "import stores", partial(self._joining.take_in, text, may_replace=replace)
-        )
-
-    def foresee(self, text: str, *, replace: bool) -> asyncio.Task[dict[str, Any]]:
-        """Return what `take_in` would do now; nothing is changed."""
-        return self.spawn(self._foreseen(text, replace=replace), name="foresee an import")
+    def foresee(self, text: str, *, may_replace: bool) -> asyncio.Task[dict[str, Any]]:
+        """Return what `StoreChanges.take_in` would do now; nothing is changed."""
+        return self.spawn(self._foreseen(text, may_replace=may_replace), name="foresee an import")
 
     def ping(self, name: str | None) -> asyncio.Task[dict[str, Any]]:
         """Ask a store, or all that are enabled, whether it is there; raises `NotFound`."""
         return self.spawn(self._pinged(name), name="ping stores")
 
-    def _change(
-        self, name: str, work: Callable[[], Awaitable[Done]]
-    ) -> asyncio.Task[dict[str, Any]]:
-        """Do a change when it is its turn; the mailbox goes on meanwhile."""
-        return self.spawn(self._changed(work), name=name)
-
-    async def _changed(self, work: Callable[[], Awaitable[Done]]) -> dict[str, Any]:
+    async def _changed(self, work: Work) -> dict[str, Any]:
         """Do a change, let questions see it, and say who came and went."""
         await self._ready.wait()
         async with self._turn:
             try:
-                done = await work()
+                done = await work(self._changes)
                 if self._books.register.waiting():  # somebody wrote into the file by hand
                     await self._books.bring()
             finally:
@@ -275,12 +193,12 @@ class Roster(AsyncioActor):
                 await self._say(topic, names)
         return {**done.answer, "active": self._books.register.active()}
 
-    async def _foreseen(self, text: str, *, replace: bool) -> dict[str, Any]:
+    async def _foreseen(self, text: str, *, may_replace: bool) -> dict[str, Any]:
         """Look at what a file would bring, between two changes."""
         await self._ready.wait()
         async with self._turn:
             try:
-                return await self._joining.foresee(text, may_replace=replace)
+                return await self._changes.foresee(text, may_replace=may_replace)
             finally:
                 self._swap()
 
@@ -302,13 +220,36 @@ class Roster(AsyncioActor):
         }
 
     async def _pinged(self, name: str | None) -> dict[str, Any]:
-        """Ask, and set up what can be asked by now."""
+        """Ask, and set up what can be asked by now; it is no question, and counts for nothing."""
         await self._ready.wait()
-        found = await self._pinging.ping(name)
-        back = {each["name"] for each in found if each["ok"]}
-        if back & self._books.register.unbindable.keys():
+        register = self._books.register
+        some = [register.spec(each) for each in ((name,) if name is not None else register.local)]
+        if name is None:
+            some += [each for each in register.specs() if each.enabled]
+        found = await asyncio.gather(*(self._pinged_one(each) for each in some))
+        if register.unbindable.keys() & {each["name"] for each in found if each["ok"]}:
             await self._bring()
-        return {"stores": found}
+        return {"stores": list(found)}
+
+    async def _pinged_one(self, spec: StoreSpec) -> dict[str, Any]:
+        """Return what came of asking one store; one that is not set up is, for this once."""
+        begun, says, reason = self._clock.monotonic(), dict[str, Any](), ""
+        register = self._books.register
+        bound, once = register.bound.get(spec.name), None
+        try:
+            if spec.type != LOCAL:
+                bound = bound or (once := await self._books.binder.bind(spec))
+                says = told(await bound.store.ping(register.knobs.per_store_timeout_s))
+        except StoreDown as error:
+            reason = str(error)
+            if said := getattr(error, "said", ""):
+                words = told({"said": " ".join(said[:SHOWN].split())})["said"]
+                reason = f"{reason} ({words})"
+        finally:
+            if once is not None:
+                await once.close()
+        took = round((self._clock.monotonic() - begun) * 1_000, 3)
+        return {"name": spec.name, "ok": not reason, "ms": took, "reason": reason, "says": says}
 
     async def _bring(self) -> None:
         """Set up all that is enabled, as the file and the register have it now."""

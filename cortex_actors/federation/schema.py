@@ -4,12 +4,6 @@ One set of bounds for all of them, that of the settings: what can be said while 
 be written into cortex.toml, and the other way round.
 
 What only one kind of store understands of its description: checked before anything is sent.
-
-Reads the YAML of a Seren Corpus Callosum; the door to PyYAML.
-
-Only plain data is read: anchors and aliases, by which a small file becomes a huge one, and tags, by
-which a file says what is made of it, are refused before anything is built, and so is what is nested
-deeper than such a file ever is.
 """
 
 from __future__ import annotations
@@ -17,21 +11,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.errors import BadInput, StoreUnusable
-from cortex_actors.federation.store import Auth, Knobs, StoreSpec
-from cortex_actors.rules import callosum
+from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.rules.fusion import mode_of
 from cortex_actors.sections import FederationSettings, StoreSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
-    from cortex_actors.rules.callosum import Listed
 
+T = TypeVar("T")
+
+#: What of a store is written and shown as it is.
+_OPEN = ("name", "type", "url", "weight", "floor")
 
 #: Names of options whose values nobody is shown, whatever they hold: any that has one of these.
 _SECRET = ("token", "secret", "password", "passwd", "key", "auth", "cookie", "credential")
@@ -48,8 +44,12 @@ DEEPEST = 12
 #: What is shown in place of what nobody is shown.
 _MASK = "***"
 
-#: What may be turned while the daemon runs.
-KNOBS = tuple(each.name for each in fields(Knobs))
+#: What of the settings may be turned while the daemon runs.
+KNOBS = (
+    *("k", "n_results", "fetch_multiplier", "per_store_timeout_s", "fusion_mode"),
+    *("authority_margin", "min_per_store", "edges_enabled", "edge_budget", "satellite_budget"),
+    *("hops", "hop_terms", "hop_budget", "max_store_share", "local"),
+)
 
 #: pydantic's words for what people do wrong -> ours.
 _PROBLEMS = {
@@ -60,17 +60,9 @@ _PROBLEMS = {
 
 def spec_of(given: StoreSettings, *, managed: bool) -> StoreSpec:
     """Return a store as the settings describe it."""
-    return StoreSpec(
-        given.name,
-        given.type,
-        given.url,
-        weight=given.weight,
-        floor=given.floor,
-        enabled=given.enabled,
-        options=dict(given.options),
-        managed=managed,
-        auth=Auth(given.token, given.token_keyring, given.token_env),
-    )
+    said = given.model_dump()
+    auth = Auth(**{each.name: said.pop(each.name) for each in fields(Auth)})
+    return StoreSpec(**said, managed=managed, auth=auth)
 
 
 def read(entry: object) -> StoreSpec:
@@ -101,30 +93,17 @@ def checked(spec: StoreSpec) -> StoreSpec:
 
 def written(spec: StoreSpec) -> dict[str, Any]:
     """Return a store as an entry of a file; `read` is the way back. Its token is in it."""
-    auth = {each.name: getattr(spec.auth, each.name) for each in fields(Auth)}
-    more = {"options": dict(spec.options)} if spec.options else {}
-    return {
-        "name": spec.name,
-        "type": spec.type,
-        "url": spec.url,
-        "weight": spec.weight,
-        "floor": spec.floor,
-        **{name: value for name, value in auth.items() if value},
-        **({} if spec.enabled else {"enabled": False}),
-        **more,
-    }
+    auth = {name: value for name, value in asdict(spec.auth).items() if value}
+    enabled = {} if spec.enabled else {"enabled": False}
+    options = {"options": dict(spec.options)} if spec.options else {}
+    return {**{name: getattr(spec, name) for name in _OPEN}, **auth, **enabled, **options}
 
 
 def shown(spec: StoreSpec, status: str) -> dict[str, Any]:
     """Return a store for whoever asks, without what is secret."""
     return {
-        "name": spec.name,
-        "type": spec.type,
+        **{name: getattr(spec, name) for name in (*_OPEN, "enabled", "managed")},
         "url": without_user(spec.url),
-        "weight": spec.weight,
-        "floor": spec.floor,
-        "enabled": spec.enabled,
-        "managed": spec.managed,
         "auth": bool(spec.auth),
         "status": status,
         "options": {name: _masked(name, value) for name, value in spec.options.items()},
@@ -145,13 +124,8 @@ def without_user(url: str) -> str:
         return _MASK
 
 
-def knobs_of(settings: FederationSettings) -> Knobs:
-    """Return what may be turned, as the settings have it."""
-    return Knobs(**{name: getattr(settings, name) for name in KNOBS})
-
-
-def turned(knobs: Knobs, changes: Mapping[str, Any]) -> Knobs:
-    """Return knobs with some of them turned; raises `BadInput` for what none may be."""
+def turned(knobs: FederationSettings, changes: Mapping[str, Any]) -> FederationSettings:
+    """Return knobs alone with some of them turned; raises `BadInput` for what none may be."""
     strange = sorted(changes.keys() - set(KNOBS))
     if strange:
         message = f"cannot configure {strange[0][:64]!r}: what may be turned is {', '.join(KNOBS)}"
@@ -160,7 +134,7 @@ def turned(knobs: Knobs, changes: Mapping[str, Any]) -> Knobs:
         mode_of(wanted)
     whole = {name: getattr(knobs, name) for name in KNOBS} | dict(changes)
     try:
-        return knobs_of(FederationSettings.model_validate(whole, strict=True))
+        return FederationSettings.model_validate(whole, strict=True)
     except ValueError as error:
         raise BadInput(f"cannot configure the federation: {problem(error)}") from None
 
@@ -268,21 +242,16 @@ class Options:
 
     def flag(self, name: str, *, default: bool) -> bool:
         """Return what is switched on or off."""
-        value = self._given.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            raise self._bad(name, "true or false")
-        return value
+        return self._read(name, default, "true or false", lambda value: isinstance(value, bool))
 
     def words(self, name: str, default: str = "") -> str:
         """Return a text of one line."""
-        value = self._given.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, str) or not value.strip() or not value.isprintable():
-            raise self._bad(name, "a text of one line")
-        return value.strip()
+        return self._read(
+            name,
+            default,
+            "a text of one line",
+            lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
+        ).strip()
 
     def required(self, name: str) -> str:
         """Return a text of one line that has to be there."""
@@ -293,159 +262,50 @@ class Options:
 
     def choice(self, name: str, *allowed: str) -> str:
         """Return one of some words; the first of them where none is given."""
-        value = self._given.get(name)
-        if value is None:
-            return allowed[0]
-        if value not in allowed:
-            raise self._bad(name, f"one of {_listed(allowed)}")
-        return str(value)
+        first = next(iter(allowed), "")
+        return self._read(name, first, f"one of {_listed(allowed)}", allowed.__contains__)
 
     def table(self, name: str) -> dict[str, Any]:
         """Return names and values; none where there are none."""
-        value = self._given.get(name)
-        if value is None:
-            return {}
-        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise self._bad(name, "a table of names and values")
-        return dict(value)
+        return dict(self._read(name, {}, "a table of names and values", _is_table))
 
     def listing(self, name: str) -> tuple[str, ...]:
         """Return a list of texts."""
-        value = self._given.get(name, ())
-        if isinstance(value, str) or not isinstance(value, Sequence):
-            raise self._bad(name, "a list of texts")
-        if not all(isinstance(each, str) for each in value):
-            raise self._bad(name, "a list of texts")
-        return tuple(value)
+        return tuple(self._read(name, (), "a list of texts", _are_texts))
 
     def path(self, name: str, default: str) -> str:
         """Return where below the store's address something is asked."""
-        value = self._given.get(name)
+        return self._read(
+            name,
+            default,
+            f"a path such as {default}",
+            lambda value: isinstance(value, str) and bool(_PATH.match(value)),
+        )
+
+    def _read(self, name: str, default: T, wanted: str, fits: Callable[[Any], bool]) -> T:
+        """Return an option, the default where it is not given.
+
+        An error that it has to be what is `wanted` is without its value: that may be a secret.
+        """
+        value: T | None = self._given.get(name)
         if value is None:
             return default
-        if not isinstance(value, str) or not _PATH.match(value):
-            raise self._bad(name, f"a path such as {default}")
+        if not fits(value):
+            raise StoreUnusable(f"the option {name} of {self._named} has to be {wanted}")
         return value
 
-    def _bad(self, name: str, wanted: str) -> StoreUnusable:
-        """Return what is wrong with an option, without its value: it may be a secret."""
-        return StoreUnusable(f"the option {name} of {self._named} has to be {wanted}")
+
+def _is_table(value: object) -> bool:
+    """Tell whether something is a table of names and values."""
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+
+
+def _are_texts(value: Any) -> bool:  # noqa: ANN401 - whatever a description holds
+    """Tell whether something is a list of texts."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return is_list and all(isinstance(each, str) for each in value)
 
 
 def _listed(names: Collection[str]) -> str:
     """Return names as a sentence holds them."""
     return ", ".join(names) or "none"
-
-
-#: Bytes of a file: one with a hundred stores has some 20,000.
-LONGEST = 262_144
-
-#: Tables and lists inside one another; such a file has five.
-DEEPEST_FILE = 32
-
-#: What a plain word that looks like a date would become; here it stays a word.
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What a file says.
-
-    Attributes:
-        stores: in the file's order, as ones that are added while the daemon runs.
-        knobs: of the fan, under our names, each within its bounds.
-        skipped: (what of the file, why) that is not taken, without values.
-
-    """
-
-    stores: tuple[StoreSpec, ...]
-    knobs: Mapping[str, Any]
-    skipped: tuple[tuple[str, str], ...]
-
-
-def read_callosum(text: str) -> Imported:
-    """Return what a file says. Blocks for some milliseconds: call it on a thread.
-
-    Raises `BadInput` for what is no such file; the text says where, and quotes nothing.
-    """
-    if len(text.encode("utf-8", "surrogatepass")) > LONGEST:
-        message = f"the file has more than {LONGEST:,} bytes"
-        raise BadInput(f"cannot import stores: {message}; give the one with the stores alone")
-    found = callosum.read(_document(text))
-    return Imported(tuple(_spec(each) for each in found.stores), found.knobs, found.left_out)
-
-
-def _spec(listed: Listed) -> StoreSpec:
-    """Return a store of a file as the roster knows stores."""
-    return StoreSpec(
-        name=listed.name,
-        type=listed.type,
-        url=listed.url,
-        weight=listed.weight,
-        floor=listed.floor,
-        enabled=listed.enabled,
-        options=listed.options,
-        managed=True,
-        auth=Auth(listed.token, listed.token_keyring, listed.token_env),
-    )
-
-
-def _document(text: str) -> object:
-    """Return what the YAML says as plain Python values."""
-    import yaml  # noqa: PLC0415 - once in a home's life
-
-    try:
-        # At the first thing that is not plain, or too deep, it is refused.
-        depth = 0
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            line = event.start_mark.line + 1 if event.start_mark else 0
-            if getattr(event, "anchor", None) is not None:
-                raise BadInput(_refused("an anchor or an alias (& or *)", line))
-            if getattr(event, "tag", None) is not None:
-                raise BadInput(_refused("a tag (!)", line))
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEEPEST_FILE:
-                raise BadInput(_refused(f"more than {DEEPEST_FILE} levels", line))
-        return yaml.load(text, Loader=_loader())  # noqa: S506 - plain data, see `_loader`
-    except yaml.YAMLError as error:
-        raise BadInput(_unread(error)) from None
-    except (ValueError, RecursionError):
-        message = "it holds a number that is none, or a character that no text has"
-        raise BadInput(f"cannot import stores: {message}; write it in quotes") from None
-
-
-def _loader() -> type[Any]:
-    """Return what makes plain values of YAML: no dates, and no key twice."""
-    import yaml  # noqa: PLC0415 - as above
-
-    class Plain(yaml.CSafeLoader):
-        """Text, numbers, yes and no, lists and tables."""
-
-        yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way of saying it
-            first: [(tag, shape) for tag, shape in rules if tag != _TIMESTAMP]
-            for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-        }
-
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's signature
-            """Refuse a key that stands twice: which of two tokens is meant is not guessed."""
-            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            if len(keys) != len(set(keys)):
-                line = node.start_mark.line + 1 if node.start_mark else 0
-                raise BadInput(_refused("a key twice in its table", line))
-            return super().construct_mapping(node, deep=deep)
-
-    return Plain
-
-
-def _refused(what: str, line: int) -> str:
-    """Return why a file is not read."""
-    return f"cannot import stores: line {line} has {what}; write it out as plain YAML"
-
-
-def _unread(error: Exception) -> str:
-    """Return why a text is no YAML, and where; what stands there is not repeated."""
-    mark = getattr(error, "problem_mark", None)
-    where = f", line {mark.line + 1}" if mark is not None else ""
-    what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is no YAML"
-    return f"cannot import stores: the file is no YAML{where} ({what}); mend it there"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from cortex_actors.sections import FederationSettings
 from cortex_actors.storage.search.query import EVERYTHING, Past, Where
 
 if TYPE_CHECKING:
@@ -219,27 +220,6 @@ class StoreSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
-    """What of the fan may be turned while it runs; the settings say what each of them means."""
-
-    k: float = 60
-    n_results: int = 10
-    fetch_multiplier: int = 2
-    per_store_timeout_s: float = 5.0
-    fusion_mode: str = "rrf"
-    authority_margin: float = 0.035
-    min_per_store: int = 1
-    edges_enabled: bool = True
-    edge_budget: int = 3
-    satellite_budget: int = 3
-    hops: int = 1
-    hop_terms: int = 4
-    hop_budget: int = 5
-    max_store_share: float = 1.0
-    local: str = "together"
-
-
-@dataclass(frozen=True, slots=True)
 class Member:
     """One store that takes part, and what its hits count."""
 
@@ -254,12 +234,13 @@ class Fan:
 
     Attributes:
         members: the stores to ask, in the configured order, what is known here first.
+        knobs: how they are asked: the settings, with what was turned.
         unbindable: (name, reason) of stores that cannot be asked as they are described.
 
     """
 
     members: tuple[Member, ...] = ()
-    knobs: Knobs = Knobs()
+    knobs: FederationSettings = field(default_factory=FederationSettings)
     unbindable: tuple[tuple[str, str], ...] = ()
 
 

@@ -230,7 +230,8 @@ class Admission:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever goes wrong is an answer, too."""
         if scope["type"] != "http":
-            await _refuse_other(scope, send)
+            if scope["type"] == "websocket":  # a socket that stays open is not offered
+                await send({"type": "websocket.close", "code": _POLICY})
             return
         reply, begun = _Reply(send), self._visits.begin()
         try:
@@ -256,7 +257,12 @@ class Admission:
         if scope["path"] not in self._public:
             scope["state"][CALLER] = await self._caller(headers)
         body = await self._body(headers, receive)
-        await self._app(scope, _replayed(body, receive), reply)
+        waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        await self._app(scope, replay, reply)
 
     def _require_ours(self, headers: _Headers) -> None:
         """Raise `NotAdmitted` for a request that was meant for, or sent by, somebody else.
@@ -265,7 +271,8 @@ class Admission:
         that name is the Host), or across sites (then its own address is the Origin).
         """
         host = headers.only(b"host") or ""
-        if _name(host) not in self._hosts:
+        found = _HOST.fullmatch(host.lower())
+        if not found or int(found["port"] or 0) > _PORTS or found["name"] not in self._hosts:
             detail = "this is not the host that was asked for; ask 127.0.0.1 or localhost"
             raise NotAdmitted(421, detail)
         if headers.has(b"origin") and headers.only(b"origin") != f"http://{host}":
@@ -354,22 +361,6 @@ class _Reply:
             await answer(self, status, detail)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that has been read, and then what really comes."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replay
-
-
-def _name(host: str) -> str:
-    """Return the name in a Host header, in small letters; empty for all but one host[:port]."""
-    found = _HOST.fullmatch(host.lower())
-    return found["name"] if found and int(found["port"] or 0) <= _PORTS else ""
-
-
 def _depth(body: bytes) -> int:
     """Return how deep a body is nested, or at least one level more than is read."""
     if body.count(b"[") + body.count(b"{") <= DEPTH:
@@ -383,13 +374,6 @@ def _depth(body: bytes) -> int:
         if deepest > DEPTH:
             break
     return deepest
-
-
-async def _refuse_other(scope: Scope, send: Send) -> None:
-    """Refuse what is no request: a socket that stays open is not offered."""
-    if scope["type"] == "websocket":
-        message: dict[str, Any] = {"type": "websocket.close", "code": _POLICY}
-        await send(message)
 
 
 def _valid(text: str) -> str:

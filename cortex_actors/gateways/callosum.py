@@ -49,6 +49,14 @@ MOST: Final = 200
 #: What every store's health is summed up as.
 STATUSES: Final = ("healthy", "degraded", "unhealthy", "unknown")
 
+#: What is told of a hit as its store measured it, and as it stands there.
+_MEASURES: Final = ("store_rank", "base_relevance", "native_score", "raw_distance")
+
+#: What is told of a store.
+_STORE: Final = (
+    *("name", "type", "url", "weight", "floor", "enabled", "managed", "auth", "status"),
+)
+
 #: Where a hit stands, if it stands somewhere.
 _PLACE: Final = ("project", "path", "line_start", "heading")
 
@@ -150,7 +158,9 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
         """Turn some of the knobs, all at one stroke or none of them."""
         given = body.knobs()
         if body.satellite_edges_enabled and "satellite_budget" not in given:
-            given |= _satellites((await desk.knobs())["knobs"])
+            row = _budget((await desk.knobs())["knobs"])
+            # Nothing is to be turned where they are told already.
+            given |= {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
         with contract(_OF_TURNING):
             found = await desk.configure(given)
         changed = dict(found["changed"])
@@ -162,7 +172,10 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
     async def knobs() -> dict[str, Any]:
         """Return what may be turned: as it is, as the settings say, and by default."""
         rows = (await desk.knobs())["knobs"]
-        found = [_knob(each) for each in (*rows, _switch(rows))]
+        # The switch of the satellites as if it were a knob.
+        on = {name: _budget(rows)[name] > 0 for name in ("live", "settings", "default")}
+        switch = {"name": SATELLITES, **on, "twiddled": on["live"] != on["settings"]}
+        found = [_knob(each) for each in (*rows, switch)]
         return {
             "ok": True,
             "federation": found,
@@ -191,10 +204,7 @@ def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
         "id": hit["id"],
         "content": clean(hit["text"]),
         "score": score,
-        "store_rank": hit["store_rank"],
-        "base_relevance": hit["base_relevance"],
-        "native_score": hit["native_score"],
-        "raw_distance": hit["raw_distance"],
+        **{name: hit[name] for name in _MEASURES},
         "metadata": _metadata(hit),
     }
 
@@ -202,23 +212,19 @@ def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
 def _metadata(hit: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is said beside a hit: what we say, and below that what its store does."""
     ours = dict(hit["extra"])
-    theirs = ours.pop("metadata", None)
+    # A store's words, without those that would pass for ours.
+    said = ours.pop("metadata", None)
+    theirs = {n: v for n, v in said.items() if n not in _OURS} if isinstance(said, dict) else {}
+    if theirs.get("source") in _WAYS:
+        del theirs["source"]
     ours |= {name: hit[name] for name in _PLACE if hit[name] is not None}
     if hit["trust"] == REMOTE:
         ours["trust"] = REMOTE
-    told = {**_theirs(theirs if isinstance(theirs, dict) else {}), **ours}
+    told = {**theirs, **ours}
     tags = told.get("tags")
     if isinstance(tags, list) and tags:
         told.setdefault("topic", ", ".join(map(str, tags)))
     return {name: value for name, value in told.items() if value is not None}
-
-
-def _theirs(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a store's words without those that would pass for ours."""
-    found = {name: value for name, value in metadata.items() if name not in _OURS}
-    if found.get("source") in _WAYS:
-        del found["source"]
-    return found
 
 
 def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -229,7 +235,8 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stores and how the fan is set."""
     return {
-        "stores": [_store(each) for each in found["stores"]],
+        # Without the options, which may hold what is nobody's business.
+        "stores": [{name: each[name] for name in _STORE} for each in found["stores"]],
         "active": len(found["active"]),
         **found["knobs"],
         SATELLITES: found["knobs"]["satellite_budget"] > 0,
@@ -239,28 +246,9 @@ def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _store(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one store as the contract lists it; its options may hold what is nobody's business."""
-    names = ("name", "type", "url", "weight", "floor", "enabled", "managed", "auth", "status")
-    return {name: row[name] for name in names}
-
-
 def _budget(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return how many satellites are told: as it is, as the settings say, and by default."""
     return next(each for each in rows if each["name"] == "satellite_budget")
-
-
-def _satellites(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what to turn so that satellites are told: nothing where they are."""
-    row = _budget(rows)
-    return {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
-
-
-def _switch(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the switch of the satellites as if it were a knob."""
-    row = _budget(rows)
-    on = {name: row[name] > 0 for name in ("live", "settings", "default")}
-    return {"name": SATELLITES, **on, "twiddled": on["live"] != on["settings"]}
 
 
 def _knob(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -315,7 +303,9 @@ def about_routes(premises: Premises) -> APIRouter:
             found = await premises.desk.stores()
         except CortexError:
             return {**told, "stores": [], "skipped": []}
-        return {**told, "stores": found["active"], "skipped": _skipped(found["stores"])}
+        rows = [each for each in found["stores"] if each["status"].startswith(_SKIPPED)]
+        skipped = [{"name": each["name"], "reason": _WHY} for each in rows]
+        return {**told, "stores": found["active"], "skipped": skipped}
 
     @router.get("/health")
     async def health() -> dict[str, Any]:
@@ -323,13 +313,6 @@ def about_routes(premises: Premises) -> APIRouter:
         return {"ok": True, "ts": premises.seconds()}
 
     return router
-
-
-def _skipped(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the stores that cannot be asked."""
-    return [
-        {"name": row["name"], "reason": _WHY} for row in rows if row["status"].startswith(_SKIPPED)
-    ]
 
 
 def recall_routes(premises: Premises) -> APIRouter:
@@ -346,16 +329,14 @@ def recall_routes(premises: Premises) -> APIRouter:
             "service": premises.service,
             "version": premises.version,
             "query": body.query,
-            "hits": [_plain(each) for each in found["hits"]],
+            "hits": [
+                {name: clean(told) if isinstance(told, str) else told for name, told in hit.items()}
+                for hit in found["hits"]
+            ],
             "skipped": found["skipped"],
         }
 
     return router
-
-
-def _plain(hit: dict[str, Any]) -> dict[str, Any]:
-    """Return a hit whose texts are all valid."""
-    return {name: clean(value) if isinstance(value, str) else value for name, value in hit.items()}
 
 
 #: Seconds for which a count is told again.

@@ -22,6 +22,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import traceback
+from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -100,24 +102,14 @@ class Porter:
         """Note what the owner has done for an agent, or read and changed as one."""
         if not caller.is_owner:
             return
-        acted, seen = request.params.get(ACTING.get(request.method, "")), request.params.get(EYES)
-        if (agent := _named(acted)) is not None:
-            self._note(request.method, "for", agent)
-        elif (agent := _named(seen)) is not None:
-            self._note(request.method, "as", agent)
-
-    def _note(self, verb: str, how: str, agent: str) -> None:
-        """Write one note."""
-        text = f"the owner did {verb} {how} {agent}"
-        self._logs.write("info", text, actor=AUDIT, verb=verb, agent=agent, by=OWNER.by)
-
-
-def _named(given: object) -> str | None:
-    """Return the agent that a parameter names; None for none, and for what is no agent."""
-    try:
-        return None if given is None else agent_id(given)
-    except BadInput:
-        return None
+        verb = request.method
+        for how, name in (("for", ACTING.get(verb, "")), ("as", EYES)):
+            with suppress(BadInput):  # what names no agent needs no note
+                if (given := request.params.get(name)) is not None:
+                    agent = agent_id(given)
+                    text = f"the owner did {verb} {how} {agent}"
+                    self._logs.write("info", text, actor=AUDIT, verb=verb, agent=agent, by=OWNER.by)
+                    return
 
 
 #: Connections at once, so that a leaking client cannot use up descriptors; a further one costs the
@@ -141,7 +133,7 @@ DEADLINE = 120.0
 LAST = 10
 
 #: Verbs that are answered while the daemon drains; everything else is new work.
-_WHILE_DRAINING = frozenset({"status", "tree", "shutdown"})
+_WHILE_DRAINING = frozenset({"status", "tree", "shutdown", "logs"})
 
 #: Verbs that are answered in the reserved places.
 _RESERVED_FOR = frozenset({"status", "shutdown"})
@@ -306,7 +298,6 @@ class Control:
         try:
             caller = await self._porter.caller(request)
             verb = rpc.bound(self._verbs, request, caller)
-            self._require_open(request.method)
             self._require_place(request.method)
             async with asyncio.timeout(DEADLINE):
                 result = await verb()
@@ -320,21 +311,21 @@ class Control:
         except Exception as error:  # noqa: BLE001 - one bad request must not end the connection
             self._porter.refused(request, caller, error)
             if rpc.is_fault(error):
-                trace = rpc.trace(error)
+                trace = "".join(traceback.format_exception(error))
                 self._logs.write(
                     "error", f"{request.method} failed", actor="control", traceback=trace
                 )
             return rpc.failure(request.id, error)
 
-    def _require_open(self, method: str) -> None:
-        """Raise `DaemonStopping` for new work while the daemon drains."""
+    def _require_place(self, method: str) -> None:
+        """Raise `DaemonStopping` for new work while the daemon drains.
+
+        And `TooManyConnections` while only reserved places are left for who asks now.
+        """
         if self._draining and method not in _WHILE_DRAINING:
             raise DaemonStopping(
                 f"the daemon is stopping and takes no new {method}: try again once it is back"
             )
-
-    def _require_place(self, method: str) -> None:
-        """Raise `TooManyConnections` while only reserved places are left for who asks now."""
         if len(self._busy) > CONNECTIONS and method not in _RESERVED_FOR:
             raise _full()
 

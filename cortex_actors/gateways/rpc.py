@@ -12,7 +12,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import traceback
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -97,18 +96,18 @@ def parse(line: bytes) -> Request:
     request_id, method, params = found.get("id"), found.get("method"), found.get("params", {})
     if isinstance(request_id, bool) or not isinstance(request_id, _IDS):
         raise Unreadable(INVALID_REQUEST, BadInput("the request's id must be a string or a number"))
+    code, token = INVALID_REQUEST, found.get("token")
     if not isinstance(method, str):
-        error = BadInput("the request has no method: it needs a string")
-        raise Unreadable(INVALID_REQUEST, error, request_id)
-    if not isinstance(params, dict):
-        error = BadInput(f"the parameters of {method!r} must be an object: they have names here")
-        raise Unreadable(INVALID_PARAMS, error, request_id)
-    token = found.get("token")
-    # One that is there and is no text is refused: else who sends null by mistake were the owner.
-    if "token" in found and not isinstance(token, str):
-        error = BadInput("the request's token must be a text; without one it is the owner's")
-        raise Unreadable(INVALID_REQUEST, error, request_id)
-    return Request(request_id, method, params, token)
+        why = "the request has no method: it needs a string"
+    elif not isinstance(params, dict):
+        code = INVALID_PARAMS
+        why = f"the parameters of {method!r} must be an object: they have names here"
+    elif "token" in found and not isinstance(token, str):
+        # Refused, else who sends null by mistake were the owner.
+        why = "the request's token must be a text; without one it is the owner's"
+    else:
+        return Request(request_id, method, params, token)
+    raise Unreadable(code, BadInput(why), request_id)
 
 
 def bound(
@@ -120,12 +119,13 @@ def bound(
     """
     verb = verbs.get(request.method)
     if verb is None:
-        known = ", ".join(_open_to(verbs, caller))
+        open_to = [name for name, each in verbs.items() if _takes_caller(each)]
+        known = ", ".join(sorted({*verbs, "logs"} if caller.is_owner else open_to))
         error = UsageError(f"no method is called {request.method!r}; the methods are: {known}")
         raise Unreadable(UNKNOWN_METHOD, error, request.id)
     if not caller.is_owner and not _takes_caller(verb):
         raise refusal(caller, request.method)
-    signature = _signature(verb)
+    signature, _ = _known(*_function(verb))
     try:
         signature.bind(**request.params)
     except TypeError as wrong:
@@ -158,7 +158,9 @@ def failure(request_id: Id, error: Exception, *, code: int | None = None) -> byt
         error = InternalError(text)
     assert isinstance(error, CortexError)  # noqa: S101 - a fact for mypy
     data = {"type": type(error).__name__, "exit_code": error.exit_code}
-    shown = {"code": _code(error) if code is None else code, "message": str(error), "data": data}
+    own = INTERNAL if isinstance(error, InternalError) else FAILED
+    own = STOPPING if isinstance(error, DaemonStopping) else own
+    shown = {"code": own if code is None else code, "message": str(error), "data": data}
     return _line({"jsonrpc": "2.0", "id": request_id, "error": shown})
 
 
@@ -170,16 +172,6 @@ def notice(method: str, params: str) -> bytes:
 def is_fault(error: Exception) -> bool:
     """Say whether an exception is our own mistake rather than an expected failure."""
     return not isinstance(error, CortexError) or isinstance(error, InternalError)
-
-
-def trace(error: Exception) -> str:
-    """Return the traceback of a fault, for the log."""
-    return "".join(traceback.format_exception(error))
-
-
-def _signature(verb: Callable[..., Awaitable[object]]) -> inspect.Signature:
-    """Return what a client may give a verb."""
-    return _known(*_function(verb))[0]
 
 
 def _takes_caller(verb: Callable[..., Awaitable[object]]) -> bool:
@@ -205,13 +197,6 @@ def _known(function: Callable[..., object], is_method: bool) -> tuple[inspect.Si
     return whole.replace(parameters=given), len(given) < len(some)
 
 
-def _open_to(verbs: Mapping[str, Callable[..., Awaitable[object]]], caller: Caller) -> list[str]:
-    """Return the names of the methods that somebody may call."""
-    if caller.is_owner:
-        return sorted({*verbs, "logs"})
-    return sorted(name for name, verb in verbs.items() if _takes_caller(verb))
-
-
 def _refuse_kinds(signature: inspect.Signature, request: Request) -> None:
     """Raise `Unreadable` for a parameter of another kind than its verb takes.
 
@@ -228,13 +213,6 @@ def _refuse_kinds(signature: inspect.Signature, request: Request) -> None:
         raise Unreadable(INVALID_PARAMS, error, request.id)
 
 
-def _code(error: CortexError) -> int:
-    """Return the code of an exception."""
-    if isinstance(error, InternalError):
-        return INTERNAL
-    return STOPPING if isinstance(error, DaemonStopping) else FAILED
-
-
 def _json(line: bytes) -> object:
     """Return the value on a line, strictly: no NaN, no half characters."""
     try:
@@ -243,15 +221,14 @@ def _json(line: bytes) -> object:
         if "\\u" in text:
             json.dumps(found, ensure_ascii=False).encode()
     except RecursionError:
-        error = BadInput("the request is nested too deeply")
-        raise Unreadable(PARSE_ERROR, error) from None
+        why = "is nested too deeply"
     except UnicodeEncodeError:
-        error = BadInput("the request holds text that is no valid text: half a character (UTF-8)")
-        raise Unreadable(PARSE_ERROR, error) from None
+        why = "holds text that is no valid text: half a character (UTF-8)"
     except ValueError as wrong:
-        error = BadInput(f"the request is no JSON: {str(wrong)[:200]}")
-        raise Unreadable(PARSE_ERROR, error) from None
-    return found
+        why = f"is no JSON: {str(wrong)[:200]}"
+    else:
+        return found
+    raise Unreadable(PARSE_ERROR, BadInput(f"the request {why}"))
 
 
 def _reject(name: str) -> object:

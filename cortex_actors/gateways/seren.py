@@ -98,10 +98,7 @@ def _hit(fact: Mapping[str, Any], finder: str) -> dict[str, Any]:
     is_exact = fact["match"] == "exact"
     return {
         "id": fact["id"],
-        "project": clean(fact["project"]),
-        "key": clean(fact["key"]),
-        "value": clean(fact["value"]),
-        "why": clean(fact["why"]),
+        **{name: clean(fact[name]) for name in ("project", "key", "value", "why")},
         "score": fact["score"],
         "match_kind": "exact" if is_exact else finder,
         "source": _SOURCES.get(fact["source"], "system"),
@@ -159,8 +156,12 @@ def memory_routes(premises: Premises) -> APIRouter:
             found = await premises.desk.outside_topics(
                 body.topics, body.n_results, layers=_layers(tiers), exclude_ids=body.exclude_ids
             )
-        tagged = [_tagged(each) for each in found["hits"]]
-        return {"topics": body.topics, "hits": tagged, "searched_tiers": tiers}
+        matched = [[clean(tag) for tag in each["matched"]] for each in found["hits"]]
+        hits = [
+            _row(each, matched_topics=some, overlap=len(some))
+            for each, some in zip(found["hits"], matched, strict=True)
+        ]
+        return {"topics": body.topics, "hits": hits, "searched_tiers": tiers}
 
     @router.get("/")
     async def root() -> dict[str, Any]:
@@ -190,46 +191,27 @@ def _layers(tiers: Sequence[str]) -> list[str]:
 
 def _hits(found: Sequence[Mapping[str, Any]], *, inline: bool) -> list[dict[str, Any]]:
     """Return memories as hits of a search."""
-    rows = [_row(each) for each in found]
     far = [fusion.UNMEASURED if e["distance"] is None else e["distance"] for e in found]
     scores = fusion.descending(
         [
-            fusion.of_memory(distance, row["tier"], evidence=each["evidence"])
-            for row, each, distance in zip(rows, found, far, strict=True)
+            fusion.of_memory(distance, _TIER[each["layer"]], evidence=each["evidence"])
+            for each, distance in zip(found, far, strict=True)
         ]
     )
     return [
         {
-            "tier": row["tier"],
-            "content": row["content"],
-            "topic": row["topic"],
-            "score": score,
-            "raw_distance": distance,
-            "id": row["id"],
-            "metadata": row["metadata"],
-            "surroundings": _surroundings(each, inline=inline) if row["tier"] == "long" else None,
+            **_row(each, score=score, raw_distance=distance),
+            "surroundings": (
+                _surroundings(each, inline=inline) if _TIER[each["layer"]] == "long" else None
+            ),
             "matched_via": None,
         }
-        for row, each, score, distance in zip(rows, found, scores, far, strict=True)
+        for each, score, distance in zip(found, scores, far, strict=True)
     ]
 
 
-def _tagged(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a memory as a hit by topic."""
-    row, matched = _row(found), found["matched"]
-    return {
-        "tier": row["tier"],
-        "content": row["content"],
-        "topic": row["topic"],
-        "matched_topics": [clean(each) for each in matched],
-        "overlap": len(matched),
-        "id": row["id"],
-        "metadata": row["metadata"],
-    }
-
-
-def _row(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what both kinds of hits say of a memory."""
+def _row(found: Mapping[str, Any], **more: object) -> dict[str, Any]:
+    """Return what both kinds of hits say of a memory, and what only one of them says."""
     tier = _TIER[found["layer"]]
     topic = clean(_COMMA.join(found["tags"])) or None
     metadata = {
@@ -244,7 +226,8 @@ def _row(found: Mapping[str, Any]) -> dict[str, Any]:
         metadata |= {"kind": "core", "evidence_count": found["evidence"]}
     text = clean(found["text"])
     told = {name: value for name, value in metadata.items() if value is not None}
-    return {"tier": tier, "content": text, "topic": topic, "id": found["id"], "metadata": told}
+    row = {"tier": tier, "content": text, "topic": topic, **more}
+    return {**row, "id": found["id"], "metadata": told}
 
 
 def _surroundings(found: Mapping[str, Any], *, inline: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import asyncio
 import importlib
 import logging
 import socket
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.process.tokens import Tokens
@@ -115,9 +115,7 @@ class Http(AsyncioActor):
 
     def describe(self) -> dict[str, Any]:
         """Return what the door is at."""
-        door = self._door
-        found = {"state": door.state, "address": door.address, "reason": door.reason}
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in asdict(self._door).items() if value}
 
     async def _live(self) -> None:
         """Open the door, again if need be, and serve until it is closed."""
@@ -145,7 +143,17 @@ class Http(AsyncioActor):
         sock = _listening(self._settings.host, self._settings.port)
         try:
             await asyncio.to_thread(tokens.owners)
-            self._serving = serving = await self._made(sock, tokens)
+            # The libraries it is made of are imported on a thread.
+            app = await asyncio.to_thread(importlib.import_module, "cortex_actors.gateways.app")
+            serving: Serving = app.serving(
+                self._desk(),
+                sock.getsockname(),
+                tokens=tokens,
+                logs=self._logs,
+                clock=self._clock,
+                settings=self._settings,
+            )
+            self._serving = serving
         except BaseException:
             sock.close()
             raise
@@ -156,19 +164,6 @@ class Http(AsyncioActor):
             await serving.run(sock)
         finally:
             self._serving, self._door = None, Door("opening")
-
-    async def _made(self, sock: socket.socket, tokens: Tokens) -> Serving:
-        """Return the server; the libraries it is made of are imported on a thread."""
-        app = await asyncio.to_thread(importlib.import_module, "cortex_actors.gateways.app")
-        made: Serving = app.serving(
-            self._desk(),
-            sock.getsockname(),
-            tokens=tokens,
-            logs=self._logs,
-            clock=self._clock,
-            settings=self._settings,
-        )
-        return made
 
     def _why(self, error: OSError | ImportError) -> str:
         """Return why the door is shut, and what to do about it."""

@@ -16,9 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.insight import Decider
-from cortex_actors.endpoint.address import Use, host_of
 from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
-from cortex_actors.endpoint.replies import document_of, tokens_of
+from cortex_actors.endpoint.replies import Use, document_of, host_of, tokens_of
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Judgement
-    from cortex_actors.endpoint.address import Endpoint
     from cortex_actors.endpoint.replies import Answer as Reply
+    from cortex_actors.endpoint.replies import Endpoint
     from cortex_actors.judging.layer import Answer, Question, Told
     from cortex_actors.sections import JudgingSettings
 

@@ -232,7 +232,8 @@ def problem(url: str) -> str:
         return str(error)
     if parts.scheme not in SCHEMES or not parts.hostname:
         return "it must be http://HOST:PORT or https://HOST:PORT"
-    if _more(parts):
+    more = parts.path.strip("/") or parts.query or parts.fragment
+    if parts.username or parts.password or more:
         return "it may have no user, path or query: Chroma's client drops them"
     if parts.scheme == "http" and not here(parts.hostname):
         return (
@@ -250,13 +251,6 @@ def here(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _more(parts: SplitResult) -> bool:
-    """Tell whether an address has parts beyond scheme, host and port."""
-    return bool(
-        parts.username or parts.password or parts.path.strip("/") or parts.query or parts.fragment
-    )
 
 
 def _wrong(parts: SplitResult, host: str, port: int | None) -> str:

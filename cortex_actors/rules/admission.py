@@ -13,7 +13,7 @@ found by no filter.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from cortex_actors.domain.agent import shown
@@ -160,8 +160,8 @@ def crumb(given: Given, *, agent: str, name: str, at: int, saved_by: str, sessio
         session_id=_session(given, session),
         summary=_text(given.summary, "session_summary", given),
         left_at=at,
-        type=_word(given.type, CrumbType, "crumb_type") or default_type(unfinished),
-        priority=_word(given.priority, Priority, "priority") or Priority.MEDIUM,
+        type=word_of(given.type, CrumbType, name="crumb_type") or default_type(unfinished),
+        priority=word_of(given.priority, Priority, name="priority") or Priority.MEDIUM,
         discoveries=tuple(_entries(given.discoveries, "key_discoveries", given)),
         emotional_state=_feelings(given),
         unfinished=unfinished,
@@ -179,32 +179,15 @@ def crumb(given: Given, *, agent: str, name: str, at: int, saved_by: str, sessio
 
 def again(crumb: Crumb, *, redact: bool) -> Given:
     """Return a crumb as it was given, so that it is looked at like any other."""
-    return Given(
-        summary=crumb.summary,
-        discoveries=crumb.discoveries,
-        emotional_state=crumb.emotional_state,
-        unfinished=crumb.unfinished,
-        references=crumb.references,
-        if_disoriented=crumb.if_disoriented,
-        priority=crumb.priority,
-        type=crumb.type,
-        session_id=crumb.session_id,
-        redact=redact,
-    )
+    said = {each.name: getattr(crumb, each.name) for each in fields(Given) if each.name != "redact"}
+    return Given(**said, redact=redact)
 
 
-def priority_of(word: object) -> Priority | None:
-    """Return a priority; None for None. Raises `BadInput` naming those there are."""
-    return _word(word, Priority, "priority")
+def word_of(word: object, known: type[T], *, name: str) -> T | None:
+    """Return a word of a closed set, in whatever case it was written; None for None.
 
-
-def type_of(word: object) -> CrumbType | None:
-    """Return a type of crumbs; None for None. Raises `BadInput` naming those there are."""
-    return _word(word, CrumbType, "type")
-
-
-def _word(word: object, known: type[T], name: str) -> T | None:
-    """Return a word of a closed set, in whatever case it was written."""
+    Raises `BadInput` naming those there are.
+    """
     if word is None:
         return None
     for each in known:

@@ -51,7 +51,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cortex_actors.errors import BadInput
@@ -350,15 +349,17 @@ def across(
         raise ValueError(f"cannot fuse stores with k={k}: give 0 or more")
     for each in lists:
         check(each.store, each.weight)
-    kept = [(each, _above(each)) for each in lists]
+    # A store's floor leaves out what is hardly related.
+    kept = [
+        (each, [h for h in each.hits if each.floor <= 0 or h.base_relevance >= each.floor])
+        for each in lists
+    ]
     heaviest = max((each.weight for each in lists), default=0.0)
     placed = [
         one for each, hits in kept for one in _placed(each, hits, k=k, mode=how, heaviest=heaviest)
     ]
-    if how is Mode.RRF_PCT:
-        placed.sort(key=lambda one: (-one.score, -one.percentile))
-    else:
-        placed.sort(key=lambda one: -one.score)
+    by_percentile = how is Mode.RRF_PCT
+    placed.sort(key=lambda one: (-one.score, -one.percentile if by_percentile else 0.0))
     relevances = ((each.store, [hit.base_relevance for hit in hits]) for each, hits in kept)
     return _led(placed, surest(relevances, authority_margin))
 
@@ -366,25 +367,11 @@ def across(
 def alone(listed: Listed) -> list[Placed]:
     """Return the only list there is as it came: its own order, its own scores, no floor."""
     count = len(listed.hits)
+    store = listed.store
     return [
-        Placed(
-            listed.store,
-            hit,
-            rank,
-            hit.score,
-            _percentile(rank, count),
-            share=hit.score,
-            capped=False,
-        )
+        Placed(store, hit, rank, hit.score, _percentile(rank, count), hit.score, capped=False)
         for rank, hit in enumerate(listed.hits, start=1)
     ]
-
-
-def _above(listed: Listed) -> Sequence[Hit]:
-    """Return the hits that reach their store's floor."""
-    if listed.floor <= 0:
-        return listed.hits
-    return [hit for hit in listed.hits if hit.base_relevance >= listed.floor]
 
 
 def _placed(
@@ -448,51 +435,31 @@ class Seats:
         return max(math.floor(self.limit * self.max_share + _ROUNDING), 1)
 
 
-@dataclass(slots=True)
-class Seating:
-    """Gives seats to hits, in two rounds, while there are any.
-
-    Attributes:
-        fits: says of a hit that may be seated whether there is room for it, and keeps the room.
-
-    """
-
-    seats: Seats
-    fits: Callable[[Placed], bool] = field(default=lambda _: True)
-    _free: float = 0
-    _taken: list[bool] = field(default_factory=list)
-    _each: Counter[str] = field(default_factory=Counter)
-
-    def given(self, fused: Sequence[Placed]) -> list[Placed]:
-        """Return who has a seat, in the order of the fused list."""
-        self._free = math.inf if self.seats.limit is None else self.seats.limit
-        self._taken = [False] * len(fused)
-        self._each.clear()
-        self._round(fused, self.seats.min_per_store)
-        self._round(fused, math.inf)
-        return [one for one, taken in zip(fused, self._taken, strict=True) if taken]
-
-    def _round(self, fused: Sequence[Placed], most: float) -> None:
-        """Go through the list once; nobody's store gets more seats than that by it."""
-        capped = min(most, self.seats.most)
-        for number, one in enumerate(fused):
-            if self._free < 1:
-                return
-            allowed = capped if one.capped else most
-            if self._taken[number] or self._each[one.store] >= allowed or not self.fits(one):
-                continue
-            self._free -= 1
-            self._taken[number] = True
-            self._each[one.store] += 1
-
-
-def seated(fused: Sequence[Placed], seats: Seats) -> list[Placed]:
+def seated(
+    fused: Sequence[Placed], seats: Seats, *, fits: Callable[[Placed], bool] | None = None
+) -> list[Placed]:
     """Return the hits that have a seat, in the order of the fused list.
 
     Where there are fewer seats than stores, the best stores have them. No limit, or one that is
-    not reached, leaves the list as it is, but for a limit of a store's share.
+    not reached, leaves the list as it is, but for a limit of a store's share. `fits` says of a hit
+    that may be seated whether there is room for it, and keeps the room.
     """
-    return Seating(seats).given(fused)
+    free = math.inf if seats.limit is None else seats.limit
+    taken: set[int] = set()
+    each: Counter[str] = Counter()
+    # Twice through the list: nobody's store gets more seats than its least by the first time.
+    for most in (seats.min_per_store, math.inf):
+        capped = min(most, seats.most)
+        for number, one in enumerate(fused):
+            if free < 1:
+                break
+            allowed = capped if one.capped else most
+            if number in taken or each[one.store] >= allowed or (fits and not fits(one)):
+                continue
+            free -= 1
+            taken.add(number)
+            each[one.store] += 1
+    return [one for number, one in enumerate(fused) if number in taken]
 
 
 #: Characters of a token.
@@ -549,7 +516,11 @@ def packed(fused: Sequence[Placed], budget: int, seats: Seats) -> list[Placed]:
     a store's share is one of the budget as well.
     """
     purse = Purse(budget, each=budget * seats.max_share if seats.max_share < 1 else math.inf)
-    return Seating(seats, partial(_pays, purse)).given(fused)
+
+    def pays(one: Placed) -> bool:
+        return purse.pays(one.hit, one.store if one.capped else "")
+
+    return seated(fused, seats, fits=pays)
 
 
 def beside(hits: Iterable[Hit], left: int) -> list[Hit]:
@@ -565,11 +536,6 @@ def asks(limit: int, *, multiplier: int, budget: int | None = None) -> int:
     """
     short = 0 if budget is None else math.ceil(budget / SHORT)
     return max(limit, limit * multiplier, short)
-
-
-def _pays(purse: Purse, one: Placed) -> bool:
-    """Pay for a hit out of the share of its store, or out of the whole."""
-    return purse.pays(one.hit, one.store if one.capped else "")
 
 
 def _texts(via: object) -> list[str]:

@@ -85,7 +85,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     ),
     "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/index/chroma.py"),
     "keyring": ("cortex_actors/federation/credentials.py",),
-    "yaml": ("cortex_actors/federation/schema.py",),
+    "yaml": ("cortex_actors/federation/callosum.py",),
     "mcp": (
         "cortex_actors/federation/adapters/mcp",
         "cortex_actors/gateways/mcp",

@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.cli import entry, stores
 from cortex_actors.errors import DaemonDown
-from cortex_actors.federation.schema import LONGEST
+from cortex_actors.federation.callosum import LONGEST
 from tests.cli.answering import answering
 from tests.cli.stored import ANSWERS, NOTES
 

@@ -5,15 +5,15 @@ from functools import partial
 import pytest
 
 from cortex_actors.embedding.openai import EMBEDDING
-from cortex_actors.endpoint import address
-from cortex_actors.endpoint.address import Use, host_of
+from cortex_actors.endpoint import replies
+from cortex_actors.endpoint.replies import Use, host_of
 from cortex_actors.errors import EndpointUnusable
 
 #: A key that must be seen nowhere.
 KEY = "sk-very-secret"
 
 #: An endpoint for embeddings.
-endpoint = partial(address.endpoint, use=EMBEDDING)
+endpoint = partial(replies.endpoint, use=EMBEDDING)
 
 
 class TestAddress:
@@ -41,12 +41,12 @@ class TestAddress:
     def test_named(self) -> None:
         """What it is asked for is where its address ends, and what errors call it."""
         chat = Use("judging", "judging", "chat/completions", "a chat API")
-        found = address.endpoint("http://h/v1", "", use=chat)
+        found = replies.endpoint("http://h/v1", "", use=chat)
 
         assert "http://h/v1/chat/completions" == found.url
         assert "the judging endpoint h" == found.named
         with pytest.raises(EndpointUnusable, match=r"judging\.base_url"):
-            address.endpoint("h", "", use=chat)
+            replies.endpoint("h", "", use=chat)
 
     @pytest.mark.parametrize(
         ("given", "reason"),

@@ -100,7 +100,11 @@ class TestBreaker:
         assert "" == guard.refusal()
         async with guard.attempt(5):
             assert "until one question" in guard.refusal()
-        assert (Position.CLOSED, 1, "") == (guard.position, guard.opened, guard.refusal())
+        assert (Position.CLOSED, 1, "") == (
+            guard.breaker.position,
+            guard.breaker.opened,
+            guard.refusal(),
+        )
 
     async def test_while_waiting(self, clock: ManualClock) -> None:
         """Whoever waits for a place while the breaker opens does not ask any more."""
@@ -127,7 +131,7 @@ class TestBreaker:
     async def test_refused_questions(self, guard: Guard) -> None:
         """A store that refuses questions works."""
         await fail(guard, 9, QuestionRefused("answered 422", status=422))
-        assert Position.CLOSED is guard.position
+        assert Position.CLOSED is guard.breaker.position
 
     async def test_timeouts(self, guard: Guard) -> None:
         """Being late is a failure."""
@@ -166,4 +170,4 @@ class TestNotToBlame:
         """Whoever could not ask, by no fault of the store's, is no failure of it."""
         await fail(guard, 10, LeftAlone("not ready"))
 
-        assert ("", Position.CLOSED) == (guard.refusal(), guard.position)
+        assert ("", Position.CLOSED) == (guard.refusal(), guard.breaker.position)

@@ -6,8 +6,8 @@ import pytest
 import truststore
 
 from cortex_actors.embedding.openai import EMBEDDING
-from cortex_actors.endpoint.address import endpoint
-from cortex_actors.endpoint.connection import Wire, context
+from cortex_actors.endpoint.client import Breaker, Client
+from cortex_actors.endpoint.connection import context
 from cortex_actors.errors import EndpointDown, StoreUnusable
 from cortex_actors.sections import EmbeddingSettings, TlsSettings
 from cortex_actors.settings import Settings
@@ -73,7 +73,7 @@ class TestLine:
                 await line.post("/search", {}, seconds=5)
 
 
-class TestWire:
+class TestClient:
     @pytest.mark.parametrize("system", [False, True])
     async def test_believed(
         self,
@@ -85,13 +85,24 @@ class TestWire:
         """The endpoint of a model is believed, or not, by the same certificates."""
         async with listening(StoreServer(), tls=papers.server()) as server:
             url = f"https://127.0.0.1:{server.port}/v1"
-            there = endpoint(url, "", use=EMBEDDING, system_store=system)
-            stranger, friend = Wire(there, clock), Wire(there, clock)
+            settings = EmbeddingSettings(base_url=url, trust_system_store=system, retries=0)
+            stranger, friend = (
+                Client(
+                    EMBEDDING,
+                    settings,
+                    clock=clock,
+                    breaker=Breaker(failures=9, pause=1),
+                    chance=lambda: 0.0,
+                )
+                for _ in range(2)
+            )
+            until = clock.monotonic() + 5
             try:
                 with pytest.raises(EndpointDown, match="CERTIFICATE_VERIFY_FAILED"):
-                    await stranger.post(b"{}", most=1_000, seconds=5)
+                    await stranger.ask({}, lambda answer: answer, most=1_000, until=until)
                 monkeypatch.setenv("SSL_CERT_FILE", str(papers.authority))
-                assert 200 == (await friend.post(b"{}", most=1_000, seconds=5)).status
+                found = await friend.ask({}, lambda answer: answer, most=1_000, until=until)
+                assert 200 == found.status
             finally:
                 await stranger.close()
                 await friend.close()

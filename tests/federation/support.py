@@ -11,7 +11,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import Hit
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.federation.federation import Federation
-from cortex_actors.federation.store import Answer, Fan, Knobs, Member, Question
+from cortex_actors.federation.store import Answer, Fan, Member, Question
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
 from cortex_actors.sections import FederationSettings
@@ -105,7 +105,7 @@ class Village:
         clock: Clock | None = None,
         model: str = MODEL,
         row: Matrix | None = None,
-        knobs: Knobs | None = None,
+        knobs: FederationSettings | None = None,
         weights: Mapping[str, float] | None = None,
         floors: Mapping[str, float] | None = None,
         unbindable: tuple[tuple[str, str], ...] = (),
@@ -121,7 +121,7 @@ class Village:
             Member(each, (weights or {}).get(each.name, 1.0), (floors or {}).get(each.name, 0.0))
             for each in stores
         )
-        self.roster = Port(Fan(members, knobs or Knobs(), unbindable))
+        self.roster = Port(Fan(members, knobs or FederationSettings(), unbindable))
         self.ask = self.names.method("federation", Federation.recall, timeout=10)
 
     async def begin(self) -> Village:

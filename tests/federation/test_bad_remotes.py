@@ -17,7 +17,8 @@ from cortex_actors.endpoint.client import Guard
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.federation.adapters.seren import SerenMemory
 from cortex_actors.federation.remote import RemoteStore
-from cortex_actors.federation.store import Knobs, StoreSpec
+from cortex_actors.federation.store import StoreSpec
+from cortex_actors.sections import FederationSettings
 from tests.endpoint.connects import connects
 from tests.federation.bad_remotes import BAD, GOOD, TAR, bad_remotes
 from tests.federation.support import Village
@@ -86,7 +87,7 @@ async def village(
         spec = StoreSpec(kind, "seren_memory", urls[kind])
         guard = Guard(clock, at_once=at_once, failures=failures, pause=30.0)
         stores.append(RemoteStore(spec, SerenMemory(spec, line), guard))
-    knobs = Knobs(per_store_timeout_s=patience, edges_enabled=edges)
+    knobs = FederationSettings(per_store_timeout_s=patience, edges_enabled=edges)
     found = Village(stores, knobs=knobs)
     try:
         yield await found.begin()

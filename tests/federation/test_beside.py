@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.hit import Hit
 from cortex_actors.federation import expansion
-from cortex_actors.federation.store import LOCAL, Knobs
+from cortex_actors.federation.store import LOCAL
+from cortex_actors.sections import FederationSettings
 from cortex_actors.testing import PATIENCE, ManualClock
 from tests.federation.remotes import Filed, hit, remote
 from tests.federation.support import Shelf, Village
@@ -55,7 +56,7 @@ async def ask(
     stores: Sequence[RecallStore], *, clock: ManualClock | None = None, **knobs: Any
 ) -> Recall:
     """Return what a fan over some stores answers."""
-    village = await Village(stores, clock=clock, knobs=Knobs(**knobs)).begin()
+    village = await Village(stores, clock=clock, knobs=FederationSettings(**knobs)).begin()
     return await village.recall(limit=None)
 
 

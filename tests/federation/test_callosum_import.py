@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.federation.schema import read_callosum
+from cortex_actors.federation.callosum import read_text
 from tests.federation import seren
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class TestTheSameFile:
         """A Callosum's own file means the same stores and the same knobs to both programs."""
         with seren.callosum(tmp_path, _STORES, k=30, n_results=7, hop_terms=2) as server:
             theirs = server.get("/stores")
-        ours = read_callosum((tmp_path / "config.yaml").read_text())
+        ours = read_text((tmp_path / "config.yaml").read_text())
 
         rows = [
             (each.name, each.type, each.url, each.weight, each.floor, each.enabled, bool(each.auth))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import BadInput
-from cortex_actors.federation.schema import DEEPEST_FILE, LONGEST, read_callosum
+from cortex_actors.federation.callosum import DEEPEST_FILE, LONGEST, read_text
 from cortex_actors.federation.store import Auth, StoreSpec
 
 _FILE = """\
@@ -54,7 +54,7 @@ _BAD = {
 class TestReading:
     def test_whole(self) -> None:
         """A file's stores are stores that were added, with the tokens they are to have."""
-        found = read_callosum(_FILE)
+        found = read_text(_FILE)
 
         memory, facts = found.stores
         assert memory == StoreSpec(
@@ -73,13 +73,13 @@ class TestReading:
     def test_overlay(self) -> None:
         """The file in which a Callosum keeps stores that were added is read as well."""
         rows = [{"name": "m", "type": "seren_memory", "url": "http://127.0.0.1:7420", "weight": 2}]
-        found = read_callosum(json.dumps(rows, indent=2))
+        found = read_text(json.dumps(rows, indent=2))
 
         assert [("m", 2.0)] == [(each.name, each.weight) for each in found.stores]
 
     def test_dates(self) -> None:
         """A word that looks like a date stays a word."""
-        (store,) = read_callosum(
+        (store,) = read_text(
             "stores: [{name: 2026-01-01, type: a, url: b, since: 2026-13-45}]"
         ).stores
 
@@ -92,7 +92,7 @@ class TestRefusing:
         """What is not plain YAML is refused, with the place and without what stands there."""
         text, why = _BAD[case]
         with pytest.raises(BadInput, match="cannot import stores: .*; ") as caught:
-            read_callosum(text)
+            read_text(text)
 
         assert why in str(caught.value)
         assert len(str(caught.value)) < 250
@@ -101,4 +101,4 @@ class TestRefusing:
     def test_anything(self, text: str) -> None:
         """Whatever a file holds, it is read or refused; nothing else is raised."""
         with contextlib.suppress(BadInput):
-            assert () == read_callosum(text).stores
+            assert () == read_text(text).stores

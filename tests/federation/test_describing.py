@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.errors import BadInput
 from cortex_actors.federation import schema
-from cortex_actors.federation.store import Auth, Knobs, StoreSpec
+from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.sections import FederationSettings
 
 
@@ -103,7 +103,9 @@ class TestShown:
 class TestTurned:
     def test_some(self) -> None:
         """What is not named stays as it is."""
-        found = schema.turned(Knobs(n_results=7), {"k": 5, "fusion_mode": "percentile"})
+        found = schema.turned(
+            FederationSettings(n_results=7), {"k": 5, "fusion_mode": "percentile"}
+        )
 
         assert (5, "percentile", 7) == (found.k, found.fusion_mode, found.n_results)
 
@@ -136,16 +138,15 @@ class TestTurned:
     def test_refused(self, changes: dict[str, Any], why: str) -> None:
         """What the settings would refuse is refused, with the same bounds and without the value."""
         with pytest.raises(BadInput) as caught:
-            schema.turned(Knobs(), changes)
+            schema.turned(FederationSettings(), changes)
         assert why in str(caught.value)
 
     def test_all(self) -> None:
         """Every knob is a setting with the same default, and may be turned to it."""
         settings = FederationSettings()
 
-        assert Knobs() == schema.knobs_of(settings)
         for name in schema.KNOBS:
-            assert Knobs() == schema.turned(Knobs(), {name: getattr(settings, name)})
+            assert settings == schema.turned(settings, {name: getattr(settings, name)})
 
 
 class TestChecked:

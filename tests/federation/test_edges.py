@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import StoreDown
-from cortex_actors.federation.store import LOCAL, Knobs
+from cortex_actors.federation.store import LOCAL
+from cortex_actors.sections import FederationSettings
 from tests.federation.remotes import Far, Filed, hit, remote
 from tests.federation.support import Shelf, Village
 
@@ -24,7 +25,7 @@ def filed(id_: str, *matched: str) -> Hit:
 
 async def ask(*stores: Any, **knobs: Any) -> Recall:
     """Return what a fan over some stores answers."""
-    village = Village(stores, knobs=Knobs(**{"per_store_timeout_s": 5.0, **knobs}))
+    village = Village(stores, knobs=FederationSettings(**{"per_store_timeout_s": 5.0, **knobs}))
     return await (await village.begin()).recall()
 
 

@@ -18,7 +18,8 @@ from cortex_actors.errors import (
     Unembeddable,
 )
 from cortex_actors.federation.fan import HITS_LIMIT, QUESTION_LIMIT
-from cortex_actors.federation.store import LOCAL, Knobs
+from cortex_actors.federation.store import LOCAL
+from cortex_actors.sections import FederationSettings
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.testing import EPOCH, eventually
 from tests.federation.support import MODEL, PATIENCE, Shelf, Village
@@ -149,7 +150,7 @@ class TestFailing:
     async def test_late(self, one: Shelf, two: Shelf) -> None:
         """A store that does not answer in time costs only its part and is listed."""
         one.gate.clear()
-        knobs = Knobs(per_store_timeout_s=PATIENCE)
+        knobs = FederationSettings(per_store_timeout_s=PATIENCE)
         found = await (await Village([one, two], knobs=knobs).begin()).recall()
 
         assert ["x", "y"] == [hit.id for hit in found.hits]

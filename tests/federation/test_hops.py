@@ -10,7 +10,8 @@ import pytest
 from cortex_actors.errors import BadInput, EmbedderDown
 from cortex_actors.federation.expansion import bridge
 from cortex_actors.federation.fan import Bridge
-from cortex_actors.federation.store import LOCAL, Answer, Knobs
+from cortex_actors.federation.store import LOCAL, Answer
+from cortex_actors.sections import FederationSettings
 from tests.federation.remotes import Far, hit, remote
 from tests.federation.support import Shelf, Village
 from tests.federation.test_outward import KEY, mine
@@ -43,7 +44,7 @@ CHAIN = (
 async def ask(*stores: Any, hops: int | None = None, **knobs: Any) -> Recall:
     """Return what a fan over some stores answers about the queue."""
     knobs = {"per_store_timeout_s": 5.0, "edges_enabled": False, **knobs}
-    village = await Village(stores, knobs=Knobs(**knobs)).begin()
+    village = await Village(stores, knobs=FederationSettings(**knobs)).begin()
     return await village.recall("queue", hops=hops)
 
 
@@ -131,7 +132,7 @@ class TestHops:
 
     async def test_no_vector(self) -> None:
         """While no text can be embedded stores are asked again by words."""
-        village = await Village([remote(Reader(*CHAIN))], knobs=Knobs(hops=2)).begin()
+        village = await Village([remote(Reader(*CHAIN))], knobs=FederationSettings(hops=2)).begin()
         village.embedding_fails = EmbedderDown("away")
 
         assert ["two"] == [each.id for each in (await village.recall("queue")).beside]
@@ -154,5 +155,5 @@ class TestHops:
 
 async def _with_knob(knob: int, hops: int | None = None) -> Recall:
     """Return what is found where a knob says how often stores are asked."""
-    village = await Village([remote(Reader(*CHAIN))], knobs=Knobs(hops=knob)).begin()
+    village = await Village([remote(Reader(*CHAIN))], knobs=FederationSettings(hops=knob)).begin()
     return await village.recall("queue", hops=hops)

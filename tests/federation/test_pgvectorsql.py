@@ -12,8 +12,8 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.pgvector import (
+    OPTIONS,
     Link,
-    Login,
     Pgvector,
     Reading,
     name_of,
@@ -26,6 +26,7 @@ from cortex_actors.federation.adapters.pgvector_answers import (
     Odd,
     meaning,
 )
+from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import StoreSpec
 
 #: What is read here, and what its table is.
@@ -39,6 +40,12 @@ COLUMNS = [(name, "text", "pg_catalog", -1) for name in ("id", "text", "a", "b")
 def described(spec: StoreSpec) -> Pgvector:
     """Return the adapter of a description."""
     return Pgvector(spec, Line(spec.url, SystemClock()))
+
+
+def linked(url: str, token: str, **login: str) -> Link:
+    """Return a link to a database, with options of the login."""
+    options = Options(StoreSpec("db", "pgvector", url, options={"user": "u", **login}), OPTIONS)
+    return Link(Line(url, SystemClock(), token=token), options, managed=False)
 
 
 class TestNames:
@@ -175,9 +182,7 @@ class TestDescription:
 class TestFarAway:
     async def link(self, token: str = "", **login: str) -> Link:
         """Return a link to a database on another machine."""
-        plain = {"user": "u", "sslmode": "", "sslrootcert": "", "socket": ""}
-        line = Line("postgresql://db.example/notes", SystemClock(), token=token)
-        return Link(line, Login(**{**plain, **login}))
+        return linked("postgresql://db.example/notes", token, **login)
 
     async def test_checked(self) -> None:
         """To another machine a connection is checked to the end, and pinned to its address."""
@@ -202,8 +207,7 @@ class TestFarAway:
 
     async def test_own_socket(self) -> None:
         """To a socket nothing but the socket leads: not what PGHOSTADDR says."""
-        line = Line("postgresql://127.0.0.1/notes", SystemClock(), token="secret")
-        link = Link(line, Login("u", "", "", "/run/postgresql"))
+        link = linked("postgresql://127.0.0.1/notes", "secret", socket="/run/postgresql")
         params = link._params("127.0.0.1")
         await link.close()
 

@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.domain.memory import Crumb, Realm
 from cortex_actors.federation.local import members
-from cortex_actors.federation.store import Knobs
+from cortex_actors.sections import FederationSettings
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import EPOCH
@@ -61,7 +61,7 @@ def far() -> Filed:
 async def heard(room: Room, program: Filed, *, local: str = "together", **asked: Any) -> str:
     """Return all that a program was sent for one question, asked as widely as can be."""
     stores: list[RecallStore] = [*members(room.search, local), remote(program)]
-    knobs = Knobs(hops=4, hop_terms=20, hop_budget=50, edge_budget=10)
+    knobs = FederationSettings(hops=4, hop_terms=20, hop_budget=50, edge_budget=10)
     village = Village(stores, knobs=knobs, model=MODEL, row=unit(1, 0, 0))
     found = await (await village.begin()).recall(QUESTION, limit=50, **asked)
     assert {"zqprivate", "zqlocal", "zqcrumb"} <= set(" ".join(h.text for h in found.hits).split())
@@ -97,7 +97,7 @@ class TestKept:
         """What is embedded for others is what others are asked: a vector tells most of a text."""
         program = far()
         stores: list[RecallStore] = [*members(room.search, "together"), remote(program)]
-        village = Village(stores, knobs=Knobs(hops=2), model=MODEL)
+        village = Village(stores, knobs=FederationSettings(hops=2), model=MODEL)
         await (await village.begin()).recall(f"ships {KEY}", limit=50)
 
         first, again = program.asked
@@ -109,7 +109,9 @@ class TestKept:
     async def test_known_here(self, room: Room) -> None:
         """What is known here is asked with the whole question, and with everything found."""
         village = Village(
-            members(room.search, "together"), knobs=Knobs(hops=2, hop_terms=20), model=MODEL
+            members(room.search, "together"),
+            knobs=FederationSettings(hops=2, hop_terms=20),
+            model=MODEL,
         )
         await (await village.begin()).recall(f"ships {KEY}", limit=50)
 
@@ -130,7 +132,7 @@ class TestKept:
                 *members(room.search, dice.choice(["together", "separate"]))
             ]
             stores.insert(dice.randint(0, len(stores)), remote(program))
-            knobs = Knobs(
+            knobs = FederationSettings(
                 hops=dice.randint(1, 4),
                 hop_terms=dice.randint(1, 20),
                 min_per_store=dice.randint(0, 3),

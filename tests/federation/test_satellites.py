@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.federation.expansion import satellites
-from cortex_actors.federation.store import Knobs
+from cortex_actors.sections import FederationSettings
 from tests.federation.remotes import Far, hit, remote
 from tests.federation.support import Village
 
@@ -67,7 +67,7 @@ class TestAnswer:
         """In an answer they stand beside the hits, and not a second time within them."""
         far = Far(around("a", ("s", "satellite"), ("t", "satellite")))
         found = await (
-            await Village([remote(far)], knobs=Knobs(satellite_budget=1)).begin()
+            await Village([remote(far)], knobs=FederationSettings(satellite_budget=1)).begin()
         ).recall()
 
         assert [("a", {})] == [(each.id, dict(each.extra)) for each in found.hits]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import BadInput, HomeUnwritable
-from cortex_actors.federation import schema
+from cortex_actors.federation import callosum
 from cortex_actors.federation.changes import foreseen
 from cortex_actors.sections import FederationSettings, TlsSettings
 from tests.federation.ringing import TOKEN, Ring
@@ -115,7 +115,7 @@ class TestForesight:
         """Without a daemon no name is looked up, and what can be seen is said all the same."""
         (tmp_path / "file").write_text(json.dumps([{**base("mem"), "type": "seren_loci"}]))
         (tmp_path / "file").chmod(0o600)
-        said = schema.read_callosum(FILE.replace("peer", "seren_memory") + OTHERS)
+        said = callosum.read_text(FILE.replace("peer", "seren_memory") + OTHERS)
         found = await asyncio.to_thread(
             foreseen,
             said,

@@ -8,7 +8,8 @@ import pytest
 
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.fan import BUDGET_LIMIT
-from cortex_actors.federation.store import LOCAL, Fan, Knobs, Member
+from cortex_actors.federation.store import LOCAL, Fan, Member
+from cortex_actors.sections import FederationSettings
 from cortex_actors.testing import eventually
 from tests.federation.support import Shelf, Village
 
@@ -42,7 +43,9 @@ class TestNumbers:
 
     async def test_knobs(self, one: Shelf, two: Shelf) -> None:
         """Whoever names no number has as many hits as the knobs say."""
-        village = await Village([one, two], knobs=Knobs(n_results=2, fetch_multiplier=3)).begin()
+        village = await Village(
+            [one, two], knobs=FederationSettings(n_results=2, fetch_multiplier=3)
+        ).begin()
 
         assert 2 == len((await village.recall(limit=None)).hits)
         assert [6] == one.limits
@@ -101,7 +104,7 @@ class TestKnobs:
     async def test_share(self, one: Shelf, two: Shelf) -> None:
         """A limit of one store's share is for other programs, and not for what is known here."""
         one.kind = LOCAL
-        village = await Village([one, two], knobs=Knobs(max_store_share=0.2)).begin()
+        village = await Village([one, two], knobs=FederationSettings(max_store_share=0.2)).begin()
 
         found = [hit.store for hit in (await village.recall(limit=5)).hits]
         assert (3, 1) == (found.count("one"), found.count("two"))

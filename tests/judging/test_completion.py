@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.endpoint.address import endpoint
-from cortex_actors.endpoint.replies import Answer
+from cortex_actors.endpoint.replies import Answer, endpoint
 from cortex_actors.errors import BadInput, EndpointDown
 from cortex_actors.judging import prompts
 from cortex_actors.judging.chat import CHAT, FORMATS, completed, request

@@ -14,11 +14,12 @@ from urllib.parse import quote
 from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import answer, apart, fields, foreign, nearest, record, text
-from cortex_actors.federation.schema import SHOWN, Options
+from cortex_actors.federation.remote import HttpAdapter
+from cortex_actors.federation.schema import SHOWN
 from cortex_actors.federation.store import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
@@ -63,7 +64,7 @@ class Collection:
     model: str
 
 
-class Chroma:
+class Chroma(HttpAdapter):
     """Asks one collection of a Chroma server, with our vector.
 
     Added with `cortex stores add papers chroma http://127.0.0.1:8000 --option collection=papers`.
@@ -73,13 +74,11 @@ class Chroma:
 
     #: A page of a busy collection; the server itself has no limit that is small.
     most: ClassVar[int] = 200
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Check the options; nothing is sent."""
-        options = Options(spec, OPTIONS)
-        self._name = spec.name
-        self._line = line
+        super().__init__(spec, line, OPTIONS)
+        options = self.options
         self._called = options.required("collection")
         self._model = options.words("model")
         self._text_key = options.words("text_key")
@@ -92,7 +91,9 @@ class Chroma:
         """Return the nearest documents, in the collection's own order."""
         known = self._found
         collection = known or await self._look_up(asked.seconds)
-        if why := self._apart(asked, collection):
+        # A person's word on the model comes first.
+        model = self._model or collection.model
+        if why := apart(asked, model=model, dimension=collection.dimension):
             return Answer((), (why,))
         try:
             document = await self._query(collection, asked)
@@ -105,7 +106,7 @@ class Chroma:
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return the server's version and what it says of the collection."""
-        version = text(await self._line.get("/api/v2/version", seconds=seconds))
+        version = text(await self.line.get("/api/v2/version", seconds=seconds))
         found = await self._look_up(seconds)
         return {
             "service": "Chroma",
@@ -115,15 +116,6 @@ class Chroma:
             "space": found.space,
             "model": self._model or found.model or None,
         }
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._line.close()
-
-    def _apart(self, asked: Asked, collection: Collection) -> str:
-        """Return why our vector means nothing there; a person's word on the model comes first."""
-        model = self._model or collection.model
-        return apart(asked, model=model, dimension=collection.dimension)
 
     async def _query(self, collection: Collection, asked: Asked) -> object:
         """Ask for the nearest documents."""
@@ -136,13 +128,13 @@ class Chroma:
         if self._filter:
             document["where"] = self._filter
         path = f"{self._path}{_part(collection.id)}/query"
-        return await self._line.post(path, document, seconds=asked.seconds)
+        return await self.line.post(path, document, seconds=asked.seconds)
 
     async def _look_up(self, seconds: float) -> Collection:
         """Return what the server says of the collection, and keep it once that cannot change."""
         path = self._path + _part(self._called)
         try:
-            document = await self._line.get(path, seconds=seconds)
+            document = await self.line.get(path, seconds=seconds)
         except Unwelcome as error:
             if error.status == _GONE:
                 raise StoreUnusable(
@@ -159,14 +151,13 @@ class Chroma:
     def _read(self, document: object, collection: Collection, limit: int) -> Answer:
         """Return the hits of an answer."""
         found = fields(document, shape=_SHAPE)
-        rows = list(_rows(found))
+        rows = _rows(found)
         if rows and not any(self._words(row) for row in rows):
             raise StoreUnusable(
                 f"the collection {self._called[:SHOWN]!r} has vectors without texts; set "
                 "options.text_key to what holds them in its metadata"
             )
-        cosine = collection.space == "cosine"
-        read = partial(self._hit, cosine=cosine)
+        read = partial(self._hit, cosine=collection.space == "cosine")
         return answer(rows, read, limit=limit, shape=_SHAPE)
 
     def _words(self, row: Mapping[str, Any]) -> str:
@@ -176,7 +167,7 @@ class Chroma:
     def _hit(self, row: Mapping[str, Any], *, cosine: bool) -> Hit | None:
         """Return a row as a hit."""
         return nearest(
-            self._name,
+            self.name,
             row["id"],
             self._words(row),
             distance=row["distance"],
@@ -185,16 +176,12 @@ class Chroma:
         )
 
 
-def _rows(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield one row for each hit of the columns in which Chroma answers."""
+def _rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one row for each hit of the columns in which Chroma answers."""
     ids = _column(found, "ids", None)
-    columns = {
-        "text": _column(found, "documents", len(ids)),
-        "metadata": _column(found, "metadatas", len(ids)),
-        "distance": _column(found, "distances", len(ids)),
-    }
-    for place, id_ in enumerate(ids):
-        yield {"id": id_, **{name: column[place] for name, column in columns.items()}}
+    others = (_column(found, name, len(ids)) for name in ("documents", "metadatas", "distances"))
+    names = ("id", "text", "metadata", "distance")
+    return [dict(zip(names, row, strict=True)) for row in zip(ids, *others, strict=True)]
 
 
 def _column(found: Mapping[str, Any], name: str, size: int | None) -> list[Any]:

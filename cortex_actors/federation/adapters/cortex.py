@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import answer, fields, id_of, listed, measured, number, text
-from cortex_actors.federation.schema import Options
+from cortex_actors.federation.answers import fields, hits_in, measured, number, text
+from cortex_actors.federation.remote import HttpAdapter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
@@ -47,31 +47,28 @@ _PARTLY = (
 _TOLD = ("collection", "project", "place", "heading", "agent")
 
 
-class Cortex:
+class Cortex(HttpAdapter):
     """Asks another Cortex daemon whose http door is open.
 
     Added with `cortex stores add laptop cortex http://127.0.0.1:7424 --token-stdin`.
     """
 
     most: ClassVar[int] = MOST
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
-        options = Options(spec, _PATHS)
-        paths = {name: options.path(name, default) for name, default in _PATHS.items()}
-        self._name = spec.name
-        self._line = line
-        self._recall, self._topics = paths["recall_path"], paths["topic_path"]
+        super().__init__(spec, line, _PATHS)
+        self._recall, self._topics = (self.options.path(*each) for each in _PATHS.items())
 
     async def search(self, asked: Asked) -> Answer:
         """Return hits in the other daemon's order."""
         wanted = min(max(1, asked.limit), MOST)
         body = {"query": asked.text, "limit": wanted}
-        document = await self._line.post(self._recall, body, seconds=asked.seconds)
-        notes = _notes(document)
-        rows, more = listed(document, "hits", shape=_SHAPE)
-        return answer(rows, self._found, limit=wanted, shape=_SHAPE, notes=(*notes, *more))
+        document = await self.line.post(self._recall, body, seconds=asked.seconds)
+        # What it did not look for; its own words are not repeated to agents.
+        skipped = fields(document, shape=_SHAPE).get("skipped")
+        notes = (_PARTLY,) if isinstance(skipped, list) and skipped else ()
+        return hits_in(document, self._found, limit=wanted, shape=_SHAPE, notes=notes)
 
     async def by_topic(
         self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
@@ -79,8 +76,8 @@ class Cortex:
         """Return the village's memories that have any of some tags, but for some ids."""
         wanted = min(max(1, limit), TAGGED)
         body = {"topics": list(topics), "n_results": wanted, "exclude_ids": list(exclude_ids)}
-        document = await self._line.post(self._topics, body, seconds=seconds)
-        return _read(document, self._tagged, wanted)
+        document = await self.line.post(self._topics, body, seconds=seconds)
+        return hits_in(document, self._tagged, limit=wanted, shape=_SHAPE)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the daemon says of itself, once it has let us in.
@@ -88,74 +85,47 @@ class Cortex:
         Its first page is open to everybody; an empty question needs the token and finds nothing.
         Raises `StoreUnusable` when something else answers.
         """
-        said = fields(await self._line.get("/", seconds=seconds), shape=_SHAPE)
-        service = text(said.get("service"))
+        service, said = await self.introduced(seconds, shape=_SHAPE)
         if service != SERVICE:
             raise StoreUnusable("no Cortex answers there; see that its type and port are right")
         empty = {"query": "", "limit": 1}
-        fields(await self._line.post(self._recall, empty, seconds=seconds), shape=_SHAPE)
+        fields(await self.line.post(self._recall, empty, seconds=seconds), shape=_SHAPE)
         return {"service": service, "version": text(said.get("version"))}
-
-    async def close(self) -> None:
-        """Let go of the connection."""
-        await self._line.close()
 
     def _found(self, row: Mapping[str, Any]) -> Hit | None:
         """Return a row of an answer as a hit."""
         told = {name: text(row.get(name)) for name in _TOLD}
-        tags = row.get("tags")
-        topics = [text(each) for each in tags[:_TAGS]] if isinstance(tags, list) else []
-        told["topic"] = ", ".join(each for each in topics if each)
-        metadata = {name: value for name, value in told.items() if value}
+        told["topic"] = ", ".join(filter(None, _texts(row.get("tags"))))
         distance = number(row.get("distance"))
-        # What it found by its words alone was measured by nobody, and must not pass for exact.
-        sure = 0.0 if distance is None else None
-        return self._hit(row, "text", distance=distance, sure=sure, metadata=metadata)
+        return measured(
+            self.name,
+            row.get("id"),
+            text=text(row.get("text")),
+            distance=distance,
+            score=row.get("score", row.get("overlap")),
+            # What it found by its words alone was measured by nobody, and must not pass for exact.
+            sure=0.0 if distance is None else None,
+            metadata={name: value for name, value in told.items() if value},
+        )
 
     def _tagged(self, row: Mapping[str, Any]) -> Hit | None:
         """Return a row of an answer by topic as a hit: it is there by its tags, not by meaning."""
-        matched = row.get("matched_topics")
-        topics = [text(each) for each in matched[:_TAGS]] if isinstance(matched, list) else []
         metadata = {
             "topic": text(row.get("topic")),
             "source": "topic-edge",
-            "matched_topics": topics,
+            "matched_topics": _texts(row.get("matched_topics")),
             "overlap": number(row.get("overlap")),
         }
-        return self._hit(row, "content", sure=0.0, metadata=metadata)
-
-    def _hit(
-        self,
-        row: Mapping[str, Any],
-        words: str,
-        *,
-        metadata: Mapping[str, object],
-        sure: float | None,
-        distance: float | None = None,
-    ) -> Hit | None:
-        """Return a hit; None without an id or a text."""
-        known, said = id_of(row.get("id")), text(row.get(words))
-        if not known or not said:
-            return None
-        score = number(row.get("score", row.get("overlap")))
         return measured(
-            self._name,
-            known,
-            text=said,
-            distance=distance,
-            score=score,
-            sure=sure,
+            self.name,
+            row.get("id"),
+            text=text(row.get("content")),
+            score=row.get("score", row.get("overlap")),
+            sure=0.0,
             metadata=metadata,
         )
 
 
-def _read(document: object, read: Callable[[Mapping[str, Any]], Hit | None], limit: int) -> Answer:
-    """Return the hits of an answer."""
-    rows, notes = listed(document, "hits", shape=_SHAPE)
-    return answer(rows, read, limit=limit, shape=_SHAPE, notes=notes)
-
-
-def _notes(document: object) -> tuple[str, ...]:
-    """Return what the other daemon did not look for; its own words are not repeated to agents."""
-    skipped = fields(document, shape=_SHAPE).get("skipped")
-    return (_PARTLY,) if isinstance(skipped, list) and skipped else ()
+def _texts(given: object) -> list[str]:
+    """Return the first texts of a list; none of what is none."""
+    return [text(each) for each in given[:_TAGS]] if isinstance(given, list) else []

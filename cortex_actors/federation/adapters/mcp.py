@@ -24,6 +24,7 @@ import asyncio
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -230,19 +231,18 @@ class Fields:
 
     def hit(self, row: Mapping[str, Any], *, store: str) -> Hit | None:
         """Return a row as a hit; None for one without a text."""
-        words = _words(row, self.text)
-        if not words:
-            return None
-        distance = _number(row, self.distance, _DISTANCES)
+        words = _first(row, self.text, _TEXTS, text) or ""
+        distance = _first(row, self.distance, _DISTANCES, number)
         sure = number(row.get(self.relevance)) if self.relevance else None
         if sure is None and distance is None:
             sure = UNMEASURED
         return measured(
             store,
-            _id(row, self.id) or f"sha256:{sha256(words.encode()).hexdigest()[:_DIGITS]}",
+            _first(row, self.id, _IDS, id_of)
+            or f"sha256:{sha256(words.encode()).hexdigest()[:_DIGITS]}",
             text=words,
             distance=distance,
-            score=_number(row, self.score, _SCORES),
+            score=_first(row, self.score, _SCORES, number),
             sure=sure,
             metadata=self._beside(row),
         )
@@ -255,7 +255,11 @@ class Fields:
         if document is None:
             document = _spoken(texts, is_named=bool(self.hits))
         if self.hits:
-            document = _under(document, self.hits)
+            for name in self.hits.split("."):
+                if not isinstance(document, dict) or name not in document:
+                    raise foreign(SHAPE)
+                document = document[name]
+            document = [] if document is None else document
         elif isinstance(document, dict):
             document = _guessed(document)
         if not isinstance(document, list):
@@ -272,28 +276,16 @@ class Fields:
 
 def _spoken(texts: Sequence[str], *, is_named: bool) -> object:
     """Return what the texts of an answer say: JSON where they are JSON, else each is a hit."""
-    found = [_json(each) for each in texts]
+    found: list[object] = []
+    for each in texts:
+        try:
+            said = json.loads(each)
+        except (ValueError, RecursionError):
+            said = None
+        found.append(said if isinstance(said, dict | list) else each)
     if len(found) == 1 and (is_named or not isinstance(found[0], str)):
         return found[0]
     return found
-
-
-def _json(written: str) -> object:
-    """Return the object or list that a text is; the text itself where it is none."""
-    try:
-        found = json.loads(written)
-    except (ValueError, RecursionError):
-        return written
-    return found if isinstance(found, dict | list) else written
-
-
-def _under(document: object, way: str) -> object:
-    """Return what lies under some names; raises `StoreDown` where one of them is missing."""
-    for name in way.split("."):
-        if not isinstance(document, dict) or name not in document:
-            raise foreign(SHAPE)
-        document = document[name]
-    return [] if document is None else document
 
 
 def _guessed(document: Mapping[str, Any]) -> object:
@@ -312,28 +304,15 @@ def _guessed(document: Mapping[str, Any]) -> object:
             )
         if isinstance(found, list):
             return found
-    return [document] if _words(document, "") else None
+    return [document] if _first(document, "", _TEXTS, text) else None
 
 
-def _words(row: Mapping[str, Any], name: str) -> str:
-    """Return the text of a row."""
-    return next((words for each in _names(name, _TEXTS) if (words := text(row.get(each)))), "")
-
-
-def _id(row: Mapping[str, Any], name: str) -> str:
-    """Return the id of a row; empty where it has none."""
-    return next((found for each in _names(name, _IDS) if (found := id_of(row.get(each)))), "")
-
-
-def _number(row: Mapping[str, Any], name: str, names: tuple[str, ...]) -> float | None:
-    """Return the first number under a name."""
-    found = (number(row.get(each)) for each in _names(name, names))
-    return next((each for each in found if each is not None), None)
-
-
-def _names(given: str, guessed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where to look: only where a description says, if it does."""
-    return (given,) if given else guessed
+def _first(
+    row: Mapping[str, Any], given: str, guessed: Sequence[str], read: Callable[[object], T]
+) -> T | None:
+    """Return the first field that can be read, only where a description says, if it does."""
+    found = (read(row.get(each)) for each in ((given,) if given else guessed))
+    return next((each for each in found if each not in (None, "")), None)
 
 
 #: Its options (docs/store-types.md).
@@ -389,7 +368,8 @@ class Mcp:
             rows = await asyncio.to_thread(self._fields.rows, outcome.document, outcome.texts)
         else:
             rows = self._fields.rows(outcome.document, outcome.texts)
-        return answer(rows, self._hit, limit=asked.limit, shape=SHAPE)
+        read = partial(self._fields.hit, store=self._name)
+        return answer(rows, read, limit=asked.limit, shape=SHAPE)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return who the server says it is, and its tools."""
@@ -398,9 +378,6 @@ class Mcp:
     async def close(self) -> None:
         """End the session, and the program that was started for it."""
         await self._link.close()
-
-    def _hit(self, row: Mapping[str, Any]) -> Hit | None:
-        return self._fields.hit(row, store=self._name)
 
 
 def _program(

@@ -38,15 +38,10 @@ class Ended(Told):
     """A session has ended, or the server knows it no more: another one may do."""
 
 
-def start_of(error: BaseException | None) -> BaseException | None:
-    """Return the first error of a group of them: the others follow from it."""
+def why(error: BaseException | None, *, is_program: bool) -> StoreDown:
+    """Return why no session came about; of a group of errors the others follow from the first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return error
-
-
-def why(error: BaseException | None, *, is_program: bool) -> StoreDown:
-    """Return why no session came about."""
     if isinstance(error, StoreDown):
         return error
     if isinstance(error, TimeoutError):

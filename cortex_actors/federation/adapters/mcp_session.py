@@ -22,14 +22,7 @@ from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from cortex_actors.endpoint.httpx2 import Pinned, client
 from cortex_actors.endpoint.replies import Answer, store_verdict
-from cortex_actors.federation.adapters.mcp_answers import (
-    Ended,
-    Outcome,
-    Told,
-    Unknown,
-    start_of,
-    why,
-)
+from cortex_actors.federation.adapters.mcp_answers import Ended, Outcome, Told, Unknown, why
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -221,7 +214,7 @@ class Session:
             return trouble
         if self._life.cancelled() or not self._life.done():
             return Ended("the session was let go of; ask again")
-        return why(start_of(self._life.exception()), is_program=bool(self._command))
+        return why(self._life.exception(), is_program=bool(self._command))
 
 
 class _Watched(Pinned):

@@ -74,51 +74,31 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$@-]{0,62}\Z")
 _DRIVER = "cortex_actors.federation.adapters.pgvector_session"
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """How to log in, as far as the address does not say it."""
+class Link:
+    """The connections to one database."""
 
-    user: str
-    sslmode: str
-    sslrootcert: str
-    socket: str
+    def __init__(self, line: Line, options: Options, *, managed: bool) -> None:
+        """Remember where, and how to log in; nothing is sent.
 
-    @classmethod
-    def of(cls, spec: StoreSpec, options: Options) -> Login:
-        """Return how a description logs in.
-
-        A socket or a file of this machine may be named only in the settings: who may add a store
-        to a running daemon may not choose what the daemon opens.
+        Raises `StoreUnusable` for an address that is no database's. With `managed` a socket or a
+        file of this machine may not be named: who may add a store to a running daemon may not
+        choose what the daemon opens.
         """
-        found = cls(
-            options.words("user", "postgres"),
-            options.choice("sslmode", *_MODES),
-            options.words("sslrootcert"),
-            options.words("socket"),
-        )
-        if spec.managed and (found.socket or found.sslrootcert):
+        self._user = options.words("user", "postgres")
+        self._sslmode = options.choice("sslmode", *_MODES)
+        self._sslrootcert = options.words("sslrootcert")
+        self._socket = options.words("socket")
+        if managed and (self._socket or self._sslrootcert):
             raise StoreUnusable(
                 "options.socket and options.sslrootcert name a path of this machine, which only "
                 "[[federation.stores]] in cortex.toml may do"
             )
-        if not _NAME.match(found.user):
+        if not _NAME.match(self._user):
             raise StoreUnusable("options.user is no name of a user")
-        return found
-
-
-class Link:
-    """The connections to one database."""
-
-    def __init__(self, line: Line, login: Login) -> None:
-        """Remember where; nothing is sent.
-
-        Raises `StoreUnusable` for an address that is no database's.
-        """
         self._database = line.address.path.strip("/")
         if line.address.scheme not in SCHEMES or not _NAME.match(self._database):
             raise StoreUnusable("its address has to be like postgresql://127.0.0.1:5432/DATABASE")
         self._line = line
-        self._login = login
         self._free: list[Session] = []
         self._closed = False
 
@@ -174,41 +154,34 @@ class Link:
 
     async def _connected(self, seconds: float) -> Session:
         """Connect to the first address that takes us."""
-        connect = _driver().Session.connected
-        ips = await self._line.ips(seconds)
-        for place, ip in enumerate(ips, start=1):
-            try:
-                session: Session = await connect(self._params(ip))
-            except Broken:
-                if place < len(ips):
-                    continue
-                self._line.pin.failed()
-                raise
-            self._line.pin.worked(ip)
-            return session
-        raise StoreDown("has no address")
+        connect: Callable[[Mapping[str, Any]], Awaitable[Session]] = _driver().Session.connected
+
+        async def send(ip: str, _share: int) -> Session:
+            return await connect(self._params(ip))
+
+        return await self._line.first(send, unreached=(Broken,))
 
     def _params(self, ip: str) -> Mapping[str, Any]:
         """Return what libpq is told; everything that it would look up elsewhere is said here."""
-        where, login = self._line.address, self._login
+        where, sock = self._line.address, self._socket
         is_near = reach(ip) is Reach.LOOPBACK
-        mode = login.sslmode or ("prefer" if is_near else _CHECKED)
-        if not is_near and (login.socket or (self._line.token and mode not in _ENCRYPTED)):
+        mode = self._sslmode or ("prefer" if is_near else _CHECKED)
+        if not is_near and (sock or (self._line.token and mode not in _ENCRYPTED)):
             raise StoreUnusable(
                 "its password is not sent over a network without TLS; see options.sslmode"
-                if not login.socket
+                if not sock
                 else "options.socket is of this machine, and its address is not"
             )
         return {
-            "host": login.socket or where.host,
+            "host": sock or where.host,
             # Empty is not the same as absent, where libpq would take PGHOSTADDR.
-            "hostaddr": "" if login.socket else ip,
+            "hostaddr": "" if sock else ip,
             "port": where.port,
             "dbname": self._database,
-            "user": login.user,
+            "user": self._user,
             "password": self._line.token,
             "passfile": os.devnull,
-            "sslmode": "disable" if login.socket else mode,
+            "sslmode": "disable" if sock else mode,
             "sslrootcert": self._authorities(mode),
             "sslcertmode": "disable",
             "gssencmode": "disable",
@@ -221,8 +194,8 @@ class Link:
 
     def _authorities(self, mode: str) -> str:
         """Return whose certificates count: a file, or those of the operating system."""
-        if self._login.sslrootcert or mode != _CHECKED:
-            return self._login.sslrootcert
+        if self._sslrootcert or mode != _CHECKED:
+            return self._sslrootcert
         if self._line.trust_system_store:
             return "system"
         return os.environ.get("SSL_CERT_FILE") or str(import_module("certifi").where())
@@ -251,6 +224,15 @@ _VECTORS = frozenset({"vector", "halfvec"})
 #: A name that PostgreSQL takes, as long as it may be; quoted it may be more, which nobody has.
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}\Z")
 
+#: Asks for the columns of a table.
+_COLUMNS = (
+    "SELECT a.attname, t.typname, n.nspname, a.atttypmod FROM pg_catalog.pg_attribute a "
+    "JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
+    "JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace "
+    "WHERE a.attrelid = pg_catalog.to_regclass(%(table)s) "
+    "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+)
+
 #: Names of columns that an error lists.
 _LISTED = 30
 
@@ -271,17 +253,6 @@ class Reading:
     def names(self) -> tuple[str, ...]:
         """The columns that have to be there."""
         return (self.id, self.text, self.vector, *self.metadata, *self.where)
-
-    def columns(self) -> tuple[str, dict[str, Any]]:
-        """Return what asks for the columns of the table."""
-        query = (
-            "SELECT a.attname, t.typname, n.nspname, a.atttypmod FROM pg_catalog.pg_attribute a "
-            "JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
-            "JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace "
-            "WHERE a.attrelid = pg_catalog.to_regclass(%(table)s) "
-            "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
-        )
-        return query, {"table": self.table}
 
     def embedding(self, layout: Layout, function: str, question: str) -> tuple[str, dict[str, Any]]:
         """Return what asks a function for the vector of a question."""
@@ -379,9 +350,12 @@ class Pgvector:
         self._name = spec.name
         self._reading = _reading(options)
         self._model = options.words("model")
-        self._function = _function(options)
+        # The function that embeds a question there; empty when we do.
+        self._function = ""
+        if options.choice("embedding", OURS, QUERY_TEXT) == QUERY_TEXT:
+            self._function = name_of(options.required("embed_function"), most=2)
         self._table = options.required("table")
-        self._link = Link(line, Login.of(spec, options))
+        self._link = Link(line, options, managed=spec.managed)
 
     async def search(self, asked: Asked) -> Answer:
         """Return the nearest rows, nearest first."""
@@ -413,13 +387,14 @@ class Pgvector:
         else:
             if why := apart(asked, model=self._model, dimension=layout.dimension):
                 return Answer((), (why,))
-            vector = _written(asked)
+            assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+            # As pgvector reads it; nine digits are a float32 to the last bit.
+            vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
         await session.widen(asked.limit)
         query, values = self._reading.query(layout, vector, asked.limit)
         rows = await session.rows(query, values, most=asked.limit)
-        found = [
-            dict(zip(("id", "text", "distance", "metadata"), row, strict=True)) for row in rows
-        ]
+        names = ("id", "text", "distance", "metadata")
+        found = [dict(zip(names, row, strict=True)) for row in rows]
         return answer(found, self._hit, limit=asked.limit, shape=_SHAPE)
 
     async def _ping(self, session: Session) -> dict[str, Any]:
@@ -441,8 +416,8 @@ class Pgvector:
     async def _layout(self, session: Session) -> Layout:
         """Return the columns of the table, looked up once for each connection."""
         if session.layout is None:
-            query, values = self._reading.columns()
-            session.layout = read_layout(await session.rows(query, values), self._reading)
+            rows = await session.rows(_COLUMNS, {"table": self._reading.table})
+            session.layout = read_layout(rows, self._reading)
         return session.layout
 
     async def _embedded(self, session: Session, question: str, layout: Layout) -> str:
@@ -480,19 +455,6 @@ def _reading(options: Options) -> Reading:
         where={name_of(name): value for name, value in options.table("where").items()},
         distance=options.choice("distance", *DISTANCES),
     )
-
-
-def _function(options: Options) -> str:
-    """Return the function that embeds a question there; empty when we do."""
-    if options.choice("embedding", OURS, QUERY_TEXT) == OURS:
-        return ""
-    return name_of(options.required("embed_function"), most=2)
-
-
-def _written(asked: Asked) -> str:
-    """Return a vector as pgvector reads it; nine digits are a float32 to the last bit."""
-    assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
-    return "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
 
 
 def _metadata(written: object) -> dict[str, Any]:

@@ -18,19 +18,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import (
-    answer,
     fields,
+    hits_in,
     id_of,
-    listed,
     measured,
     number,
     record,
     text,
 )
-from cortex_actors.federation.schema import Options
+from cortex_actors.federation.remote import HttpAdapter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
@@ -67,27 +66,37 @@ _LED = ("id", "content", "created_at", "raw_distance")
 #: Entries of a list within a hit that are looked at: the store decides how many it sends.
 _MANY = 64
 
-#: What its answers are, as errors say it.
-_SHAPE = "a SerenMemory's answer"
-
-#: What other programs of the family call themselves, and the type that speaks to them.
-_OTHERS = {"SerenLoci": "seren_loci"}
+#: What the programs of the family call themselves, and the type that speaks to them.
+_TYPES = {"SerenLoci": "seren_loci", "SerenMemory": "seren_memory"}
 
 
-class SerenMemory:
+class _Seren(HttpAdapter):
+    """What the programs of the family have in common."""
+
+    #: What its answers are, as errors say it.
+    shape: ClassVar[str]
+
+    async def asked_who(self, seconds: float) -> tuple[str, Mapping[str, Any]]:
+        """Return as `introduced`; raises `StoreUnusable` when another of the family answers."""
+        service, said = await self.introduced(seconds, shape=self.shape)
+        if service in _TYPES and service not in self.shape:
+            raise StoreUnusable(f"it is a {service}; give it the type {_TYPES[service]}")
+        return service, said
+
+
+class SerenMemory(_Seren):
     """Asks a SerenMemory: what it remembers, in three tiers.
 
     Added with `cortex stores add episodes seren_memory http://127.0.0.1:7420`.
     """
 
     most: ClassVar[int] = MOST
-    meets: ClassVar[frozenset[str]] = frozenset()
+    shape = "a SerenMemory's answer"
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
-        options = Options(spec, _OPTIONS)
-        self._name = spec.name
-        self._line = line
+        super().__init__(spec, line, _OPTIONS)
+        options = self.options
         self._search = options.path("search_path", "/search")
         self._topics = options.path("topic_search_path", "/by_topic")
         self._always = {n: options.flag(n, default=default) for n, default in _TIERS.items()}
@@ -99,8 +108,8 @@ class SerenMemory:
         """Return hits in the store's own order, with what stands around them."""
         wanted = min(max(1, asked.limit), MOST)
         body = {"query": asked.text, "n_results": wanted, **self._always, _AROUND: self._around}
-        document = await self._line.post(self._search, body, seconds=asked.seconds)
-        return _read(document, self._found, wanted)
+        document = await self.line.post(self._search, body, seconds=asked.seconds)
+        return hits_in(document, self._found, limit=wanted, shape=self.shape)
 
     async def by_topic(
         self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
@@ -113,8 +122,8 @@ class SerenMemory:
             **self._always,
             "exclude_ids": list(exclude_ids),
         }
-        document = await self._line.post(self._topics, body, seconds=seconds)
-        return _read(document, self._tagged, wanted)
+        document = await self.line.post(self._topics, body, seconds=seconds)
+        return hits_in(document, self._tagged, limit=wanted, shape=self.shape)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the server says of itself, once it has let us in.
@@ -122,17 +131,10 @@ class SerenMemory:
         Its first page is open to everybody; the question about no topics needs the token and costs
         the server nothing. Raises `StoreUnusable` when another program of its family answers.
         """
-        said = fields(await self._line.get("/", seconds=seconds), shape=_SHAPE)
-        service = text(said.get("service"))
-        if service in _OTHERS:
-            raise StoreUnusable(f"it is a {service}; give it the type {_OTHERS[service]}")
+        service, said = await self.asked_who(seconds)
         await self.by_topic((), limit=1, exclude_ids=(), seconds=seconds)
         tiers = {name: n for name, n in record(said.get("tiers")).items() if number(n) is not None}
         return {"service": service, "version": text(said.get("version")), "tiers": tiers}
-
-    async def close(self) -> None:
-        """Let go of the connection."""
-        await self._line.close()
 
     def _found(self, row: Mapping[str, Any]) -> Hit | None:
         """Return a row of an answer as a hit."""
@@ -141,10 +143,7 @@ class SerenMemory:
         more: dict[str, object] = {"surroundings": kept} if kept else {}
         more |= {"matched_via": {name: led[name] for name in _LED if name in led}} if led else {}
         hit = self._hit(
-            row,
-            distance=number(row.get("raw_distance")),
-            score=number(row.get("score")),
-            metadata=more,
+            row, distance=row.get("raw_distance"), score=row.get("score"), metadata=more
         )
         beside = _beside(around)
         if hit is None or not beside:
@@ -156,39 +155,29 @@ class SerenMemory:
         matched = row.get("matched_topics")
         topics = [text(each) for each in matched[:_MANY]] if isinstance(matched, list) else []
         told = {"source": "topic-edge", "matched_topics": topics, "overlap": row.get("overlap")}
-        return self._hit(row, score=number(row.get("overlap")), sure=0.0, metadata=told)
+        return self._hit(row, score=row.get("overlap"), sure=0.0, metadata=told)
 
     def _hit(
         self,
         row: Mapping[str, Any],
         *,
         metadata: Mapping[str, object],
-        distance: float | None = None,
-        score: float | None = None,
+        distance: object = None,
+        score: object = None,
         sure: float | None = None,
     ) -> Hit | None:
         """Return a hit; None without an id or a text."""
-        known, words = id_of(row.get("id")), text(row.get("content"))
-        if not known or not words:
-            return None
         own = record(row.get("metadata"))
-        for name in ("tier", "topic"):
-            own.setdefault(name, row.get(name))
+        own |= {name: row.get(name) for name in ("tier", "topic") if name not in own}
         return measured(
-            self._name,
-            known,
-            text=words,
+            self.name,
+            row.get("id"),
+            text=text(row.get("content")),
             distance=distance,
             score=score,
             sure=sure,
             metadata={**own, **metadata},
         )
-
-
-def _read(document: object, read: Callable[[Mapping[str, Any]], Hit | None], limit: int) -> Answer:
-    """Return the hits of an answer."""
-    rows, notes = listed(document, "hits", shape=_SHAPE)
-    return answer(rows, read, limit=limit, shape=_SHAPE, notes=notes)
 
 
 def _beside(around: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -230,27 +219,20 @@ _TOLD = ("project", "key", "why", "match_kind", "source")
 #: What is shown only of facts it is true of: newer servers say it of all of them.
 _RARELY = ("superseded_at", "why_changed", "figures", "recheck")
 
-#: What its answers are, as errors say it.
-_FACT_SHAPE = "a SerenLoci's answer"
 
-#: What other programs of the family call themselves, and the type that speaks to them.
-_FACT_OTHERS = {"SerenMemory": "seren_memory"}
-
-
-class SerenLoci:
+class SerenLoci(_Seren):
     """Asks a SerenLoci: its facts, by key and by words.
 
     Added with `cortex stores add facts seren_loci http://127.0.0.1:7422`.
     """
 
     most: ClassVar[int] = MOST_FACTS
-    meets: ClassVar[frozenset[str]] = frozenset()
+    shape = "a SerenLoci's answer"
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
-        options = Options(spec, _FACT_OPTIONS)
-        self._name = spec.name
-        self._line = line
+        super().__init__(spec, line, _FACT_OPTIONS)
+        options = self.options
         self._search = options.path("search_path", "/search")
         self._always: dict[str, object] = {
             name: options.flag(name, default=default) for name, default in _KINDS.items()
@@ -262,9 +244,8 @@ class SerenLoci:
         """Return facts in the store's own order."""
         wanted = min(max(1, asked.limit), MOST_FACTS)
         body = {"query": asked.text, "n_results": wanted, **self._always}
-        document = await self._line.post(self._search, body, seconds=asked.seconds)
-        rows, notes = listed(document, "hits", shape=_FACT_SHAPE)
-        return answer(rows, self._found, limit=wanted, shape=_FACT_SHAPE, notes=notes)
+        document = await self.line.post(self._search, body, seconds=asked.seconds)
+        return hits_in(document, self._found, limit=wanted, shape=self.shape)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the server says of itself, once it has let us in.
@@ -272,12 +253,9 @@ class SerenLoci:
         Its first page is open to everybody; the question for no facts needs the token and costs the
         server nothing. Raises `StoreUnusable` when another program of its family answers.
         """
-        said = fields(await self._line.get("/", seconds=seconds), shape=_FACT_SHAPE)
-        service = text(said.get("service"))
-        if service in _FACT_OTHERS:
-            raise StoreUnusable(f"it is a {service}; give it the type {_FACT_OTHERS[service]}")
+        service, said = await self.asked_who(seconds)
         body = {"query": "ping", "n_results": 0, **self._always}
-        fields(await self._line.post(self._search, body, seconds=seconds), shape=_FACT_SHAPE)
+        fields(await self.line.post(self._search, body, seconds=seconds), shape=self.shape)
         counts = record(said.get("counts"))
         return {
             "service": service,
@@ -286,25 +264,18 @@ class SerenLoci:
             "counts": {name: n for name, n in counts.items() if number(n) is not None},
         }
 
-    async def close(self) -> None:
-        """Let go of the connection."""
-        await self._line.close()
-
     def _found(self, row: Mapping[str, Any]) -> Hit | None:
         """Return a fact as a hit; None without an id or anything to read."""
-        known, words = id_of(row.get("id")), _sentence(row)
-        if not known or not words:
-            return None
         told = {name: row.get(name) for name in _TOLD}
         told |= {name: row[name] for name in _RARELY if row.get(name)}
         if row.get("live") is False:
             told["live"] = False
         score = number(row.get("score"))
         return measured(
-            self._name,
-            known,
-            text=words,
-            distance=number(row.get("raw_distance")),
+            self.name,
+            row.get("id"),
+            text=_sentence(row),
+            distance=row.get("raw_distance"),
             score=score,
             sure=score,
             metadata=told,

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import BadInput
-from cortex_actors.rules import callosum
-from cortex_actors.rules.callosum import Listed, read
+from cortex_actors.federation import callosum
+from cortex_actors.federation.callosum import Imported, read
+from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.sections import FederationSettings
 
 _STORE = {"name": "memory", "type": "seren_memory", "url": "http://127.0.0.1:7420"}
@@ -23,7 +24,7 @@ _ANY = st.recursive(
 )
 
 
-def _read(*stores: object, **federation: object) -> callosum.Callosum:
+def _read(*stores: object, **federation: object) -> Imported:
     """Return what a file with these stores says."""
     return read({"federation": {**federation, "stores": list(stores)}})
 
@@ -31,7 +32,8 @@ def _read(*stores: object, **federation: object) -> callosum.Callosum:
 class TestStores:
     def test_least(self) -> None:
         """A name, a type and an address are a store; the rest is as that program has it."""
-        assert (Listed("memory", "seren_memory", "http://127.0.0.1:7420"),) == _read(_STORE).stores
+        wanted = StoreSpec("memory", "seren_memory", "http://127.0.0.1:7420", managed=True)
+        assert (wanted,) == _read(_STORE).stores
 
     def test_whole(self) -> None:
         """Every key means what it does there; what is unknown is the adapter's."""
@@ -50,7 +52,7 @@ class TestStores:
             }
         )
 
-        wanted = Listed(
+        wanted = StoreSpec(
             "memory",
             "seren_memory",
             "http://127.0.0.1:7420",
@@ -58,17 +60,18 @@ class TestStores:
             floor=0.3,
             enabled=False,
             options={"project": "atlas", "include_short": False},
-            token_keyring="seren/memory",
+            managed=True,
+            auth=Auth(token_keyring="seren/memory"),
         )
         assert (wanted,) == found.stores
-        assert () == found.left_out
+        assert () == found.skipped
 
     def test_twice(self) -> None:
         """Of two stores of one name the first counts, and the other is listed."""
         found = _read(_STORE, {**_STORE, "url": "http://127.0.0.1:1"})
 
         assert ["http://127.0.0.1:7420"] == [each.url for each in found.stores]
-        assert (("memory", "a store of that name stands above it"),) == found.left_out
+        assert (("memory", "a store of that name stands above it"),) == found.skipped
 
     @pytest.mark.parametrize(
         ("entry", "what", "why"),
@@ -93,14 +96,14 @@ class TestStores:
         found = _read(entry, {**_STORE, "name": "facts"})
 
         assert ["facts"] == [each.name for each in found.stores]
-        assert [what] == [name for name, _ in found.left_out]
-        assert why in found.left_out[0][1]
+        assert [what] == [name for name, _ in found.skipped]
+        assert why in found.skipped[0][1]
 
     def test_secrets(self) -> None:
         """No representation of a store shows its token."""
         found = _read({**_STORE, "bearer_token": "s3cret-value"})
 
-        assert "s3cret-value" == found.stores[0].token
+        assert "s3cret-value" == found.stores[0].auth.token
         assert "s3cret" not in repr(found)
 
 
@@ -118,7 +121,7 @@ class TestKnobs:
 
         found = _read(**knobs)
         assert {**knobs, "per_store_timeout_s": 2.5} == found.knobs
-        assert () == found.left_out
+        assert () == found.skipped
 
     @pytest.mark.parametrize(
         ("key", "value"),
@@ -140,7 +143,7 @@ class TestKnobs:
         found = _read(**{key: value})
 
         assert {} == found.knobs
-        assert [key] == [name for name, _ in found.left_out]
+        assert [key] == [name for name, _ in found.skipped]
 
     def test_satellites_off(self) -> None:
         """Satellites that are switched off have no budget here."""
@@ -172,8 +175,8 @@ class TestShapes:
         """The other parts of a file are listed with what does that here, without their values."""
         found = read({"server": {"bearer_token": "s3cret"}, "federation": {}, "x": 1})
 
-        assert ["server", "x"] == [name for name, _ in found.left_out]
-        assert "[http]" in found.left_out[0][1]
+        assert ["server", "x"] == [name for name, _ in found.skipped]
+        assert "[http]" in found.skipped[0][1]
         assert "s3cret" not in repr(found)
 
     @pytest.mark.parametrize(

@@ -3,20 +3,22 @@
 A file that somebody wrote for another program is read leniently: an entry that is no store is left
 out, and said to be; of two stores of one name the first counts. No reason ever repeats a value,
 which may be a token.
+
+Reads its YAML; the door to PyYAML. Only plain data is read: anchors and aliases, by which a small
+file becomes a huge one, and tags, by which a file says what is made of it, are refused before
+anything is built, and so is what is nested deeper than such a file ever is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from cortex_actors.errors import BadInput
+from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.text.credentials import TOKEN_KEYS, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Entries that a file may have: more is not a list that anybody has written.
 MOST_STORES: Final = 256
@@ -60,39 +62,44 @@ _OWN: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A store as such a file describes it."""
+#: Bytes of a file: one with a hundred stores has some 20,000.
+LONGEST = 262_144
 
-    name: str
-    type: str
-    url: str
-    weight: float = 1.0
-    floor: float = 0.0
-    enabled: bool = True
-    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    token: str = field(default="", repr=False)
-    token_keyring: str = ""
-    token_env: str = ""
+#: Tables and lists inside one another; such a file has five.
+DEEPEST_FILE = 32
+
+#: What a plain word that looks like a date would become; here it stays a word.
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 
 @dataclass(frozen=True, slots=True)
-class Callosum:
+class Imported:
     """What a file says.
 
     Attributes:
-        stores: in the file's order.
-        knobs: of the fan, under our names.
-        left_out: (what, why), without values.
+        stores: in the file's order, as ones that are added while the daemon runs.
+        knobs: of the fan, under our names, each within its bounds.
+        skipped: (what of the file, why) that is not taken, without values.
 
     """
 
-    stores: tuple[Listed, ...] = ()
-    knobs: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    left_out: tuple[tuple[str, str], ...] = ()
+    stores: tuple[StoreSpec, ...]
+    knobs: Mapping[str, Any]
+    skipped: tuple[tuple[str, str], ...]
 
 
-def read(document: object) -> Callosum:
+def read_text(text: str) -> Imported:
+    """Return what a file says. Blocks for some milliseconds: call it on a thread.
+
+    Raises `BadInput` for what is no such file; the text says where, and quotes nothing.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > LONGEST:
+        message = f"the file has more than {LONGEST:,} bytes"
+        raise BadInput(f"cannot import stores: {message}; give the one with the stores alone")
+    return read(_document(text))
+
+
+def read(document: object) -> Imported:
     """Return what a file says: a whole one, its `federation`, or the list of stores alone.
 
     Raises `BadInput` for what is none of these.
@@ -110,16 +117,22 @@ def read(document: object) -> Callosum:
         raise BadInput(f"cannot import stores: {message}; write each as an entry with a dash")
     stores, wrong = _stores(entries)
     knobs, strange = _knobs(federation)
-    others = [] if federation is sections else _others(sections)
-    return Callosum(tuple(stores), knobs, (*wrong, *strange, *others))
+    others = [
+        (_shortened(key), _ELSEWHERE.get(str(key), "it means nothing here"))
+        for key in (() if federation is sections else sections)
+        if key != "federation"
+    ]
+    return Imported(tuple(stores), knobs, (*wrong, *strange, *others))
 
 
-def _stores(entries: list[Any]) -> tuple[list[Listed], list[tuple[str, str]]]:
+def _stores(entries: list[Any]) -> tuple[list[StoreSpec], list[tuple[str, str]]]:
     """Return the stores of a list, and the entries that are none."""
-    stores: dict[str, Listed] = {}
+    stores: dict[str, StoreSpec] = {}
     wrong: list[tuple[str, str]] = []
     for number, entry in enumerate(entries, start=1):
-        what = _what(number, entry)
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        is_named = isinstance(name, str) and name.strip()
+        what = _shortened(name) if is_named else f"entry {number}"
         try:
             store = _store(entry)
         except BadInput as error:
@@ -131,7 +144,7 @@ def _stores(entries: list[Any]) -> tuple[list[Listed], list[tuple[str, str]]]:
     return list(stores.values()), wrong
 
 
-def _store(entry: object) -> Listed:
+def _store(entry: object) -> StoreSpec:
     """Return the store of one entry; raises `BadInput` that says what is wrong with it."""
     if not isinstance(entry, Mapping) or not all(isinstance(key, str) for key in entry):
         raise BadInput("it is no table of keys and values")
@@ -142,7 +155,7 @@ def _store(entry: object) -> Listed:
     if not isinstance(said.get("enabled", True), bool):
         raise BadInput("`enabled` is neither true nor false")
     extra = {key: value for key, value in said.items() if key not in _OWN}
-    return Listed(
+    return StoreSpec(
         name=_text(said, "name", needed=True),
         type=_text(said, "type", needed=True),
         url=_text(said, "url", needed=True).rstrip("/"),
@@ -150,9 +163,8 @@ def _store(entry: object) -> Listed:
         floor=_bounded_number(said.get("floor", 0.0), "`floor`", 0, 1),
         enabled=said.get("enabled", True),
         options={**extra, **options},
-        token=_text(said, "token"),
-        token_keyring=_text(said, "token_keyring"),
-        token_env=_text(said, "token_env"),
+        managed=True,
+        auth=Auth(**{key: _text(said, key) for key in ("token", "token_keyring", "token_env")}),
     )
 
 
@@ -166,7 +178,7 @@ def _knobs(federation: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[st
         try:
             knobs.update(_knob(key, value))
         except BadInput as error:
-            strange.append((format_interchange(key), str(error)))
+            strange.append((_shortened(key), str(error)))
     # Off is off, whatever the budget beside it says.
     if federation.get("satellite_edges_enabled") is False:
         knobs["satellite_budget"] = 0
@@ -195,20 +207,7 @@ def _knob(key: object, value: object) -> dict[str, Any]:
     raise BadInput(_ELSEWHERE.get(str(key), "it means nothing here"))
 
 
-def _others(sections: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the other parts of a file, none of which is taken."""
-    for key in sections:
-        if key != "federation":
-            yield format_interchange(key), _ELSEWHERE.get(str(key), "it means nothing here")
-
-
-def _what(number: int, entry: object) -> str:
-    """Return what an entry is called where it is left out."""
-    name = entry.get("name") if isinstance(entry, Mapping) else None
-    return format_interchange(name) if isinstance(name, str) and name.strip() else f"entry {number}"
-
-
-def format_interchange(key: object) -> str:
+def _shortened(key: object) -> str:
     """Return a key or a name on one line, cut to a length."""
     text = " ".join(str(key).split())
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
@@ -235,3 +234,64 @@ def _bounded_number(value: object, what: str, least: float, most: float) -> floa
         low = "more than 0" if least == math.ulp(0.0) else f"{least:g}"
         raise BadInput(f"{what} is no number from {low} to {most:,g}")
     return number
+
+
+def _document(text: str) -> object:
+    """Return what the YAML says as plain Python values."""
+    import yaml  # noqa: PLC0415 - once in a home's life
+
+    try:
+        # At the first thing that is not plain, or too deep, it is refused.
+        depth = 0
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            line = event.start_mark.line + 1 if event.start_mark else 0
+            if getattr(event, "anchor", None) is not None:
+                raise BadInput(_refused("an anchor or an alias (& or *)", line))
+            if getattr(event, "tag", None) is not None:
+                raise BadInput(_refused("a tag (!)", line))
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST_FILE:
+                raise BadInput(_refused(f"more than {DEEPEST_FILE} levels", line))
+        return yaml.load(text, Loader=_loader())  # noqa: S506 - plain data, see `_loader`
+    except yaml.YAMLError as error:
+        raise BadInput(_unread(error)) from None
+    except (ValueError, RecursionError):
+        message = "it holds a number that is none, or a character that no text has"
+        raise BadInput(f"cannot import stores: {message}; write it in quotes") from None
+
+
+def _loader() -> type[Any]:
+    """Return what makes plain values of YAML: no dates, and no key twice."""
+    import yaml  # noqa: PLC0415 - as above
+
+    class Plain(yaml.CSafeLoader):
+        """Text, numbers, yes and no, lists and tables."""
+
+        yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way of saying it
+            first: [(tag, shape) for tag, shape in rules if tag != _TIMESTAMP]
+            for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+        }
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's signature
+            """Refuse a key that stands twice: which of two tokens is meant is not guessed."""
+            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len(keys) != len(set(keys)):
+                line = node.start_mark.line + 1 if node.start_mark else 0
+                raise BadInput(_refused("a key twice in its table", line))
+            return super().construct_mapping(node, deep=deep)
+
+    return Plain
+
+
+def _refused(what: str, line: int) -> str:
+    """Return why a file is not read."""
+    return f"cannot import stores: line {line} has {what}; write it out as plain YAML"
+
+
+def _unread(error: Exception) -> str:
+    """Return why a text is no YAML, and where; what stands there is not repeated."""
+    mark = getattr(error, "problem_mark", None)
+    where = f", line {mark.line + 1}" if mark is not None else ""
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is no YAML"
+    return f"cannot import stores: the file is no YAML{where} ({what}); mend it there"
