@@ -75,17 +75,17 @@ OPEN: dict[str, int] = {
     "fragments": 12,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 114,
+    "namesakes": 113,
     "folder rings": 6,
     "sqlite": 37,
     "lone protocols": 3,
     "wrapped functions": 3,
-    "positional": 697,
+    "positional": 686,
     "field": 10,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 62_307, "modules": 305}
+BOUNDS: dict[str, int] = {"code lines": 61_446, "modules": 302}
 
 
 @dataclass(frozen=True)
