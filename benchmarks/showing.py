@@ -28,7 +28,15 @@ from cortex_actors.testing import eventually
 from cortex_actors.tree import grow
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from pathlib import Path
 
     from cortex_actors.storage.ledger.actor import Connection
@@ -38,7 +46,7 @@ if TYPE_CHECKING:
 PATIENCE = 900.0
 
 #: Seconds between two looks whether it is: each costs more than a job that finds nothing to do.
-PAUSE = 0.05
+PAUSE = 0.1
 
 #: What the schedule does once a day, in the order in which one needs the other.
 DAILY = ("scan", "reconcile", "organise", "decay")
@@ -157,7 +165,7 @@ async def _grown(
     await tree.start()
     try:
         if chosen.embedding.provider == "sentence-transformers":
-            await eventually(lambda: _is_compiled(tree), PATIENCE)
+            await _until(partial(_is_compiled, tree))
             await asyncio.to_thread(_keep, home, models)
         yield tree
     finally:
@@ -187,8 +195,13 @@ async def _is_compiled(tree: Tree) -> bool:
 async def _settled(tree: Tree) -> None:
     """Return once every event is handled and every text embedded and indexed."""
     idle = partial(_is_idle, model=tree.parts.model)
+    await _until(lambda: tree.parts.records.read(idle))
+
+
+async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Return once something holds that nobody says."""
     async with asyncio.timeout(PATIENCE):
-        while not await tree.parts.records.read(idle):  # noqa: ASYNC110 - nobody says it
+        while not await holds():  # noqa: ASYNC110
             await asyncio.sleep(PAUSE)
 
 
