@@ -10,6 +10,7 @@ who read both places called so (`labels/*.tsv`); a row without a label is counte
 Repositories whose name has a digest that begins with c, d, e or f are the quiet part, on which
 nothing is tuned: only `--quiet` and `--all` run them. `--plant FILE` writes sentences of ours into
 the repositories, each of which contradicts one of theirs, and tells how many of them are shown.
+`--rows FILE` counts what an earlier run wrote, once more of it is labelled.
 Run it from the root: `python -m benchmarks.projects --data DIR --out rows.tsv`.
 """
 
@@ -84,7 +85,7 @@ class Figure:
     def __str__(self) -> str:
         """Return a line of the summary."""
         left, (low, high) = self.shown - self.labelled, self.interval
-        told = f"{self.precision:>10.2f}  {low:.2f} to {high:.2f}" if self.labelled else "-"
+        told = f"{self.precision:>8.2f}  {low:.2f} to {high:.2f}" if self.labelled else f"{'-':>8}"
         return f"{self.kind:16}{self.shown:>7}{self.labelled:>10}{left:>11}{self.right:>7}{told}"
 
 
@@ -219,8 +220,13 @@ def show(lives: Sequence[Life], *, plants: Sequence[Plant], took_s: float) -> No
     if plants:
         show_plants(rows, plants)
         return
+    show_figures(rows)
+
+
+def show_figures(rows: Sequence[Row]) -> None:
+    """Print how much of what is shown is right."""
     heads = ("labelled", "unlabelled", "right", "precision  95 %")
-    print(f"{'kind':16}{'shown':>7}{heads[0]:>10}{heads[1]:>11}{heads[2]:>7} {heads[3]}")
+    print(f"{'kind':16}{'shown':>7}{heads[0]:>10}{heads[1]:>11}{heads[2]:>7}  {heads[3]}")
     for figure in figures(rows, read_labels()):
         print(figure)
 
@@ -256,7 +262,9 @@ def _cell(value: object) -> str:
 def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     """Return what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="the data set's folder")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path, help="the data set's folder")
+    source.add_argument("--rows", type=Path, help="count the rows of an earlier --out instead")
     parser.add_argument("--out", type=Path, help="write what is shown to this file")
     parser.add_argument("--quiet", action="store_true", help="the quiet part, and no other")
     parser.add_argument("--all", action="store_true", help="both parts")
@@ -272,6 +280,9 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
 def main(words: Sequence[str] | None = None) -> int:
     """Live, write down what is shown, and print how much of it is right."""
     args, began = parsed(words), time.monotonic()
+    if args.rows:
+        show_figures([Row(**row) for row in repositories.rows(args.rows)])
+        return 0
     if args.out:
         args.out.write_text("\t".join(each.name for each in fields(Row)) + "\n", "utf-8")
     with repositories.unpacked(args.data) as data:

@@ -187,3 +187,11 @@ class TestProjects:
         assert ("contradiction", "p01") == (row["kind"], row["planted"])
         assert f"{LOUD}:.github/copilot-instructions.md:4" in (row["place_a"], row["place_b"])
         assert "planted, loud: 1 of 1 shown" in capsys.readouterr().out
+
+        assert 0 == projects.main(["--rows", str(out)])
+        assert ["contradiction", "1", "0", "1", "0", "-"] == _line(capsys.readouterr().out)
+
+
+def _line(said: str) -> list[str]:
+    """Return the words of the first line below the heading."""
+    return said.splitlines()[1].split()
