@@ -286,12 +286,13 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.out:
         args.out.write_text("\t".join(each.name for each in fields(Row)) + "\n", "utf-8")
     with repositories.unpacked(args.data) as data:
+        wanted = len(chosen(args, repositories.read_index(data)))
         lives = measure(args, data)
         plants = repositories.read_plants(args.plant) if args.plant else []
     names = {life.setup for life in lives}
     some = [each for each in plants if each.repo in names]
     show(lives, plants=some, took_s=time.monotonic() - began)
-    return 0 if lives else 1
+    return 0 if 0 < wanted == len(lives) else 1
 
 
 if __name__ == "__main__":
