@@ -161,8 +161,7 @@ def _abstract(given: str | None, *, redact: bool) -> str | None:
         return None
     text = " ".join(admitted(given, what="the abstract", redact=redact).split())
     if len(text) > ABSTRACT:
-        message = f"the abstract has {len(text)} characters, and at most {ABSTRACT} are kept"
-        raise BadInput(message)
+        raise BadInput(f"the abstract has {len(text)} characters, and at most {ABSTRACT} are kept")
     return text
 
 
