@@ -78,7 +78,9 @@ async def remember(
         **await asyncio.to_thread(texts),
         agent=call.caller.acting(agent, settings.agent),
         **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
-        **_links(related_agents, responding_to, supersedes=supersedes),
+        related=tuple(dict.fromkeys(map(agent_id, _some(related_agents, "related_agents")))),
+        replies_to=_some(responding_to, "responding_to"),
+        supersedes=_some(supersedes, "supersedes"),
         **_times(said_from, said_until, now=call.clock.now()),
         merge=merge,
         key=_key(idempotency_key),
@@ -123,17 +125,6 @@ def _texts(
         "thread": named(thread, what="the thread", most=THREAD, redact=redact),
         "tags": filed(tags or [], redact=redact),
         "abstract": _abstract(abstract, redact=redact),
-    }
-
-
-def _links(
-    related: list[str] | None, answered: list[str] | None, *, supersedes: list[str] | None
-) -> dict[str, Any]:
-    """Return the agents and memories that it names."""
-    return {
-        "related": tuple(dict.fromkeys(map(agent_id, _some(related, "related_agents")))),
-        "replies_to": _some(answered, "responding_to"),
-        "supersedes": _some(supersedes, "supersedes"),
     }
 
 
