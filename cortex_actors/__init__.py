@@ -33,5 +33,4 @@ def __getattr__(name: str) -> object:
     """Import a public name's module on first use (PEP 562)."""
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

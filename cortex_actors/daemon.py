@@ -274,12 +274,11 @@ def require_own_supervision() -> None:
         if getattr(supervision, "MARKER", "") == "cortex-actors":
             return
     where = spec.origin if spec else "nowhere"
-    message = (
+    raise ConfigurationError(
         f"the module supervision found at {where} is not the one of cortex-actors: PyPI has an "
         "unrelated package of that name; remove it (pip uninstall supervision) and install "
         "cortex-actors again, or give each its own environment"
     )
-    raise ConfigurationError(message)
 
 
 def _feed(logs: LogStream) -> logging.Handler:

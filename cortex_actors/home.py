@@ -129,12 +129,11 @@ class Home:
             names = os.listdir(self.root)  # noqa: PTH208 - names, and no paths of them
             is_shared = bool(mode & stat.S_ISVTX) or not all(map(_is_ours, names))
             if is_shared and mode & _WRITTEN:
-                message = (
+                raise HomeUnwritable(
                     f"other users may write in {self.root}, and it holds more than a home does: "
                     f"look at what is in it, then: chmod 700 {self.root}; or give a folder of its "
                     "own with --home or CORTEX_HOME"
                 )
-                raise HomeUnwritable(message)
             opened = [] if is_shared else _closed(self.root)
             # Listed again: what came in between is seen, and nothing can come from now on.
             ours = [name for name in os.listdir(self.root) if _is_ours(name)]  # noqa: PTH208 - as above
@@ -262,11 +261,10 @@ def _require_own_entries(folder: Path, names: list[str]) -> None:
             what = "is a link, or no file"
         else:
             continue
-        message = (
+        raise HomeUnwritable(
             f"{folder / name} {what}, so nothing is written there: look at it, then remove it, or "
             "put a file of yours in its place"
         )
-        raise HomeUnwritable(message)
 
 
 def _is_ours(name: str) -> bool:

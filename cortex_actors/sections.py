@@ -161,8 +161,7 @@ class StorageSettings(Section):
     def _server(self) -> Self:
         """Refuse a server without an address."""
         if self.index == "server" and not self.index_url:
-            message = 'index = "server" needs index_url, such as http://localhost:8000'
-            raise ValueError(message)
+            raise ValueError('index = "server" needs index_url, such as http://localhost:8000')
         return self
 
 
@@ -263,14 +262,11 @@ class OrganisationSettings(Section):
     def _weighed(self) -> Self:
         """Refuse a rank of nothing at all, and steps of which the second comes before the first."""
         if not any(astuple(self.weights)):
-            message = "a rank needs at least one weight above 0"
-            raise ValueError(message)
+            raise ValueError("a rank needs at least one weight above 0")
         if self.pruned_rank > self.decaying_rank or self.pruned_days < self.decaying_days:
-            message = "what is pruned was decaying: pruned_rank and pruned_days go further"
-            raise ValueError(message)
+            raise ValueError("what is pruned was decaying: pruned_rank and pruned_days go further")
         if not self.link_related <= self.link_close <= self.link_reinforces:
-            message = "link_related, link_close and link_reinforces do not fall"
-            raise ValueError(message)
+            raise ValueError("link_related, link_close and link_reinforces do not fall")
         return self
 
     @property
@@ -440,8 +436,7 @@ class MemorySettings(Section):
         """Refuse a ranking of no list at all."""
         lists = ("dense_alone", "words_alone", "dense_paired", "words_paired")
         if self.profile == "custom" and not any(getattr(self, f"weight_{each}") for each in lists):
-            message = 'profile = "custom" needs at least one weight above 0'
-            raise ValueError(message)
+            raise ValueError('profile = "custom" needs at least one weight above 0')
         return self
 
     @property
@@ -615,8 +610,7 @@ class StoreSettings(Section):
     def _free(cls, name: str) -> str:
         """Refuse the name of what is kept here."""
         if _RESERVED.fullmatch(name):
-            message = f"{name} is the name of what is kept here; choose another one"
-            raise ValueError(message)
+            raise ValueError(f"{name} is the name of what is kept here; choose another one")
         return name
 
     @field_validator("url")
@@ -685,8 +679,7 @@ class FederationSettings(Section):
         names = [each.name for each in self.stores]
         twice = sorted({each for each in names if names.count(each) > 1})
         if twice:
-            message = f"two stores are called {twice[0]}; give each a name of its own"
-            raise ValueError(message)
+            raise ValueError(f"two stores are called {twice[0]}; give each a name of its own")
         return self
 
 
@@ -710,11 +703,10 @@ class HttpSettings(Section):
     def _at_home(cls, host: str) -> str:
         """Refuse an address that others reach: what is answered there goes over their network."""
         if host != "localhost" and not _is_loopback(host):
-            message = (
+            raise ValueError(
                 f"{host} may be reached from other machines, and the door answers this one alone; "
                 "give 127.0.0.1, and forward the port where another machine is to be let in"
             )
-            raise ValueError(message)
         return host
 
 

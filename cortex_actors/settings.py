@@ -117,11 +117,10 @@ def load(home: Home) -> Settings:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         problem = _PROBLEMS.get(first["type"], first["msg"].lower().removeprefix("value error, "))
-        message = (
+        raise ConfigurationError(
             f"the setting {key} cannot be used: {problem}; "
             f"mend it in {home.settings} or in the variable {_variable(first['loc'])}"
-        )
-        raise ConfigurationError(message) from error
+        ) from error
     except SettingsError as error:
         message = f"a variable CORTEX_* cannot be used: {error}; lists are written as JSON: [1, 5]"
         raise ConfigurationError(message) from error
@@ -143,11 +142,10 @@ def _known_sections(environ: Mapping[str, str]) -> None:
         if not (nested and name.upper().startswith("CORTEX_")):
             continue
         if section.lower() not in Settings.model_fields:
-            message = (
+            raise ConfigurationError(
                 f"the variable {name} sets nothing: there is no section {section.lower()!r}; "
                 f"there are {', '.join(Settings.model_fields)}"
             )
-            raise ConfigurationError(message)
 
 
 def _file(path: Path) -> dict[str, Any]:

@@ -215,11 +215,10 @@ def _custom(name: str) -> Topic:
     """Return the topic of another process's own name; raises `UnknownTopic`."""
     if CUSTOM_NAME.fullmatch(name):
         return Topic(name, shape.Custom, "Said by another process.", said_by=("anyone",))
-    message = (
+    raise UnknownTopic(
         f"no topic is called {name!r}; your own are custom:[a-z0-9-]{{1,64}}, "
         "the others are listed by: cortex debug topics"
     )
-    raise UnknownTopic(message)
 
 
 def parse(name: str, fields: dict[str, object]) -> shape.Payload:
@@ -231,8 +230,7 @@ def parse(name: str, fields: dict[str, object]) -> shape.Payload:
     try:
         return shape.typed(topic.payload, fields)
     except BadInput as error:
-        message = f"cannot publish {name}: {error}"
-        raise BadInput(message) from None
+        raise BadInput(f"cannot publish {name}: {error}") from None
 
 
 def consumers() -> frozenset[str]:

@@ -130,8 +130,7 @@ async def revoke_token(call: Call, agent: str) -> dict[str, Any]:
     """
     name = agent_id(agent)
     if not await asyncio.to_thread(Tokens(call.home.tokens).revoke, name):
-        message = f"{name} has no token; who has one is listed by: cortex agents"
-        raise NotFound(message)
+        raise NotFound(f"{name} has no token; who has one is listed by: cortex agents")
     return {"agent": name, "revoked": True}
 
 
@@ -147,8 +146,7 @@ async def _known(call: Call, name: str, reader: str | None) -> Agent:
     """Return an agent that somebody may know of. Raises `NotFound`."""
     found = await call.records.read(lambda c: known.by_id(c, name, reader))
     if found is None:
-        message = f"no agent is called {name}; those there are: cortex agents"
-        raise NotFound(message)
+        raise NotFound(f"no agent is called {name}; those there are: cortex agents")
     return found
 
 

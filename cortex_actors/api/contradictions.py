@@ -89,8 +89,7 @@ async def contradictions(
     """
     parameters.page(limit, skip, of="contradictions")
     if status not in STATES:
-        message = f"no contradiction is {status!r}; ask for {', '.join(STATES)}"
-        raise BadInput(message)
+        raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
     wanted = _kinds(kind)
     order = _ORDERS[parameters.chosen(ContradictionSort, sort, what="order") or _NEWEST]
     project_id = await call.project_id(project)
@@ -197,11 +196,10 @@ def _kept(found: Contradiction, keep: str) -> str | None:
     )
     if len(meant) == 1:
         return meant[0]
-    message = (
+    raise BadInput(
         f"cannot keep {keep!r} of contradiction {found.id}: say a ({found.insight_a}), "
         f"b ({found.insight_b}) or {BOTH}"
     )
-    raise BadInput(message)
 
 
 def _shaped(connection: Connection, some: Iterable[Contradiction]) -> list[dict[str, Any]]:
@@ -337,8 +335,7 @@ async def calibrate(
 async def _brought(call: Call, pairs: Sequence[dict[str, Any]]) -> list[Decided]:
     """Return pairs that a client brings, with the cosines of the model that answers."""
     if len(pairs) > MOST:
-        message = f"cannot calibrate by {len(pairs)} pairs at once: bring {MOST} at most"
-        raise BadInput(message)
+        raise BadInput(f"cannot calibrate by {len(pairs)} pairs at once: bring {MOST} at most")
     read = [_pair(number, each) for number, each in enumerate(pairs, 1)]
     texts = list(dict.fromkeys(claim.text for left, right, _ in read for claim in (left, right)))
     if not texts:
@@ -504,9 +501,7 @@ async def _described(judge: QuietJudge) -> dict[str, Any]:
 def _text_claim(text: str) -> Claim:
     """Return a text as a claim; raises `BadInput`."""
     if not text.strip():
-        message = "cannot judge a text of nothing; give two statements"
-        raise BadInput(message)
+        raise BadInput("cannot judge a text of nothing; give two statements")
     if len(text) > LONGEST:
-        message = f"cannot judge a text of {len(text):,} characters; the limit is {LONGEST:,}"
-        raise BadInput(message)
+        raise BadInput(f"cannot judge a text of {len(text):,} characters; the limit is {LONGEST:,}")
     return Claim(text)

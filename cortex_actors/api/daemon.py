@@ -138,11 +138,10 @@ async def crash(call: Call, name: str) -> dict[str, Any]:
     Raises `Refused` where the daemon was started without.
     """
     if os.environ.get(DEBUG) != "1":
-        message = (
+        raise Refused(
             f"refused to crash {name}: this daemon was not started for debugging; "
             f"start it with {DEBUG}=1"
         )
-        raise Refused(message)
     call.crash(name)
     return {"crashed": name}
 

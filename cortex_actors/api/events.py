@@ -60,8 +60,7 @@ async def events(
     `topic` is a shell pattern, `since` a number. Raises `BadInput` for a limit out of range.
     """
     if not (1 <= limit <= MOST and 0 <= since < 2**63):
-        message = f"cannot list {limit} events after {since}: ask for 1 to {MOST}"
-        raise BadInput(message)
+        raise BadInput(f"cannot list {limit} events after {since}: ask for 1 to {MOST}")
     if topic is not None and len(topic) > PATTERN_LIMIT:
         message = f"cannot list events: a topic's pattern has at most {PATTERN_LIMIT} characters"
         raise BadInput(message)
@@ -115,8 +114,7 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> list[tupl
     """
     listed = names if isinstance(names, list) else []
     if not (1 <= len(listed) <= MOST and all(isinstance(name, str) for name in listed)):
-        message = f"cannot {verb}: name 1 to {MOST} events by id or number, or say all"
-        raise BadInput(message)
+        raise BadInput(f"cannot {verb}: name 1 to {MOST} events by id or number, or say all")
     records = call.records
     if listed != ALL:
         return await records.write(lambda c: unit(c, listed))
@@ -243,25 +241,22 @@ def _addressed(connection: Connection, payload: dict[str, Any]) -> FileChanged:
     said = topics.parse(topics.FILE_CHANGED, {"project_id": project.id, **payload})
     assert isinstance(said, FileChanged)  # noqa: S101 - a fact for mypy
     if project.id != said.project_id:
-        message = f"{said.path} lies in the project {project.id}, not {said.project_id}"
-        raise UnknownProject(message)
+        raise UnknownProject(f"{said.path} lies in the project {project.id}, not {said.project_id}")
     if dialect_of(said.path.removeprefix(project.root).lstrip("/")) is None:
-        message = (
+        raise BadInput(
             f"{said.path} is not the name of an instruction file; "
             "docs/cli.md lists them under cortex init"
         )
-        raise BadInput(message)
     return said
 
 
 def _refuse(topic: str, payload: object, source: object) -> None:
     """Raise for a topic that is not there, or not the caller's, and for what is misshapen."""
     if topics.find(topic).owner_only:
-        message = (
+        raise Refused(
             f"refused to publish {topic}: only the daemon says it; the topics you may say are "
             "listed by: cortex debug topics"
         )
-        raise Refused(message)
     _refuse_misshapen(topic, payload, source)
 
 

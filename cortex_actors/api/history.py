@@ -100,23 +100,21 @@ def named(connection: Connection, name: str) -> Start:
     for kind in _KINDS:
         with suppress(NotFound):
             return _start(connection, kind, find(connection, kind, wanted))
-    message = (
+    raise NotFound(
         f"nothing is called {name or 'nothing'!r}; give FILE:LINE, or the id of an insight, a"
         " cluster or a principle: cortex insights, cortex insights clusters and cortex principles"
         " list them"
     )
-    raise NotFound(message)
 
 
 def standing_at(connection: Connection, path: str, line: int) -> Start:
     """Return what is known of a line of a file. Raises `NotFound` where nothing was learned."""
     found = insight_lists.at_line(connection, path, line)
     if not found:
-        message = (
+        raise NotFound(
             f"nothing was learned from line {line} of {path}; what was is listed by: cortex"
             " insights --in FILE, and what we wrote there by: cortex insights blame FILE:LINE"
         )
-        raise NotFound(message)
     return Start("line", f"{path}:{line}", insights=tuple(found))
 
 
@@ -358,11 +356,10 @@ def of_line(connection: Connection, seen: Seen) -> dict[str, Any]:
     here = [row for row in resolutions.standing(connection) if row[0] == seen.path]
     found = _nearest(seen.text, here)
     if found is None:
-        message = (
+        raise NotFound(
             f"line {seen.line} of {seen.path} stands in our section and is none of its bullets; "
             "give a line that begins with a dash"
         )
-        raise NotFound(message)
     return {"asked": asked, "matches": [_match(connection, *found)]}
 
 

@@ -351,8 +351,7 @@ async def approve_insight(call: Call, insight: str) -> dict[str, Any]:
 
     def work(connection: Connection) -> dict[str, Any]:
         if not insight_records.approve(connection, name, at=now):
-            message = f"cannot approve {name}: it waits for nobody"
-            raise Refused(message)
+            raise Refused(f"cannot approve {name}: it waits for nobody")
         return shapes.whole_insight(connection, insight_lists.by_ids(connection, [name])[name])
 
     done = AccumulationComplete(f"run_{ulid(now)}", None, (name,))
@@ -391,8 +390,7 @@ async def promotions(
     parameters.page(limit, 0, of="insights")
     if reason not in {None, READY, *BLOCKS}:
         known = ", ".join([READY, *BLOCKS])
-        message = f"nothing is held up by {reason!r}; there are {known}"
-        raise BadInput(message)
+        raise BadInput(f"nothing is held up by {reason!r}; there are {known}")
     now, thresholds = call.clock.now(), call.ruling().promotion
     wanted = InsightFilter(project_id=await call.project_id(project), limit=CONSIDERED)
 

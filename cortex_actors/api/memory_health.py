@@ -111,6 +111,13 @@ def health(found: Mapping[Realm, RealmHealth], pairs: int | None) -> dict[str, A
     realms = {str(realm): asdict(each) for realm, each in found.items()}
     stale = sum(each.stale_count for each in found.values())
     candidates = sum(each.promotion_candidates for each in found.values())
+    said = []
+    if stale > MANY_STALE:
+        said.append(f"{stale} memories were not read for 30 days: cortex memory stale")
+    if candidates > MANY_CANDIDATES:
+        said.append(f"{candidates} memories have earned a deeper layer: cortex memory promotions")
+    if pairs:
+        said.append(f"{pairs} pairs say nearly the same: cortex memory duplicates")
     return {
         "realms": realms,
         "summary": {
@@ -119,20 +126,8 @@ def health(found: Mapping[Realm, RealmHealth], pairs: int | None) -> dict[str, A
             "total_promotion_candidates": candidates,
             "total_duplicates": pairs,
         },
-        "recommendations": _recommended(stale, candidates, pairs or 0),
+        "recommendations": said,
     }
-
-
-def _recommended(stale: int, candidates: int, pairs: int) -> list[str]:
-    """Return what could be done."""
-    said = []
-    if stale > MANY_STALE:
-        said.append(f"{stale} memories were not read for 30 days: cortex memory stale")
-    if candidates > MANY_CANDIDATES:
-        said.append(f"{candidates} memories have earned a deeper layer: cortex memory promotions")
-    if pairs:
-        said.append(f"{pairs} pairs say nearly the same: cortex memory duplicates")
-    return said
 
 
 #: Days without a look after which a memory is stale, where nobody says otherwise (the document's).
@@ -342,7 +337,9 @@ async def _pairs(
     some: list[bytes] = []
     while len(ids) < memory_lists.MOST:
         before = ids[-1] if ids else None
-        names, rows = await read(partial(_page, model, before, where))
+        names, rows = await read(
+            partial(memory_lists.page, model=model, before=before, where=where)
+        )
         if not names:
             break
         ids += names
@@ -362,13 +359,6 @@ def unwritten(accesses: Mapping[str, Any]) -> list[str]:
     return (
         [f"which memories are read is not written, and tried again: {trouble}"] if trouble else []
     )
-
-
-def _page(
-    model: str, before: str | None, where: Where, connection: Connection
-) -> tuple[list[str], list[bytes]]:
-    """Return the next memories that are compared, with their vectors."""
-    return memory_lists.page(connection, model, before, *where)
 
 
 def _between(value: float, name: str, least: float, most: float) -> float:

@@ -365,8 +365,7 @@ def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
         return kind(value)
     except ValueError:
         known = ", ".join(each.value for each in kind)
-        message = f"there is no {what} {value!r}; there are {known}"
-        raise BadInput(message) from None
+        raise BadInput(f"there is no {what} {value!r}; there are {known}") from None
 
 
 def statuses(value: str) -> frozenset[InsightStatus]:
@@ -387,8 +386,7 @@ def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
         return frozenset([kind(value)])
     except ValueError:
         known = ", ".join([SHOWN, ALL, *kind])
-        message = f"there is no status {value!r}; there are {known}"
-        raise BadInput(message) from None
+        raise BadInput(f"there is no status {value!r}; there are {known}") from None
 
 
 def share(value: float | None, *, what: str) -> float | None:
@@ -396,18 +394,15 @@ def share(value: float | None, *, what: str) -> float | None:
     # Asked by its very class: a client may send anything, and true would pass for 1.
     if value is None or (type(value) in {int, float} and 0 <= value <= 1):
         return value
-    message = f"{what} must be a number from 0 to 1, not {value!r}"
-    raise BadInput(message)
+    raise BadInput(f"{what} must be a number from 0 to 1, not {value!r}")
 
 
 def page(limit: int, skip: int, *, of: str) -> None:
     """Raise `BadInput` for a page that cannot be."""
     if not 1 <= limit <= _MOST:
-        message = f"cannot list {limit} {of}; ask for 1 or more"
-        raise BadInput(message)
+        raise BadInput(f"cannot list {limit} {of}; ask for 1 or more")
     if not 0 <= skip <= _MOST:
-        message = f"cannot skip {skip} {of}; skip 0 or more"
-        raise BadInput(message)
+        raise BadInput(f"cannot skip {skip} {of}; skip 0 or more")
 
 
 Word = TypeVar("Word", bound="StrEnum")

@@ -322,8 +322,7 @@ def operation(name: str, *, http: str, agents: bool = False) -> Callable[[Run], 
     def declare(run: Run) -> Run:
         made = Operation(name, run, http, agents)
         if name in OPERATIONS or made.method in {each.method for each in OPERATIONS.values()}:
-            message = f"{name} ({made.method}) is declared twice"
-            raise ValueError(message)
+            raise ValueError(f"{name} ({made.method}) is declared twice")
         OPERATIONS[name] = made
         return run
 

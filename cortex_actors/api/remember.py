@@ -78,7 +78,9 @@ async def remember(
         **await asyncio.to_thread(texts),
         agent=call.caller.acting(agent, settings.agent),
         **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
-        **_links(related_agents, responding_to, supersedes=supersedes),
+        related=tuple(dict.fromkeys(map(agent_id, _some(related_agents, "related_agents")))),
+        replies_to=_some(responding_to, "responding_to"),
+        supersedes=_some(supersedes, "supersedes"),
         **_times(said_from, said_until, now=call.clock.now()),
         merge=merge,
         key=_key(idempotency_key),
@@ -126,17 +128,6 @@ def _texts(
     }
 
 
-def _links(
-    related: list[str] | None, answered: list[str] | None, *, supersedes: list[str] | None
-) -> dict[str, Any]:
-    """Return the agents and memories that it names."""
-    return {
-        "related": tuple(dict.fromkeys(map(agent_id, _some(related, "related_agents")))),
-        "replies_to": _some(answered, "responding_to"),
-        "supersedes": _some(supersedes, "supersedes"),
-    }
-
-
 def _key(given: str | None) -> str | None:
     """Return an idempotency key that can be kept."""
     if given is not None:
@@ -161,8 +152,7 @@ def _abstract(given: str | None, *, redact: bool) -> str | None:
         return None
     text = " ".join(admitted(given, what="the abstract", redact=redact).split())
     if len(text) > ABSTRACT:
-        message = f"the abstract has {len(text)} characters, and at most {ABSTRACT} are kept"
-        raise BadInput(message)
+        raise BadInput(f"the abstract has {len(text)} characters, and at most {ABSTRACT} are kept")
     return text
 
 

@@ -152,8 +152,7 @@ async def _target(call: Call, path: str) -> tuple[Project, str]:
     followed = await call.records.read(projects.followed)
     found = innermost(followed, place)
     if found is None:
-        message = f"no followed project holds {path}; follow it with: cortex init PATH"
-        raise UnknownProject(message)
+        raise UnknownProject(f"no followed project holds {path}; follow it with: cortex init PATH")
     is_folder = await asyncio.to_thread(Path(place).is_dir)
     return found, found.root if is_folder else place
 

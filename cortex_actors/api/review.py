@@ -439,10 +439,9 @@ async def _decide_principle(
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         whole = find(connection, Named.PRINCIPLE, name)
         if stored.principles(connection, [whole]):
-            message = (
+            raise Refused(
                 f"{whole} was taken back; lift that with: cortex projects revoke --undo {whole}"
             )
-            raise Refused(message)
         stored.decide_approval(connection, _approval(whole, decision, now, note))
         done = OrganisationComplete(f"run_{ulid(now)}", (whole,))
         said: list[Said] = [(topics.ORGANISATION_COMPLETE, done)]

@@ -67,16 +67,13 @@ def root(path: str) -> str:
     """
     found = real(path)
     if found and not Path(found).exists():
-        message = f"cannot follow {path}: it is not there; give a project's root folder"
-        raise NotFound(message)
+        raise NotFound(f"cannot follow {path}: it is not there; give a project's root folder")
     if not found or not Path(found).is_dir():
-        message = f"cannot follow {path}: it is not a folder; give a project's root folder"
-        raise BadInput(message)
+        raise BadInput(f"cannot follow {path}: it is not a folder; give a project's root folder")
     if found in ("/", os.path.realpath(Path.home())):
-        message = (
+        raise BadInput(
             f"cannot follow {path}: it holds much more than a project; give one of its folders"
         )
-        raise BadInput(message)
     return found
 
 

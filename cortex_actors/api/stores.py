@@ -109,8 +109,7 @@ async def tune_store(
     Raises `BadInput`, `NotFound`.
     """
     if weight is None and floor is None:
-        message = f"cannot tune {name}: nothing was said; give a weight, a floor, or both"
-        raise BadInput(message)
+        raise BadInput(f"cannot tune {name}: nothing was said; give a weight, a floor, or both")
     return await _changed(call, lambda stores: stores.tune(name, weight=weight, floor=floor))
 
 
@@ -158,11 +157,10 @@ async def import_stores(
     another file.
     """
     if len(text) > LONGEST_FILE:
-        message = (
+        raise BadInput(
             f"cannot import stores: the file has {len(text):,} characters, the limit is "
             f"{LONGEST_FILE:,}; is it the right one?"
         )
-        raise BadInput(message)
     if dry_run:
         roster = call.actors.roster.within(None)
         return dict(await roster.ask(Roster.foresee, text, may_replace=replace))

@@ -114,11 +114,10 @@ def source_of(connection: Connection, word: str, place: str | None) -> Source:
     if meant:
         named = ", ".join(f"{each.id} ({each.root})" for each in meant)
         raise BadInput(f"{word} means several projects: {named}; give the path or the id of one")
-    message = (
+    raise NotFound(
         f"there is no source {word!r}; give a project's name or folder, a file's path, or the id of"
         " an insight or a principle: cortex projects, cortex insights, cortex principles"
     )
-    raise NotFound(message)
 
 
 def take(
@@ -288,10 +287,9 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
         wanted = source_of(connection, source, place)
         found = reviews.find(connection, wanted.kind, wanted.key)
         if found is None:
-            message = (
+            raise NotFound(
                 f"{wanted.name} was not taken back; what was is listed by: cortex projects revoke"
             )
-            raise NotFound(message)
         reviews.end(connection, wanted.kind, wanted.key, at=at)
         reviews.restore(connection, ended_at=found.at)
         record(connection, run_id, wanted, at=at, counts={"lifted": 1})

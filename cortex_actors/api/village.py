@@ -189,11 +189,10 @@ async def thread(
 
     messages, total = await call.records.read(read)
     if not messages:
-        message = (
+        raise NotFound(
             f"no thread of the village or a bridge is called {name!r}; list them with: cortex "
             "threads (what is private in it: cortex memory list --thread)"
         )
-        raise NotFound(message)
     return {
         "thread": name,
         "total": total,
@@ -284,18 +283,16 @@ async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str,
 def _admit(query: str, min_agents: object, threshold: object) -> None:
     """Raise `BadInput` for a question that cannot be asked."""
     if not query.strip() or len(query) > QUESTION_LIMIT:
-        message = (
+        raise BadInput(
             "cannot look for a convergence: say what it is to be about, in 1 to "
             f"{QUESTION_LIMIT:,} characters"
         )
-        raise BadInput(message)
     for name, value, (least, most), kinds in (
         ("min_agents", min_agents, AGENTS, (int,)),
         ("threshold", threshold, THRESHOLDS, (int, float)),
     ):
         if type(value) not in kinds or not least <= value <= most:  # type: ignore[operator]
-            message = f"{name} must be a number from {least} to {most}, not {value!r}"
-            raise BadInput(message)
+            raise BadInput(f"{name} must be a number from {least} to {most}, not {value!r}")
 
 
 #: Hours that are looked back for, unless asked otherwise: a week; and at most: a hundred years.
@@ -469,8 +466,7 @@ def _span(hours: object) -> float:
     """Return the hours that are looked back for; raises `BadInput`."""
     if isinstance(hours, int | float) and not isinstance(hours, bool) and 0 < hours <= FARTHEST:
         return float(hours)
-    message = f"cannot look back {hours!r} hours: give a number above 0, {FARTHEST:,} at most"
-    raise BadInput(message)
+    raise BadInput(f"cannot look back {hours!r} hours: give a number above 0, {FARTHEST:,} at most")
 
 
 def _told(crumb: Crumb) -> dict[str, Any]:

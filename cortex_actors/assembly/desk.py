@@ -1,6 +1,4 @@
-"""The front desk as the tree hands it out: the operations, with actors by name and the rest.
-
-The doctor as the daemon has it: looks on a thread of its own, mends through the ledger's writer.
+"""The doctor as the daemon has it: looks on a thread of its own, mends through the ledger's writer.
 
 One call at a time; the next one waits. Whoever asks for it holds up nobody: the ledger is read on
 connections of its own, and the index is asked in small pieces by the actor that owns it.
@@ -9,22 +7,14 @@ connections of its own, and the index is asked in small pieces by the actor that
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api.desk import FrontDesk
-from cortex_actors.api.registry import SOON, Call, Life
-from cortex_actors.bus.consumer import Wake
 from cortex_actors.doctor import checks, model_checks
 from cortex_actors.doctor.doctor import Visit, Ward
 from cortex_actors.doctor.model_checks import Patient
 from cortex_actors.doctor.probe import RoundTrip
-from cortex_actors.domain.agent import OWNER
-from cortex_actors.errors import ActorAway, IndexDown, MailboxFull
-from cortex_actors.gateways.server import Http
-from cortex_actors.memory.custodian import AccessReporter
-from cortex_actors.runtime.names import NamedActor
+from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import memory_delete
 from cortex_actors.storage.health.file import Reader
@@ -43,56 +33,8 @@ if TYPE_CHECKING:
     from cortex_actors.doctor.checks import Look
     from cortex_actors.domain.event import FileChanged
     from cortex_actors.domain.hit import Diagnosis
-    from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.watching.hints import Hints
-
-
-def front_desk(
-    world: World,
-    bus: Bus,
-    *,
-    actors: Actors,
-    records: Records,
-    model: Callable[[], str],
-    practice: Practice,
-    settings: Callable[[], Settings],
-    hints: Hints,
-) -> FrontDesk:
-    """Return the verbs of a tree; `model` gives the id of its vector space."""
-    names = world.names
-    http: NamedActor[Http] = NamedActor("http", names)
-    return FrontDesk(
-        Call(
-            caller=OWNER,
-            actors=actors,
-            home=world.home,
-            clock=world.clock,
-            bus=bus,
-            records=records,
-            model=model,
-            settings=settings,
-            accesses=AccessReporter(actors.custodian),
-            tasks=world.tasks,
-            watching=hints.described,
-            doctor=practice.visit,
-            trial=practice.trial,
-            tree=world.draw,
-            crash=world.crash,
-            inspect=world.inspect,
-            wake=partial(_wake, names),
-            reload=world.reload,
-            door=partial(http.within(SOON).ask, Http.describe),
-            life=Life(world.clock.now(), world.clock.monotonic()),
-        ),
-    )
-
-
-def _wake(names: Names, consumer: str) -> None:
-    """Let a consumer look into the journal; a full mailbox holds a wake-up already."""
-    with suppress(MailboxFull):
-        names.tell(consumer, Wake())
 
 
 #: What the doctor is called as the source of an event.

@@ -171,11 +171,10 @@ class Reload:
         except supervision.StartError as error:
             self._use(before)
             await self._back(places)
-            message = (
+            raise ConfigurationError(
                 f"{error.child} does not start with the new settings: {error}; the old ones are "
                 f"followed again: mend {self._home.settings}"
-            )
-            raise ConfigurationError(message) from error
+            ) from error
 
     async def _again(self, places: Sequence[Place]) -> None:
         """End children, the last first, and start them in order; raises `StartError`.

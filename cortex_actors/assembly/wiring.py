@@ -5,10 +5,12 @@ Actors are handed other actors by name (`NamedActor`) or callables that ask one;
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.api.registry import Actors
+from cortex_actors.api.desk import FrontDesk
+from cortex_actors.api.registry import SOON, Actors, Call, Life
 from cortex_actors.assembly.branches import (
     BranchParts,
     Makers,
@@ -17,16 +19,20 @@ from cortex_actors.assembly.branches import (
     memory,
     upward,
 )
-from cortex_actors.assembly.desk import Practice, front_desk
+from cortex_actors.assembly.desk import Practice
 from cortex_actors.assembly.embedder import Incumbent
 from cortex_actors.bus.bus import Bus
-from cortex_actors.bus.consumer import Desk
+from cortex_actors.bus.consumer import Desk, Wake
+from cortex_actors.domain.agent import OWNER
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
+from cortex_actors.errors import MailboxFull
 from cortex_actors.federation.registry import Register
 from cortex_actors.gateways.server import Http
 from cortex_actors.judging.judge import Judge, QuietJudge
+from cortex_actors.memory.custodian import AccessReporter
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import embeddings
@@ -77,16 +83,7 @@ class Assembly:
             records=self.records,
             settings=lambda: self._settings,
         )
-        self.cortex = front_desk(
-            world,
-            self.bus,
-            actors=self.actors,
-            records=self.records,
-            model=lambda: self.model,
-            practice=self.practice,
-            settings=lambda: self._settings,
-            hints=self.hints,
-        )
+        self.cortex = self._front_desk()
 
     def adopt(self, settings: Settings) -> None:
         """Hand these settings to every life that begins from now on."""
@@ -125,6 +122,40 @@ class Assembly:
     def model(self) -> str:
         """The id of the vector space everything is embedded in."""
         return self._incumbent.provider.model_id
+
+    def _front_desk(self) -> FrontDesk:
+        """Return the operations, with actors by name and what else they use."""
+        world, clock = self._world, self._clock
+        http: NamedActor[Http] = NamedActor("http", self.names)
+        return FrontDesk(
+            Call(
+                caller=OWNER,
+                actors=self.actors,
+                home=world.home,
+                clock=clock,
+                bus=self.bus,
+                records=self.records,
+                model=lambda: self.model,
+                settings=lambda: self._settings,
+                accesses=AccessReporter(self.actors.custodian),
+                tasks=world.tasks,
+                watching=self.hints.described,
+                doctor=self.practice.visit,
+                trial=self.practice.trial,
+                tree=world.draw,
+                crash=world.crash,
+                inspect=world.inspect,
+                wake=self._wake,
+                reload=world.reload,
+                door=partial(http.within(SOON).ask, Http.describe),
+                life=Life(clock.now(), clock.monotonic()),
+            ),
+        )
+
+    def _wake(self, consumer: str) -> None:
+        """Let a consumer look into the journal; a full mailbox holds a wake-up already."""
+        with suppress(MailboxFull):
+            self.names.tell(consumer, Wake())
 
     def _one_matrix(self) -> VectorMatrix:
         """Return the one matrix of vectors in memory: whoever compares them shares it."""

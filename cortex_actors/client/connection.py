@@ -182,11 +182,10 @@ class Client:
     def message(self, line: bytes, method: str) -> Answer:
         """Return the message on a line; raises `AnswerLost` when the daemon ended within it."""
         if not line.endswith(b"\n"):
-            message = (
+            raise AnswerLost(
                 f"the daemon for {self.home.root} ended before it answered {method}; "
                 "whether it was done is not known: see cortex status and cortex daemon logs"
             )
-            raise AnswerLost(message)
         return _message(line)
 
     def down(self) -> DaemonDown:

@@ -7,16 +7,9 @@ it there. A crash of the program loses what a crash of the daemon loses: nothing
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
-from typing import TYPE_CHECKING
-
-from cortex_actors.process.logs import StreamHandler
-
-if TYPE_CHECKING:
-    from cortex_actors.process.logs import LogStream
-
-import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -26,7 +19,7 @@ from cortex_actors.daemon import expected, require_own_supervision
 from cortex_actors.errors import AlreadyRunning
 from cortex_actors.gateways.control import Control
 from cortex_actors.process import lock
-from cortex_actors.process.logs import LogStream
+from cortex_actors.process.logs import LogStream, StreamHandler
 from cortex_actors.service import verbs
 
 if TYPE_CHECKING:
@@ -124,54 +117,35 @@ def _locked(home: Home) -> lock.Lock:
         raise AlreadyRunning(f"cannot embed the memory of {home.root}: {why}") from error
 
 
+#: Loggers that are ours; what libraries log is the program's own affair.
+NAMES = ("cortex", "cortex_actors", "pykka", "supervision")
+
+_guard = threading.Lock()
 _feeding: list[Feed] = []
+_before: dict[str, tuple[int, bool]] = {}
 
 
 class Feed:
     """Writes what our loggers say into the log of one tree."""
 
     def __init__(self, logs: LogStream) -> None:
-        """Begin to write."""
+        """Begin to write; with the first one our loggers say everything, to us alone."""
         self._handler = StreamHandler(logs)
         with _guard:
-            if not _feeding:
-                _take()
+            for logger in map(logging.getLogger, NAMES):
+                if not _feeding:
+                    _before[logger.name] = (logger.level, logger.propagate)
+                    logger.setLevel(logging.INFO)
+                    logger.propagate = False
+                logger.addHandler(self._handler)
             _feeding.append(self)
-            for name in NAMES:
-                logging.getLogger(name).addHandler(self._handler)
 
     def close(self) -> None:
-        """Write no more."""
+        """Write no more; after the last one our loggers are as the program had them."""
         with _guard:
-            for name in NAMES:
-                logging.getLogger(name).removeHandler(self._handler)
             _feeding.remove(self)
-            if not _feeding:
-                _give_back()
-
-
-#: Loggers that are ours; what libraries log is the program's own affair.
-NAMES = ("cortex", "cortex_actors", "pykka", "supervision")
-
-
-_guard = threading.Lock()
-
-
-def _take() -> None:
-    """Let our loggers say everything, to us alone."""
-    for name in NAMES:
-        logger = logging.getLogger(name)
-        _before[name] = (logger.level, logger.propagate)
-        logger.setLevel(logging.INFO)
-        logger.propagate = False
-
-
-def _give_back() -> None:
-    """Let our loggers be as the program had them."""
-    for name in NAMES:
-        logger = logging.getLogger(name)
-        level, logger.propagate = _before[name]
-        logger.setLevel(level)
-
-
-_before: dict[str, tuple[int, bool]] = {}
+            for logger in map(logging.getLogger, NAMES):
+                logger.removeHandler(self._handler)
+                if not _feeding:
+                    level, logger.propagate = _before[logger.name]
+                    logger.setLevel(level)

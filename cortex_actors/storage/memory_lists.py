@@ -293,7 +293,7 @@ class Texts:
 
 
 def page(
-    connection: Connection, model: str, before: str | None, *where: ColumnElement[bool]
+    connection: Connection, model: str, *, before: str | None, where: Iterable[ColumnElement[bool]]
 ) -> tuple[list[str], list[bytes]]:
     """Return the next memories before an id that have a vector, newest first, with these."""
     row = memories.c
