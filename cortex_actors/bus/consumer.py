@@ -248,20 +248,17 @@ class Consumer(AsyncioActor):
         if breaks != self._lanes.breaks:
             self.wake()
         elif isinstance(found, Delivery):
-            self._take(found)
+            # Begin to handle a delivery.
+            # Named by its number: `on_failure` has to tell it from others.
+            name = f"{found.event.topic} {found.event.seq}"
+            place = self._lanes.enter(found)
+            work = self._handle(found, place)
+            place.task = self.spawn(work, name=name, limit=self.message_limit)
+            self._in_hand[place.task] = found, place
+            place.task.add_done_callback(self._on_handled)
             self.wake()
         else:
             self._later(found.seconds if isinstance(found, Rest) else IDLE)
-
-    def _take(self, delivery: Delivery) -> None:
-        """Begin to handle a delivery."""
-        # Named by its number: `on_failure` has to tell it from others.
-        name = f"{delivery.event.topic} {delivery.event.seq}"
-        place = self._lanes.enter(delivery)
-        work = self._handle(delivery, place)
-        place.task = self.spawn(work, name=name, limit=self.message_limit)
-        self._in_hand[place.task] = delivery, place
-        place.task.add_done_callback(self._on_handled)
 
     def _on_handled(self, task: asyncio.Task[None]) -> None:
         """Look for more; a handler that crashed has ended this actor, and nobody goes past it."""
@@ -275,7 +272,21 @@ class Consumer(AsyncioActor):
         """Handle one delivery; while the ledger is away, rest instead."""
         began = self.desk.clock.monotonic()
         try:
-            await self._attempt(delivery, place)
+            # Run the handler and commit its outcome; on a crash record it and let it crash us. A
+            # crash that cannot be recorded is none: the next life would run into it without a
+            # rest.
+            try:
+                handler = getattr(self, self.hears[delivery.event.topic])
+                outcome: Outcome = await handler(delivery.event)
+                await self._lanes.turn(place)
+                if not place.given_back and not await self.desk.bus.settle(delivery, outcome):
+                    self._lanes.give_back(place)  # the rest of it comes again, ahead of later ones
+            except AWAY:
+                raise
+            except Exception:
+                failure = self._failure(delivery, traceback.format_exc())
+                await self.desk.journal.fail(delivery, failure)
+                raise
             self._gather(self.desk.clock.monotonic() - began)
         except AWAY as error:
             self._lanes.give_back(place)
@@ -286,24 +297,6 @@ class Consumer(AsyncioActor):
         """Rest after a delivery that took so long, if others do more than this one is to."""
         rest = min(took / self.share - took, LONGEST_GATHER)
         self._rests_until = self.desk.clock.monotonic() + rest
-
-    async def _attempt(self, delivery: Delivery, place: Place) -> None:
-        """Run the handler and commit its outcome; on a crash record it and let it crash us.
-
-        A crash that cannot be recorded is none: the next life would run into it without a rest.
-        """
-        try:
-            handler = getattr(self, self.hears[delivery.event.topic])
-            outcome: Outcome = await handler(delivery.event)
-            await self._lanes.turn(place)
-            if not place.given_back and not await self.desk.bus.settle(delivery, outcome):
-                self._lanes.give_back(place)  # the rest of it comes again, ahead of later ones
-        except AWAY:
-            raise
-        except Exception:
-            failure = self._failure(delivery, traceback.format_exc())
-            await self.desk.journal.fail(delivery, failure)
-            raise
 
     def _failure(self, delivery: Delivery, trace: str) -> Failure:
         """Return how to go on after a crash."""

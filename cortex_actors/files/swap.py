@@ -289,7 +289,16 @@ class Swap:
         try:
             with told(self._entry.path):
                 try:
-                    return self._tried(after)
+                    # Make the bytes ready, compare, and put them in place.
+                    place, entry = self._place, self._entry
+                    if after is not None:
+                        self._prepare(after)
+                    if place.peek(place.name) != (entry.before_sha256 or ""):
+                        return self.give_up()
+                    place.stay()
+                    if entry.before is None:
+                        return self._appear()
+                    return self._vanish() if after is None else self._exchange()
                 except FileNotFoundError:
                     # An editor moves the file away before it writes a new one.
                     if self._touched:
@@ -300,18 +309,6 @@ class Swap:
                 return Swapped(State.PENDING, error=error)
             self._clear()
             return Swapped(State.ABANDONED, error=error)
-
-    def _tried(self, after: bytes | None) -> Swapped:
-        """Make the bytes ready, compare, and put them in place."""
-        place, entry = self._place, self._entry
-        if after is not None:
-            self._prepare(after)
-        if place.peek(place.name) != (entry.before_sha256 or ""):
-            return self.give_up()
-        place.stay()
-        if entry.before is None:
-            return self._appear()
-        return self._vanish() if after is None else self._exchange()
 
     def give_up(self) -> Swapped:
         """Leave the file as it is, without a trace of ours."""

@@ -274,7 +274,16 @@ class Accumulator(Consumer):
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Take in what a file says now."""
         given = event.payload
-        run = self._run(given)
+        # Return the audit row of a run that begins now.
+        now = self.desk.clock.now()
+        run = projects.Run(
+            id=f"run_{ulid(now)}",
+            kind=self.desk.name,
+            started_at=now,
+            finished_at=now,
+            project_id=given.project_id,
+            path=given.path,
+        )
         try:
             path = await self._on_thread(reading.place, given.path)
         except BadInput as error:
@@ -389,18 +398,6 @@ class Accumulator(Consumer):
             silence(connection, path, at)
 
         return self._outcome(run, work, before.changed, say)
-
-    def _run(self, payload: FileChanged) -> projects.Run:
-        """Return the audit row of a run that begins now."""
-        now = self.desk.clock.now()
-        return projects.Run(
-            id=f"run_{ulid(now)}",
-            kind=self.desk.name,
-            started_at=now,
-            finished_at=now,
-            project_id=payload.project_id,
-            path=payload.path,
-        )
 
     async def _on_thread(self, call: Callable[[Unpack[A]], T], *args: *A) -> T:
         """Run what may hang on a disk, or take a while, on a thread of our own."""

@@ -201,7 +201,16 @@ class Reconciliation:
 
     def write(self, connection: Connection) -> None:
         """Write it, in the transaction that acknowledges what led to it."""
-        self._merge(connection)
+        # Let each text count for who stands for it, if both are still said.
+        live = insight_evidence.live_among(connection, self.visited)
+        wanted: dict[str, str | None] = {
+            said: lead if lead != said and {said, lead} <= live else None
+            for said, lead in self.leads.items()
+        }
+        wanted |= dict.fromkeys(set(self.visited) - wanted.keys())
+        following = [said for said, lead in wanted.items() if lead is not None]
+        new = insights.followers(connection, following).keys() - wanted.keys()
+        insights.assign(connection, {**wanted, **dict.fromkeys(new)})
         contradictions.replace(connection, self.found, self.ended)
         differing = (*self.detected, *self.altered, *self.ended)
         sides = {side for each in differing for side in each.pair}
@@ -212,18 +221,6 @@ class Reconciliation:
         insight_evidence.replace(connection, self.visited, self.slots)
         insights.weigh(connection, self.weighed.changed)
         contradictions.note(connection, self.mark)
-
-    def _merge(self, connection: Connection) -> None:
-        """Let each text count for who stands for it, if both are still said."""
-        live = insight_evidence.live_among(connection, self.visited)
-        wanted: dict[str, str | None] = {
-            said: lead if lead != said and {said, lead} <= live else None
-            for said, lead in self.leads.items()
-        }
-        wanted |= dict.fromkeys(set(self.visited) - wanted.keys())
-        following = [said for said, lead in wanted.items() if lead is not None]
-        new = insights.followers(connection, following).keys() - wanted.keys()
-        insights.assign(connection, {**wanted, **dict.fromkeys(new)})
 
 
 class Neighbourhood:

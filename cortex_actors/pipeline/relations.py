@@ -208,7 +208,19 @@ class Ruling:
 
         `model` is whose vectors are compared, `judge` names the model that may be asked.
         """
-        self.limits = _limits(settings)
+        # Return the thresholds of the settings; what may be one cluster may be merged.
+        cluster, judged = settings.cluster, settings.judged
+        plain = Thresholds(merge=cluster, cluster=cluster, judged=judged, floor=settings.floor)
+        own = {
+            name: replace(
+                plain,
+                merge=each.cluster if each.cluster is not None else cluster,
+                cluster=each.cluster if each.cluster is not None else cluster,
+                judged=each.judged if each.judged is not None else judged,
+            )
+            for name, each in settings.domains.items()
+        }
+        self.limits = Limits(plain, own)
         self.promotion = Promotion(
             confidence=settings.promotion_confidence,
             observations=settings.promotion_observations,
@@ -269,19 +281,3 @@ class Ruling:
         limits = (asdict(self.limits.default), own, EDGE, COHERENCE)
         parts = (FORM, *self._names, limits, tables)
         return hashlib.sha256(json.dumps(parts).encode()).digest()
-
-
-def _limits(settings: ReconciliationSettings) -> Limits:
-    """Return the thresholds of the settings; what may be one cluster may be merged."""
-    cluster, judged = settings.cluster, settings.judged
-    plain = Thresholds(merge=cluster, cluster=cluster, judged=judged, floor=settings.floor)
-    own = {
-        name: replace(
-            plain,
-            merge=each.cluster if each.cluster is not None else cluster,
-            cluster=each.cluster if each.cluster is not None else cluster,
-            judged=each.judged if each.judged is not None else judged,
-        )
-        for name, each in settings.domains.items()
-    }
-    return Limits(plain, own)

@@ -58,7 +58,6 @@ from cortex_actors.text.markdown import MAX_BYTES, lines
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from cortex_actors.domain.insight import Judgement
     from cortex_actors.domain.principle import Principle, Wish
     from cortex_actors.domain.project import Project
     from cortex_actors.render.section import Formatter, Target
@@ -137,21 +136,18 @@ class Bench:
         claim, conflict = Claim(principle.content), Found()
         best = (0.0, -1.0)
         for line, cosine in self._worth(lines, claim, row):
-            found = self._judged(principle, claim, line, cosine)
+            # Return what a principle and a statement are to each other.
+            domain = line.domain if line.domain in principle.domains else None
+            thresholds = self._limits.of(domain, domain)
+            found = judge(
+                claim, line.claim, cosine=cosine, thresholds=thresholds, lexicon=self._lexicon
+            )
             if found.relation is Relation.SAME and lines is self._own:
                 return Found(said=f"the file says {line.claim.text!r}: {found.reason}")
             weight = (found.confidence, -1.0 if cosine is None else cosine)
             if found.contradicts and found.conflict is not Conflict.CONTEXTUAL and weight > best:
                 best, conflict = weight, Found(against=line, why=found.reason)
         return conflict
-
-    def _judged(
-        self, principle: Principle, claim: Claim, line: Line, cosine: float | None
-    ) -> Judgement:
-        """Return what a principle and a statement are to each other."""
-        domain = line.domain if line.domain in principle.domains else None
-        thresholds = self._limits.of(domain, domain)
-        return judge(claim, line.claim, cosine=cosine, thresholds=thresholds, lexicon=self._lexicon)
 
     def _worth(
         self, some: _Lines, claim: Claim, row: Matrix | None

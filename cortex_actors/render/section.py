@@ -165,7 +165,12 @@ def neutral(text: str) -> str:
     words = " ".join(text.split())
     limit = MOST
     while True:
-        line = _safe(_cut(words, limit))
+        # Return words on one line without anything that acts.
+        written = ""
+        for piece, is_code in _pieces(visible(_led(_INLINE.sub(_told, _cut(words, limit))))):
+            written += _code(piece, written[-1:]) if is_code else piece
+        # Code without a letter in it is gone, and may have stood before what begins a block.
+        line = visible(" ".join(_led(written).split()))
         if len(line) <= MOST:
             return line if any(letter.isalnum() for letter in line) else ""
         limit = min(limit - 1, limit * MOST // len(line))
@@ -180,15 +185,6 @@ def _cut(words: str, limit: int) -> str:
     if space > len(kept) - _LONGEST_WORD:
         kept = kept[:space]
     return kept.rstrip() + _ELLIPSIS
-
-
-def _safe(words: str) -> str:
-    """Return words on one line without anything that acts."""
-    written = ""
-    for piece, is_code in _pieces(visible(_led(_INLINE.sub(_told, words)))):
-        written += _code(piece, written[-1:]) if is_code else piece
-    # Code without a letter in it is gone, and may have stood before what begins a block.
-    return visible(" ".join(_led(written).split()))
 
 
 def _led(text: str) -> str:

@@ -174,7 +174,13 @@ class _Trial:
                     self._judged(each, thresholds, near=near) if is_compared else Relation.UNRELATED
                 )
             found.append((each.label, self._known[key]))
-        return _figures(found)
+        # Return the figures of pairs with what was found of them.
+        known = [(label, what) for label, what in found if label is not Label.HARMLESS]
+        return Figures(
+            merges=_score(known, Label.DUPLICATE, Relation.SAME),
+            contradictions=_score(found, Label.CONTRADICTION, Relation.CONTRADICTION),
+            merged=found.count((Label.CONTRADICTION, Relation.SAME)),
+        )
 
     def _judged(self, each: Decided, thresholds: Thresholds, *, near: bool) -> Relation:
         """Return what the rules find; what is not near is never one claim for the reconciler."""
@@ -182,16 +188,6 @@ class _Trial:
             each.left, each.right, cosine=each.cosine, thresholds=thresholds, lexicon=self._lexicon
         ).relation
         return Relation.RELATED if found is Relation.SAME and not near else found
-
-
-def _figures(found: Sequence[tuple[Label, Relation]]) -> Figures:
-    """Return the figures of pairs with what was found of them."""
-    known = [(label, what) for label, what in found if label is not Label.HARMLESS]
-    return Figures(
-        merges=_score(known, Label.DUPLICATE, Relation.SAME),
-        contradictions=_score(found, Label.CONTRADICTION, Relation.CONTRADICTION),
-        merged=found.count((Label.CONTRADICTION, Relation.SAME)),
-    )
 
 
 def _score(found: Sequence[tuple[Label, Relation]], label: Label, what: Relation) -> Score:

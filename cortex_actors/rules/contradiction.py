@@ -160,7 +160,11 @@ def _is_value(change: Change) -> bool:
 
 def denials(left: Reading, right: Reading) -> Iterator[Clash]:
     """Yield what one statement forbids and the other wants."""
-    if _agree(left, right):
+    if any(
+        left.positions[slot].choice & right.positions[slot].wanted
+        or left.positions[slot].wanted & right.positions[slot].choice
+        for slot in left.positions.keys() & right.positions.keys()
+    ):
         return
     for one, other in ((left, right), (right, left)):
         for part in one.parts:
@@ -172,15 +176,6 @@ def denials(left: Reading, right: Reading) -> Iterator[Clash]:
                 reason = f"one forbids what the other wants: {found}"
                 kind = Conflict.PARTIAL if barred else Conflict.DIRECT
                 yield Clash(reason, kind, ALIKE if barred else DENIED, 0.6)
-
-
-def _agree(left: Reading, right: Reading) -> bool:
-    """Whether two statements want the same in a family: a denial beside it is of something else."""
-    return any(
-        left.positions[slot].choice & right.positions[slot].wanted
-        or left.positions[slot].wanted & right.positions[slot].choice
-        for slot in left.positions.keys() & right.positions.keys()
-    )
 
 
 def _wants(part: Part, one: Reading, other: Reading) -> str | None:

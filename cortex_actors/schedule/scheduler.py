@@ -605,7 +605,11 @@ class Scheduler(AsyncioActor):
         began = self._clock.now()
         try:
             done = await timer.job.run()
-            await self._note(timer.job, began, done)
+            # Commit what a run wants done and says, with its row, and tell everybody.
+            self._diary.keep(self._row(timer.job, began, DONE, said=done.said or None))
+            if done.is_written:
+                for event in await self._diary.write(done):
+                    self._bus.announce(event)
         except Exception as error:  # noqa: BLE001 - whatever a job raises, the others go on
             self._failed(timer.job, began, error)
             timer.end(error)
@@ -615,13 +619,6 @@ class Scheduler(AsyncioActor):
         if done.said:
             log.info("%s: %s", timer.job.name, done.said)
         return True
-
-    async def _note(self, job: Job, began: int, done: Done) -> None:
-        """Commit what a run wants done and says, with its row, and tell everybody."""
-        self._diary.keep(self._row(job, began, DONE, said=done.said or None))
-        if done.is_written:
-            for event in await self._diary.write(done):
-                self._bus.announce(event)
 
     def _failed(self, job: Job, began: int, error: Exception) -> None:
         """Remember and log that a job failed."""

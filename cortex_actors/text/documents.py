@@ -133,24 +133,21 @@ class _Reader:
                 self._begin(is_code=True)
             self.found[-1].lines.append(text.rstrip())
         else:
-            self._text(text, row)
-
-    def _text(self, text: str, row: Row) -> None:
-        """Take a line that is no code: a heading, or what stands below one."""
-        if self.found[-1].is_code:
-            # A line left of the list item ends the fence inside.
-            self._begin()
-        alone = not row.depth and not row.goes_on
-        title = heading(text) if alone and row.part is Part.TEXT else None
-        below = underlined(self._above, text) if self._above else None
-        if title is None and below is not None:
-            self.found[-1].lines.pop()
-        title = title or below
-        self._above = text if alone and title is None and text.strip() else ""
-        if title is not None and title.level <= DEEPEST:
-            self._enter(title)
-        else:
-            self.found[-1].lines.append(text.rstrip())
+            # Take a line that is no code: a heading, or what stands below one.
+            if self.found[-1].is_code:
+                # A line left of the list item ends the fence inside.
+                self._begin()
+            alone = not row.depth and not row.goes_on
+            title = heading(text) if alone and row.part is Part.TEXT else None
+            below = underlined(self._above, text) if self._above else None
+            if title is None and below is not None:
+                self.found[-1].lines.pop()
+            title = title or below
+            self._above = text if alone and title is None and text.strip() else ""
+            if title is not None and title.level <= DEEPEST:
+                self._enter(title)
+            else:
+                self.found[-1].lines.append(text.rstrip())
 
     def _enter(self, title: Heading) -> None:
         """Come to a heading; the first of level 1 is the title of it all."""

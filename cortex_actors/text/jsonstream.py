@@ -89,7 +89,9 @@ class _Text:
     def peek(self) -> str:
         """Return the next character that is no blank; empty at the end."""
         while True:
-            self._at = _end(_SPACE, self._held, self._at)
+            # Return where a match that may be empty ends.
+            found = _SPACE.match(self._held, self._at)
+            self._at = self._at if found is None else found.end()
             if self._at < len(self._held):
                 return self._held[self._at]
             if not self._more():
@@ -147,9 +149,3 @@ def _value(line: str, place: str) -> Any:  # noqa: ANN401 - any JSON value
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{place} is no JSON: {error}") from error
-
-
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    """Return where a match that may be empty ends."""
-    found = pattern.match(text, start)
-    return start if found is None else found.end()

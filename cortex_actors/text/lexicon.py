@@ -380,20 +380,16 @@ def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
         elif isinstance(value, dict):
             merged[key] = _merged(known[key], value)
         elif key in {"family", "measure"}:
-            merged[key] = _by_slot(known[key], value)
+            # Return families of both; what is added to a known slot extends it.
+            slots = {each["slot"]: each for each in known[key]}
+            for each in value:
+                slots[each["slot"]] = _merged(slots.get(each["slot"], {}), each)
+            merged[key] = list(slots.values())
         elif isinstance(value, list):
             merged[key] = [*known[key], *value]
         else:
             merged[key] = value
     return merged
-
-
-def _by_slot(known: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return families of both; what is added to a known slot extends it."""
-    slots = {each["slot"]: each for each in known}
-    for each in added:
-        slots[each["slot"]] = _merged(slots.get(each["slot"], {}), each)
-    return list(slots.values())
 
 
 def _made(table: Mapping[str, Any]) -> Lexicon:

@@ -62,7 +62,15 @@ def lines(data: bytes, *, path: str) -> list[Line]:
 
     Raises `FileTooLarge` above `MAX_BYTES` and `NotText` for NUL bytes, which text never has.
     """
-    _check(data, path)
+    # Raise the typed error for bytes that are no text we take.
+    if len(data) > MAX_BYTES:
+        raise FileTooLarge(
+            f"cannot read {path}: it has {len(data):,} bytes and an instruction file may have "
+            f"{MAX_BYTES:,}; split it"
+        )
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise NotText(f"cannot read {path} as text: byte {nul:,} is NUL; save the file as UTF-8")
     found: list[Line] = []
     offset = 0
     # Splitting bytes knows only the three line ends; str.splitlines() knows eight more.
@@ -76,18 +84,6 @@ def lines(data: bytes, *, path: str) -> list[Line]:
     if data.startswith(codecs.BOM_UTF8):
         found[0] = found[0]._replace(text=found[0].text.removeprefix("\ufeff"))
     return found
-
-
-def _check(data: bytes, path: str) -> None:
-    """Raise the typed error for bytes that are no text we take."""
-    if len(data) > MAX_BYTES:
-        raise FileTooLarge(
-            f"cannot read {path}: it has {len(data):,} bytes and an instruction file may have "
-            f"{MAX_BYTES:,}; split it"
-        )
-    nul = data.find(b"\0")
-    if nul >= 0:
-        raise NotText(f"cannot read {path} as text: byte {nul:,} is NUL; save the file as UTF-8")
 
 
 #: Keys that hold globs, as Cursor, Copilot and Claude Code call them.

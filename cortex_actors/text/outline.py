@@ -93,7 +93,15 @@ class _Reader:
         row = self._row(text)
         title = heading(row.rest) if row.part is Part.TEXT and not row.goes_on else None
         if row.part in {Part.FENCE_END, Part.CODE}:
-            self._code(number, row, found)
+            # Take a line of code, or the one that closes it.
+            if self._block is None or self._block.form is not Form.CODE:
+                self._begin(Block(Form.CODE, number, number, row.depth), found)
+            assert self._block is not None  # noqa: S101 - a fact for mypy
+            if row.part is Part.CODE:
+                self._block.take(number, row.rest)
+            else:
+                self._block.last = number
+                self._block = None
         elif row.part is Part.FENCE:
             language = row.rest.strip("`~ \t")
             self._begin(Block(Form.CODE, number, number, row.depth, language=language), found)
@@ -140,17 +148,6 @@ class _Reader:
         """Come to another block."""
         found.append(block)
         self._block = block
-
-    def _code(self, number: int, row: Row, found: list[Block]) -> None:
-        """Take a line of code, or the one that closes it."""
-        if self._block is None or self._block.form is not Form.CODE:
-            self._begin(Block(Form.CODE, number, number, row.depth), found)
-        assert self._block is not None  # noqa: S101 - a fact for mypy
-        if row.part is Part.CODE:
-            self._block.take(number, row.rest)
-        else:
-            self._block.last = number
-            self._block = None
 
     def _underline(self, number: int, text: str) -> None:
         """Make a heading of the line above, if it is one; else it is a rule."""

@@ -595,7 +595,11 @@ class _Reader:
         for number, part in enumerate(parts):
             inner = following if number + 1 == len(parts) else None
             if is_label(part.text) and (inner is not None or number + 1 < len(parts)):
-                self._name(block.depth, part.text)
+                # Take a text that only names what follows.
+                if block.depth:
+                    self._around.lead(block.depth, part.text)
+                else:
+                    self._around.label(part.text)
             elif introduces(part.text) and _belongs(inner, block):
                 self._around.lead(block.depth, part.text)
                 if inner is not None and inner.form is Form.CODE:
@@ -604,13 +608,6 @@ class _Reader:
                 yield from self._say(part, block)
                 if block.form is Form.ITEM:
                     self._around.lead(block.depth, part.text)
-
-    def _name(self, depth: int, text: str) -> None:
-        """Take a text that only names what follows."""
-        if depth:
-            self._around.lead(depth, text)
-        else:
-            self._around.label(text)
 
     def _introduced(self, part: Run, block: Block, code: Block) -> Iterator[_Said]:
         """Yield what a sentence says that code completes: with the command, if it is one."""

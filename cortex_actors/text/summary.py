@@ -181,7 +181,16 @@ def parse(text: str) -> Crumb:
     whose head has a word that is none of the known ones.
     """
     lines = plain(text).split("\n")
-    head, rest = _split(lines)
+    # Return the lines of the head, and those behind it up to the end.
+    heads = [n for n, line in enumerate(lines) if _HEAD.fullmatch(line.strip())]
+    if not heads:
+        raise BadInput(
+            "cannot read the crumb: no line says FORWARD CRUMB (... PRIORITY - ...); give the text "
+            "as it was left"
+        )
+    body = list(lines[heads[0] :])
+    rule = next((n for n, line in enumerate(body) if line.rstrip() == RULE), len(body))
+    head, rest = [line.strip() for line in body[:rule]], body[rule + 1 :]
     priority, kind = _words(_field(head, _HEAD))
     parts = _parts(rest)
     summary = "\n".join(map(_unescaped, parts[SUMMARY_HEADING])).strip()
@@ -274,19 +283,6 @@ def _first(left: str) -> tuple[str, str]:
                 return str(name), left[end:].lstrip()
     name, comma, rest = left.partition(",")
     return name.strip(), comma + rest
-
-
-def _split(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the lines of the head, and those behind it up to the end."""
-    heads = [n for n, line in enumerate(lines) if _HEAD.fullmatch(line.strip())]
-    if not heads:
-        raise BadInput(
-            "cannot read the crumb: no line says FORWARD CRUMB (... PRIORITY - ...); give the text "
-            "as it was left"
-        )
-    body = list(lines[heads[0] :])
-    rule = next((n for n, line in enumerate(body) if line.rstrip() == RULE), len(body))
-    return [line.strip() for line in body[:rule]], body[rule + 1 :]
 
 
 def _field(head: Sequence[str], pattern: re.Pattern[str]) -> re.Match[str]:

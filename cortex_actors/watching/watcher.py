@@ -268,8 +268,18 @@ class Watcher(AsyncioActor):
             self._rest = 0.0
         except (LedgerDown, ActorAway, DeadlineExceeded) as error:
             log.warning("%s will be looked at again: %s", self._project.name, error)
-        except Exception as error:  # noqa: BLE001 - see above
-            self._stumble(error)
+        except Exception as error:
+            # Rest longer after each failed look in a row; the first one is told with all it has.
+            first = self._rest == 0
+            self._rest = FIRST_REST if first else min(self._rest * 2, LONGEST_REST)
+            log.log(
+                logging.ERROR if first else logging.DEBUG,
+                "looking at %s failed, the next look is in %.0f s: %r",
+                self._project.root,
+                self._rest,
+                error,
+                exc_info=error if first else None,
+            )
         finally:
             self._looked.set()
 
@@ -286,19 +296,6 @@ class Watcher(AsyncioActor):
         if self.actor_ref.is_alive() and not self._rest and not busy:
             self.look()
 
-    def _stumble(self, error: Exception) -> None:
-        """Rest longer after each failed look in a row; the first one is told with all it has."""
-        first = self._rest == 0
-        self._rest = FIRST_REST if first else min(self._rest * 2, LONGEST_REST)
-        log.log(
-            logging.ERROR if first else logging.DEBUG,
-            "looking at %s failed, the next look is in %.0f s: %r",
-            self._project.root,
-            self._rest,
-            error,
-            exc_info=error if first else None,
-        )
-
     async def _look(self) -> None:
         """Sweep, listen to the folders that matter now, and say what differs."""
         known, apart = await self._parts.records.read(self._known)
@@ -306,10 +303,23 @@ class Watcher(AsyncioActor):
         self._at = self._parts.clock.monotonic()
         polled = heard != swept.folders
         self._parts.hints.listen(self._project.id, heard, self._hinted, polled=polled)
-        self._note_presence(swept)
+        # Tell once that the root is away: its files are not gone, they come back with it.
+        if swept.present and self._absent:
+            log.info("%s is there again", self._project.root)
+        elif not swept.present and not self._absent:
+            self._pending.clear()
+            log.warning(
+                "%s cannot be listed; what its files say stands until it is back",
+                self._project.root,
+            )
+        self._absent = not swept.present
         if not swept.present:
             return
-        ours = self._ours(known, swept)
+        ours = {
+            path: state
+            for path, state in known.items()
+            if state.project_id == self._project.id or path not in swept.files
+        }
         now = self._parts.clock.now()
         doubtful = await self._parts.threads.run(self._doubts.differing, ours, swept.files, now)
         due = self._pending.choose(ours, swept.files, self._at)
@@ -346,26 +356,6 @@ class Watcher(AsyncioActor):
         states = projects.files_in(connection, self._project.root)
         ours = {path: state for path, state in states.items() if not lies_in(path, apart)}
         return ours, apart
-
-    def _ours(self, known: dict[str, FileState], swept: Swept) -> dict[str, FileState]:
-        """Return what we know: a file that is here and was read as another's is news to us."""
-        return {
-            path: state
-            for path, state in known.items()
-            if state.project_id == self._project.id or path not in swept.files
-        }
-
-    def _note_presence(self, swept: Swept) -> None:
-        """Tell once that the root is away: its files are not gone, they come back with it."""
-        if swept.present and self._absent:
-            log.info("%s is there again", self._project.root)
-        elif not swept.present and not self._absent:
-            self._pending.clear()
-            log.warning(
-                "%s cannot be listed; what its files say stands until it is back",
-                self._project.root,
-            )
-        self._absent = not swept.present
 
     def _sweep(self, apart: frozenset[str]) -> tuple[Swept, frozenset[str]]:
         """Look at the project's files; return the folders to listen to, too (on a thread)."""
