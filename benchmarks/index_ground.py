@@ -16,9 +16,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sqlalchemy import select
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
+from cortex_actors.domain.memory import Place
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import start_actor
@@ -30,10 +32,11 @@ from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger, Records
+from cortex_actors.storage.tables.schema import index_ops, vectors
 from supervision import ChildSpec, Supervisor
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Sequence
     from pathlib import Path
 
     from cortex_actors.storage.embeddings import Matrix
@@ -132,13 +135,13 @@ class Ground:
         """Ask for a vector's neighbours as a search does, and compare with an exact answer."""
         vector, began = self.vector(), time.perf_counter()
         async with self._turn:
-            late = await self.records.read(lambda c: pending.pending_ids(c, 2_001))
+            late = await self.records.read(lambda c: pending_ids(c, 2_001))
             try:
                 near = await self._vectors(COLLECTION, vector, LIMIT + SLACK)
             except CortexError:
                 near = None
             self.answers.took.append(time.perf_counter() - began)
-            ids, rows = await self.records.read(lambda c: pending.matrix(c, MODEL))
+            ids, rows = await self.records.read(lambda c: matrix(c, MODEL))
         exact = _best(vector, ids, rows)
         if near is None or len(late) > 2_000:
             self.answers.exact += 1
@@ -247,3 +250,28 @@ def _best(vector: Matrix, ids: list[str], rows: Matrix) -> list[str]:
         return []
     found = sorted(zip((-(rows @ vector)).tolist(), ids, strict=True))
     return [each for _, each in found[:LIMIT]]
+
+
+def pending_ids(connection: Connection, limit: int) -> list[str]:
+    """Return the items the index may be wrong about."""
+    query = select(index_ops.c.item_id).distinct().limit(limit)
+    return list(connection.execute(query).scalars())
+
+
+def matrix(
+    connection: Connection, model: str, ids: Iterable[str] | None = None
+) -> tuple[list[str], Matrix]:
+    """Return the vectors of items' own texts (of those ids, or of all), for an exact search."""
+    query = (
+        select(passages.c.item_id, vectors.c.vector)
+        .join(vectors, vectors.c.text_hash == passages.c.text_hash)
+        .where(vectors.c.model == model, passages.c.place != Place.PAIRED)
+        .order_by(passages.c.item_id)
+    )
+    if ids is not None:
+        query = query.where(passages.c.item_id.in_(list(ids)))
+    found = connection.execute(query).all()
+    usual = embeddings.usual_length(row.vector for row in found)
+    rows, sound = embeddings.rows([row.vector for row in found], usual)
+    kept = [row.item_id for row, is_sound in zip(found, sound, strict=True) if is_sound]
+    return kept, rows[sound]

@@ -151,15 +151,13 @@ async def pin(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, 
 
     Raises as `save` does.
     """
-    return await _fasten(call, id, call.caller.speaking(as_agent), memory_history.pin, pinned=True)
+    return await _fasten(call, id, call.caller.speaking(as_agent), pinned=True)
 
 
 @operation("memory.unpin", http="POST /memories/{id}/unpin", agents=True)
 async def unpin(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
     """Let a memory be treated as all others again. Raises as `save` does."""
-    return await _fasten(
-        call, id, call.caller.speaking(as_agent), memory_history.unpin, pinned=False
-    )
+    return await _fasten(call, id, call.caller.speaking(as_agent), pinned=False)
 
 
 async def _deepen(
@@ -181,9 +179,7 @@ async def _deepen(
     return await call.change_and_publish(work)
 
 
-async def _fasten(
-    call: Call, name: str, caller: Caller, how: Callable[..., list[str]], *, pinned: bool
-) -> dict[str, Any]:
+async def _fasten(call: Call, name: str, caller: Caller, *, pinned: bool) -> dict[str, Any]:
     """Pin or unpin a memory."""
     at = call.clock.now()
 
@@ -191,7 +187,7 @@ async def _fasten(
         memory = mine(connection, name, caller)
         if pinned:
             active(memory, "pin")
-        changed = how(connection, [memory.id], at=at, by=caller.by)
+        changed = memory_history.pin(connection, [memory.id], pins=pinned, at=at, by=caller.by)
         return {"id": memory.id, "pinned": pinned, "changed": bool(changed)}
 
     return await call.change(work)

@@ -33,7 +33,7 @@ from cortex_actors.storage import (
     similar_memories,
 )
 from cortex_actors.storage.memory_attention import Tending, Weighed
-from cortex_actors.storage.search.scope import memory_conditions
+from cortex_actors.storage.search.scope import memory_conditions, present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,7 +165,7 @@ async def stale(
     decays = call.settings().memory.decays
     if below is not None:
         least = _between(below, "below", 0, 2)
-        where = (*where, memory_lists.faint(least, now, decays))
+        where = (*where, ~present(least, now, decays))
     some, total = await call.records.read(
         lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
     )

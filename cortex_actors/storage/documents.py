@@ -18,12 +18,13 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, select
 
 from cortex_actors.domain.project import Chunk, Document
 from cortex_actors.storage import passages
 from cortex_actors.storage.tables.columns import (
     as_row,
+    change_in,
     chunks,
     count_rows,
     entity,
@@ -64,7 +65,7 @@ def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> 
     before = list(connection.execute(query.order_by(_CHUNKS.ordinal)).scalars())
     wanted = {each.id for each in some}
     gone = [each for each in before if each not in wanted]
-    _move(connection, gone, WITHDRAWN)
+    change_in(connection, _CHUNKS.id, gone, {"status": WITHDRAWN})
     # One that is there already becomes what was read now.
     put_rows(connection, knowledge_chunks, map(_chunk_row, some))
     remake(connection, [*gone, *(each.id for each in some)])
@@ -117,13 +118,6 @@ def read_at(connection: Connection, document: Document) -> list[Chunk]:
         entity(Chunk, row, language=row.code_language)
         for row in connection.execute(query.order_by(_CHUNKS.ordinal))
     ]
-
-
-def _move(connection: Connection, ids: Sequence[str], status: str) -> None:
-    """Change the status of pieces."""
-    for some in chunks(ids):
-        statement = update(knowledge_chunks).where(_CHUNKS.id.in_(some))
-        connection.execute(statement.values({"status": status}))
 
 
 def _before(connection: Connection, some: Iterable[Chunk]) -> dict[str, str]:
@@ -187,7 +181,7 @@ def withdraw(connection: Connection, sources: Iterable[str], *, at: int) -> list
     gone = [source for source, each in known.items() if each.withdrawn_at is None]
     for source in gone:
         learn_chunks(connection, source, ())
-    _mark(connection, gone, at)
+    change_in(connection, _ROWS.source, gone, {"withdrawn_at": at})
     return gone
 
 
@@ -197,8 +191,9 @@ def restore(connection: Connection, sources: Iterable[str]) -> list[str]:
     back = [each for each in known.values() if each.withdrawn_at is not None]
     for each in back:
         learn_chunks(connection, each.source, read_at(connection, each))
-    _mark(connection, [each.source for each in back], None)
-    return [each.source for each in back]
+    found = [each.source for each in back]
+    change_in(connection, _ROWS.source, found, {"withdrawn_at": None})
+    return found
 
 
 def topics(connection: Connection) -> list[dict[str, Any]]:
@@ -259,10 +254,3 @@ def stats(connection: Connection) -> dict[str, int]:
             connection, knowledge_chunks, _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1
         ),
     }
-
-
-def _mark(connection: Connection, sources: Sequence[str], at: int | None) -> None:
-    """Note since when documents are found no more; None for those that are."""
-    for some in chunks(sources):
-        statement = update(documents).where(_ROWS.source.in_(some))
-        connection.execute(statement.values(withdrawn_at=at))

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.event import Ids
@@ -42,7 +42,7 @@ from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search.scope import faded
-from cortex_actors.storage.tables.columns import rows_in
+from cortex_actors.storage.tables.columns import count_rows, rows_in
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     memories,
@@ -123,8 +123,7 @@ def page(connection: Connection, after: str, limit: int, *where: ColumnElement[b
 
 def count(connection: Connection, *where: ColumnElement[bool]) -> int:
     """Return how many active memories meet conditions."""
-    query = select(func.count()).select_from(rows().where(*where).subquery())
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, rows().where(*where).subquery())
 
 
 def ripe(connection: Connection, now: int, limit: int) -> list[Held]:
@@ -168,8 +167,7 @@ def read(
 
 def wait(connection: Connection, until: Mapping[str, int | None]) -> None:
     """Note when memories are old enough for their next layer; None where they wait for nothing."""
-    bound = [(at, memory_id) for memory_id, at in until.items()]
-    driver_of(connection).executemany(_DUE, bound)
+    driver_of(connection).executemany(_DUE, [(at, each) for each, at in until.items()])
 
 
 def as_held(row: Sequence[Any]) -> Held:

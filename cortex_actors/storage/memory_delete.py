@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Table, delete, select
-from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.insight import Decider
@@ -27,7 +26,7 @@ from cortex_actors.storage import memory_history, memory_records, memory_states,
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import chunks, rows_in
+from cortex_actors.storage.tables.columns import chunks, put_rows, rows_in
 from cortex_actors.storage.tables.schema import WORDS, memories, metadata
 
 if TYPE_CHECKING:
@@ -221,9 +220,7 @@ def _drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:
 
 def _note_due(connection: Connection, how_far: bytes) -> None:
     """Note that words are to be written anew, and how far that is."""
-    known = insert(schema.meta).values(name=_DUE, value=how_far)
-    changed = {"value": how_far}
-    connection.execute(known.on_conflict_do_update(index_elements=["name"], set_=changed))
+    put_rows(connection, schema.meta, [{"name": _DUE, "value": how_far}])
 
 
 def left(connection: Connection) -> list[str]:

@@ -31,7 +31,6 @@ from sqlalchemy import (
     String,
     cast,
     false,
-    func,
     insert,
     or_,
     select,
@@ -43,7 +42,7 @@ from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.tables.columns import entity
+from cortex_actors.storage.tables.columns import change_rows, count_rows, entity
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_changes
 
 if TYPE_CHECKING:
@@ -138,8 +137,8 @@ def count(
     reader: str | None = None,
 ) -> int:
     """Return how many changes `listed` has in all."""
-    query = _narrowed(select(func.count()).select_from(memory_changes), memory, kind, reader)
-    return int(connection.execute(query).scalar_one())
+    query = _narrowed(select(memory_changes.c.id), memory, kind, reader)
+    return count_rows(connection, query.subquery())
 
 
 def one(connection: Connection, number: int, *, reader: str | None = None) -> Change:
@@ -198,8 +197,8 @@ def number_of(change: Change, reader: str | None) -> int:
 
 def mark(connection: Connection, number: int, *, by: str, at: int) -> None:
     """Note that a change was undone."""
-    statement = update(memory_changes).where(memory_changes.c.id == number)
-    connection.execute(statement.values(undone_at=at, undone_by=by))
+    row = {"one": number, "undone_at": at, "undone_by": by}
+    change_rows(connection, memory_changes, [row])
 
 
 def empty(connection: Connection, ids: set[str]) -> None:
@@ -427,28 +426,18 @@ def lift(connection: Connection, memory_id: str, values: Mapping[str, Any]) -> N
         connection.execute(mine.values({name: values[name] for name in names}))
 
 
-def pin(connection: Connection, ids: Iterable[str], *, at: int, by: str) -> list[str]:
-    """Keep active memories as they are: never merged, faded or archived by themselves."""
-    return _fasten(connection, ids, at, kind=ChangeKind.PIN, by=by)
-
-
-def unpin(connection: Connection, ids: Iterable[str], *, at: int, by: str) -> list[str]:
-    """Let memories be treated as all others again."""
-    return _fasten(connection, ids, at, kind=ChangeKind.UNPIN, by=by)
-
-
 def fasten(connection: Connection, memory_id: str, since: int | None) -> None:
     """Write since when a memory is pinned; None for not at all."""
-    statement = update(memories).where(memories.c.id == memory_id)
-    connection.execute(statement.values(pinned_at=since))
+    change_rows(connection, memories, [{"one": memory_id, "pinned_at": since}])
 
 
-def _fasten(
-    connection: Connection, ids: Iterable[str], at: int, *, kind: ChangeKind, by: str
-) -> list[str]:
-    """Pin or unpin those that are not so yet, and note it."""
+def pin(connection: Connection, ids: Iterable[str], *, pins: bool, at: int, by: str) -> list[str]:
+    """Pin or unpin those of the memories that are not so yet, and note it.
+
+    Active memories that are pinned are never merged, faded or archived by themselves.
+    """
     changed = []
-    pins = kind is ChangeKind.PIN
+    kind = ChangeKind.PIN if pins else ChangeKind.UNPIN
     for name in dict.fromkeys(ids):
         query = select(memories.c.pinned_at, memories.c.status).where(memories.c.id == name)
         row = connection.execute(query).one_or_none()

@@ -40,8 +40,8 @@ from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.realms import readable, unknown
 from cortex_actors.storage.search.matrix import MARGIN, exact_pairs
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.search.scope import memory_conditions, present
-from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.search.scope import memory_conditions
+from cortex_actors.storage.tables.columns import count_rows, given_text
 from cortex_actors.storage.tables.schema import (
     memories,
     memory_apart,
@@ -120,8 +120,7 @@ def listed(
     page = query.where(*where).order_by(row.pinned_at.is_(None), *_ORDERS[wanted.sort])
     ids = list(connection.execute(page.limit(wanted.limit).offset(wanted.skip)).scalars())
     found = memory_records.read(connection, ids, MemoryStatus)
-    counted = select(func.count()).select_from(memories).where(*where)
-    return [found[each] for each in ids], int(connection.execute(counted).scalar_one())
+    return [found[each] for each in ids], count_rows(connection, memories, *where)
 
 
 def find(connection: Connection, name: str, *, reader: str | None) -> str:
@@ -209,13 +208,12 @@ def idle(
         func.substr(row.text, 1, letters).label("text"), row.realm, row.agent_id, _last()
     )
     some = connection.execute(query.order_by(_last(), row.id).limit(limit)).all()
-    total = connection.execute(select(func.count()).select_from(there.subquery())).scalar_one()
     found = [
         Idle(each.id, text, Realm(realm), agent_id, last, attending.as_held(held))
         for each in some
         for *held, text, realm, agent_id, last in (each,)
     ]
-    return found, int(total)
+    return found, count_rows(connection, there.subquery())
 
 
 def health(
@@ -250,11 +248,6 @@ def health(
         earned = attending.earned(connection, row.realm == realm, *where, now=now, earning=earning)
         here.promotion_candidates = len(earned)
     return found
-
-
-def faint(least: float, now: int, decays: Mapping[Layer, Decay]) -> ColumnElement[bool]:
-    """Return the condition on a row of `memories` that it has less attention than that."""
-    return ~present(least, now, decays)
 
 
 def _last() -> ColumnElement[int]:

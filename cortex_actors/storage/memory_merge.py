@@ -19,7 +19,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Memory, MemoryStatus, Realm
@@ -41,6 +41,7 @@ from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.memory_lists import LEAST
 from cortex_actors.storage.similar_memories import Scope
+from cortex_actors.storage.tables.columns import change_rows, put_rows
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_tags
 
 if TYPE_CHECKING:
@@ -172,8 +173,7 @@ def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | N
 
 def compared(connection: Connection, memory_id: str) -> None:
     """Note that a memory has been compared with the others."""
-    mine = update(memories).where(memories.c.id == memory_id)
-    connection.execute(mine.values(merge_due=0))
+    change_rows(connection, memories, [{"one": memory_id, "merge_due": 0}])
 
 
 def due(connection: Connection, limit: int) -> list[Memory]:
@@ -405,7 +405,7 @@ def _give(
     if is_deeper(gone.layer, kept.layer):
         promoted = _latest(kept.promoted_at, gone.promoted_at)
         values = {"layer": gone.layer, "layer_since": at, "promoted_at": promoted}
-        connection.execute(update(memories).where(memories.c.id == kept.id).values(values))
+        change_rows(connection, memories, [{"one": kept.id, **values}])
     mine = update(memory_attention).where(memory_attention.c.memory_id == kept.id)
     connection.execute(
         mine.values(
@@ -415,10 +415,7 @@ def _give(
             weighed_at=at,
         )
     )
-    new = [tag for tag in gone.tags if tag not in kept.tags]
-    if new:
-        rows = [{"memory_id": kept.id, "tag": tag} for tag in new]
-        connection.execute(insert(memory_tags), rows)
+    put_rows(connection, memory_tags, ({"memory_id": kept.id, "tag": tag} for tag in gone.tags))
 
 
 def _latest(*times: int | None) -> int | None:

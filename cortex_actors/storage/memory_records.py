@@ -42,7 +42,14 @@ from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, passages
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import shared
-from cortex_actors.storage.tables.columns import as_row, chunks, entity, given_text, rows_in
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    chunks,
+    entity,
+    given_text,
+    put_rows,
+    rows_in,
+)
 from cortex_actors.storage.tables.schema import (
     beliefs,
     memories,
@@ -107,9 +114,7 @@ def tagged(connection: Connection, memory: Memory, tags: Sequence[str]) -> tuple
     """Give a memory those tags that it has not, as many as one may have; return which."""
     new = [each for each in dict.fromkeys(tags) if each not in memory.tags]
     new = new[: max(MOST - len(memory.tags), 0)]
-    if new:
-        rows = [{"memory_id": memory.id, "tag": each} for each in new]
-        connection.execute(insert(memory_tags), rows)
+    put_rows(connection, memory_tags, ({"memory_id": memory.id, "tag": each} for each in new))
     return tuple(new)
 
 
@@ -144,13 +149,8 @@ def read(
 def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[str]]) -> None:
     """Write what memories are linked with, each once."""
     column = _LINKS[table]
-    rows = [
-        {"memory_id": memory_id, column: each}
-        for memory_id, some in linked.items()
-        for each in dict.fromkeys(some)
-    ]
-    if rows:
-        connection.execute(insert(table), rows)
+    for memory_id, some in linked.items():
+        put_rows(connection, table, ({"memory_id": memory_id, column: each} for each in some))
 
 
 #: Whoever may read `m` may read `b`, which is of the same realm.

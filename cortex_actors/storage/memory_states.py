@@ -21,15 +21,14 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, func, select
 
 from cortex_actors.domain.memory import MERGEABLE, MemoryStatus
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.columns import change_in, chunks, put_rows
 from cortex_actors.storage.tables.schema import memory_apart
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Memory
 
 
-_ACTIVE = MemoryStatus.ACTIVE
+_ACTIVE, _ID = MemoryStatus.ACTIVE, schema.memories.c.id
 
 #: What a row says of a state that is not that of an active memory.
 _NOTHING: dict[str, Any] = dict.fromkeys(
@@ -123,7 +122,7 @@ def part(
     gone = [] if keep else _take_out(connection, [whole_id], at)
     _become_active(connection, parts, at)
     if not keep:  # what cannot hold beside one of them was found for the whole
-        _write(connection, parts, {"merge_due": 1})
+        change_in(connection, _ID, parts, {"merge_due": 1})
     memory_records.settle(connection, [*gone, *parts])
     return parts
 
@@ -134,7 +133,7 @@ def supersede(connection: Connection, old_id: str, new_id: str, at: int) -> list
     if old_id == new_id or new_id not in both or old_id not in both:
         return []
     values = {"status": MemoryStatus.SUPERSEDED, "replaced_by": new_id, "replaced_at": at}
-    _write(connection, [old_id], values)
+    change_in(connection, _ID, [old_id], values)
     memory_records.end(connection, [old_id], at)
     memory_records.settle(connection, [old_id])
     return [old_id]
@@ -162,7 +161,8 @@ def restore(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
 def put_away(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
     """Archive superseded memories whose successor is about to be forgotten."""
     those = _in(connection, ids, (MemoryStatus.SUPERSEDED,))
-    _write(connection, those, {**_NOTHING, "status": MemoryStatus.ARCHIVED, "archived_at": at})
+    values = {**_NOTHING, "status": MemoryStatus.ARCHIVED, "archived_at": at}
+    change_in(connection, _ID, those, values)
     return those
 
 
@@ -190,7 +190,7 @@ def _into(
     how = {"merged_into": whole_id, "merged_at": at, "merged_by": by, "merged_why": why}
     for number, each in enumerate(parts, start=0 if place is None else place + 1):
         values = {**how, "status": MemoryStatus.MERGED, "merged_as": number}
-        _write(connection, [each], values)
+        change_in(connection, _ID, [each], values)
     memory_records.end(connection, parts, at)
     return parts
 
@@ -198,7 +198,7 @@ def _into(
 def _take_out(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
     """Archive active memories, but for their passages."""
     gone = _in(connection, ids, (_ACTIVE,))
-    _write(connection, gone, {"status": MemoryStatus.ARCHIVED, "archived_at": at})
+    change_in(connection, _ID, gone, {"status": MemoryStatus.ARCHIVED, "archived_at": at})
     memory_records.end(connection, gone, at)
     return gone
 
@@ -217,7 +217,7 @@ def _require_free(connection: Connection, ids: Sequence[str], *, leaving: str = 
 
 def _become_active(connection: Connection, ids: Sequence[str], at: int) -> None:
     """Write memories as active, and that they are believed since then."""
-    _write(connection, ids, {**_NOTHING, "status": _ACTIVE})
+    change_in(connection, _ID, ids, {**_NOTHING, "status": _ACTIVE})
     memory_records.begin(connection, ids, at)
 
 
@@ -238,13 +238,6 @@ def _in(
     return [each for each in wanted if each in found]
 
 
-def _write(connection: Connection, ids: Sequence[str], values: dict[str, Any]) -> None:
-    """Write columns of some memories."""
-    for some in chunks(ids):
-        statement = update(schema.memories).where(schema.memories.c.id.in_(some))
-        connection.execute(statement.values(values))
-
-
 #: Each candidate of a merge is asked about: building it each time would cost more than it does.
 _OF = (
     "SELECT left_id, right_id FROM memory_apart"
@@ -259,8 +252,7 @@ def keep(connection: Connection, ids: Sequence[str], *, at: int, reason: str | N
         {"left_id": left, "right_id": right, "at": at, "reason": reason or None}
         for left, right in combinations(sorted(set(ids)), 2)
     ]
-    if rows:
-        connection.execute(insert(memory_apart).on_conflict_do_nothing(), rows)
+    put_rows(connection, memory_apart, rows, change=())
 
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, func, select, update
+from sqlalchemy import Connection, Select, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entity`
@@ -31,7 +31,13 @@ from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_records import COLLECTIONS
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense
-from cortex_actors.storage.tables.columns import chunks, entity, given_text, stored_text
+from cortex_actors.storage.tables.columns import (
+    chunks,
+    count_rows,
+    entity,
+    given_text,
+    stored_text,
+)
 from cortex_actors.storage.tables.schema import memories, memory_agents, memory_conflicts, passages
 
 if TYPE_CHECKING:
@@ -234,7 +240,7 @@ def _count(connection: Connection, scope: Scope) -> int:
     place = (scope.realm, scope.agent_id, scope.thread, scope.role)
     if scope.realm is Realm.BRIDGE:
         some = select(memories.c.id).where(*_conditions(scope)).limit(SMALL + 1).subquery()
-        return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
+        return count_rows(connection, some)
     return int(driver_of(connection).execute(_COUNT, tuple(map(stored_text, place))).fetchone()[0])
 
 
@@ -348,8 +354,7 @@ def list_conflicts(
 
 def count_conflicts(connection: Connection, reader: str | None = None) -> int:
     """Return how many conflicts stand."""
-    query = _open(select(func.count()).select_from(memory_conflicts), reader)
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, _open(select(_LEFT), reader).subquery())
 
 
 def _open(query: Select[Any], reader: str | None) -> Select[Any]:

@@ -33,7 +33,6 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects.sqlite import insert as insert_new
 
 from cortex_actors.domain.memory import MERGEABLE, Convergence, MemoryStatus, Place, Realm
 from cortex_actors.errors import IndexDown
@@ -41,7 +40,7 @@ from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
-from cortex_actors.storage.tables.columns import chunks, entity, rows_in
+from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     convergences,
@@ -79,9 +78,7 @@ class Told:
 
 def wait(connection: Connection, ids: Iterable[str]) -> None:
     """Let posts be compared with what other agents say as soon as that can be done."""
-    rows = [{"memory_id": each} for each in ids]
-    if rows:
-        connection.execute(insert_new(posts_due).on_conflict_do_nothing(), rows)
+    put_rows(connection, posts_due, ({"memory_id": each} for each in ids), change=())
 
 
 def ready(connection: Connection, model: str, *, limit: int) -> list[str]:
@@ -216,8 +213,7 @@ def posts(
     newest = select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
     ids = list(connection.execute(newest.limit(limit)).scalars())[::-1]
     found = memory_records.by_id(connection, ids)
-    total = connection.execute(select(func.count()).select_from(memories).where(mine)).scalar_one()
-    return [found[each] for each in ids], int(total)
+    return [found[each] for each in ids], count_rows(connection, memories, mine)
 
 
 def list_threads(

@@ -190,10 +190,14 @@ class TestEmbedder:
         """What is pinned before it was compared waits, and keeps no other from being compared."""
         there.embed.is_away = True
         found = await there.say(REDIS)
-        await there.office.write(lambda c: memory_history.pin(c, [found.id], at=1, by="owner"))
+        await there.office.write(
+            lambda c: memory_history.pin(c, [found.id], pins=True, at=1, by="owner")
+        )
         assert [] == await there.office.read(lambda c: memory_merge.due(c, 5))
 
-        await there.office.write(lambda c: memory_history.unpin(c, [found.id], at=2, by="owner"))
+        await there.office.write(
+            lambda c: memory_history.pin(c, [found.id], pins=False, at=2, by="owner")
+        )
         waits = await there.office.read(lambda c: memory_merge.due(c, 5))
         assert [found.id] == [each.id for each in waits]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import index_ground
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
@@ -115,7 +116,7 @@ class Branch:
 
     async def exact(self, vector: Matrix, limit: int = 10) -> list[str]:
         """Return the nearest ids by comparing every vector of the ledger."""
-        ids, rows = await self.store.read(lambda c: pending.matrix(c, self.model))
+        ids, rows = await self.store.read(lambda c: index_ground.matrix(c, self.model))
         return _best(vector, ids, rows, limit)
 
     async def answer(self, vector: Matrix, limit: int = 10) -> tuple[list[str], bool]:
@@ -124,13 +125,13 @@ class Branch:
         The index names candidates and the ledger's vectors are compared; what the index has not
         been told yet is compared, too; without an index, every vector is.
         """
-        late = await self.store.read(lambda c: pending.pending_ids(c, 100_000))
+        late = await self.store.read(lambda c: index_ground.pending_ids(c, 100_000))
         try:
             near = await self.query(INSIGHTS, vector, limit + SLACK + len(late))
         except CortexError:
             return await self.exact(vector, limit), False
         named = {*late, *(each for each, _ in near)}
-        ids, rows = await self.store.read(lambda c: pending.matrix(c, self.model, named))
+        ids, rows = await self.store.read(lambda c: index_ground.matrix(c, self.model, named))
         return _best(vector, ids, rows, limit), True
 
     async def _embed(self, texts: Sequence[str], *, model: str) -> Matrix:

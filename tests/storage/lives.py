@@ -123,7 +123,9 @@ class Lives:
     def pin(self, name: str) -> None:
         """Pin a memory."""
         fits, at = self._is(name, ACTIVE) and not self.known[name].pinned, self.now
-        pinned = self.tables.write(lambda c: memory_history.pin(c, [name], at=at, by="owner"))
+        pinned = self.tables.write(
+            lambda c: memory_history.pin(c, [name], pins=True, at=at, by="owner")
+        )
         assert [name] * fits == pinned
         self.known[name].pinned |= fits
 

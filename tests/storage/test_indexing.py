@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from benchmarks import index_ground
 from cortex_actors.storage import embeddings, insight_records, insights
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.pending import State
@@ -132,7 +133,7 @@ class TestChanges:
 
         assert [(id_of("b"), True)] == await told(store)
         assert 1 == await store.read(pending.pending)
-        assert [id_of("b")] == await store.read(lambda c: pending.pending_ids(c, 10))
+        assert [id_of("b")] == await store.read(lambda c: index_ground.pending_ids(c, 10))
 
     async def test_numbers_are_never_used_again(self, store: Store) -> None:
         """An applied change's number is not given to a later one."""
@@ -193,7 +194,7 @@ class TestDamage:
                 ).rowcount
             )
         )
-        searched = await store.read(lambda c: pending.matrix(c, MODEL))
+        searched = await store.read(lambda c: index_ground.matrix(c, MODEL))
         first = await told(store)
         await apply_all(store)
         missing = await store.read(lambda c: embeddings.unembedded(c, MODEL, 10))
@@ -258,7 +259,7 @@ class TestMatrix:
         """The matrix has one row for each active insight that has a vector, by id."""
         await store.says(HERE, "a", "b", "c")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
-        ids, rows = await store.read(lambda c: pending.matrix(c, MODEL))
+        ids, rows = await store.read(lambda c: index_ground.matrix(c, MODEL))
 
         assert sorted([id_of("a"), id_of("b")]) == ids
         assert (2, 3) == rows.shape
@@ -268,8 +269,8 @@ class TestMatrix:
         """Only the ids asked for are there; nothing is an empty matrix."""
         await store.says(HERE, "a", "b")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
-        one = await store.read(lambda c: pending.matrix(c, MODEL, [id_of("a")]))
-        none = await store.read(lambda c: pending.matrix(c, MODEL, []))
+        one = await store.read(lambda c: index_ground.matrix(c, MODEL, [id_of("a")]))
+        none = await store.read(lambda c: index_ground.matrix(c, MODEL, []))
 
         assert [id_of("a")] == one[0]
         assert [] == none[0]

@@ -221,12 +221,14 @@ class TestLayers:
 
     def test_pinned(self, tables: Tables) -> None:
         """A pinned memory is no part of a merge, and pinning is undone, and its end."""
-        pinned = tables.write(lambda c: memory_history.pin(c, [A, A], at=EPOCH + 5, by="owner"))
+        pinned = tables.write(
+            lambda c: memory_history.pin(c, [A, A], pins=True, at=EPOCH + 5, by="owner")
+        )
         assert [A] == pinned
         merge(tables)
         assert [A, W] == tables.read(memory_records.active_ids)
 
-        tables.write(lambda c: memory_history.unpin(c, [A], at=EPOCH + 20, by="owner"))
+        tables.write(lambda c: memory_history.pin(c, [A], pins=False, at=EPOCH + 20, by="owner"))
         end = tables.read(lambda c: memory_history.last(c, A, ChangeKind.UNPIN))
         assert end is not None
         undo(tables, end.id)

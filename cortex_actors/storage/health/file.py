@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from cortex_actors.domain.hit import Diagnosis, Severity
+from cortex_actors.domain.hit import Diagnosis, error, note, warning
 from cortex_actors.errors import DeadlineExceeded, LedgerDown
 from cortex_actors.storage.ledger import connection, faults
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION, UPGRADE, is_too_old
@@ -43,18 +43,16 @@ def version(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
         yield Diagnosis("ledger", f"schema version {found}")
     elif found > SCHEMA_VERSION:
         text = f"schema version {found}, this program knows {SCHEMA_VERSION}"
-        yield Diagnosis(
-            "ledger", text, Severity.ERROR, "install the newer cortex-actors, or use another home"
-        )
+        yield error("ledger", text, mend="install the newer cortex-actors, or use another home")
     elif is_too_old(found):
         text = f"schema version {found}, this program reads {OLDEST_SCHEMA} and newer"
-        yield Diagnosis("ledger", text, Severity.ERROR, UPGRADE)
+        yield error("ledger", text, mend=UPGRADE)
     else:
         text = (
             f"schema version {found}, this program writes {SCHEMA_VERSION}; nothing else of it "
             "is checked"
         )
-        yield Diagnosis("ledger", text, Severity.NOTE, "a start brings it up to date: cortex start")
+        yield note("ledger", text, mend="a start brings it up to date: cortex start")
 
 
 def pages(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
@@ -64,13 +62,8 @@ def pages(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     if found == ["ok"]:
         yield Diagnosis("pages", f"{how}: ok")
         return
-    yield Diagnosis(
-        "pages",
-        " ".join(str(found[0]).split()),
-        Severity.ERROR,
-        "the next start recovers it (docs/recovery.md): cortex daemon restart",
-        damaged=True,
-    )
+    remedy = "the next start recovers it (docs/recovery.md): cortex daemon restart"
+    yield error("pages", " ".join(str(found[0]).split()), mend=remedy, damaged=True)
 
 
 def relations(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
@@ -81,9 +74,7 @@ def relations(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
         return
     shown = ", ".join(f"{row[0]} row {row[1]} (no {row[2]})" for row in found[:_NAMED])
     text = f"{len(found)} rows belong to rows that are not there: {shown}"
-    yield Diagnosis(
-        "relations", text, Severity.WARNING, "a backup from before has them: cortex daemon restore"
-    )
+    yield warning("relations", text, mend="a backup from before has them: cortex daemon restore")
 
 
 T = TypeVar("T")

@@ -30,7 +30,7 @@ from urllib.parse import quote
 import numpy as np
 
 from cortex_actors.clock import SECOND, iso
-from cortex_actors.domain.hit import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
 from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
 from cortex_actors.domain.project import Chunk
 from cortex_actors.storage.embeddings import embedded_text
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.storage.health.file import Scope
 
+
+_REPAIR = "cortex doctor --repair"
 
 #: What may be found, kind by kind: collection, id and the hash of the item's own text.
 KINDS: Mapping[str, str] = {
@@ -105,16 +107,12 @@ def passages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     total = opened.exec_driver_sql("SELECT count(*) FROM passages").scalar_one()
     without, stale = lacking(opened), stray(opened)
     missing = "cannot be found: their passages are missing or are those of another text"
-    for items, wrong in (
-        (without, missing),
-        (stale, "have passages and may not be found any more"),
-    ):
+    gone = "have passages and may not be found any more"
+    for items, wrong in ((without, missing), (stale, gone)):
         if items:
             of = ", ".join(sorted({collection for collection, _ in items}))
             text = f"{len(items)} items of {of} {wrong}"
-            yield Diagnosis(
-                "passages", text, Severity.ERROR, "cortex doctor --repair", Repair.PASSAGES
-            )
+            yield error("passages", text, mend=_REPAIR, repair=Repair.PASSAGES)
     if not (without or stale):
         yield Diagnosis("passages", f"{total:,} of everything that may be found")
 
@@ -144,9 +142,7 @@ def words(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         found = opened.exec_driver_sql(query.format(name=name, view=WORDS[name])).scalar_one()
         lack = f"{found} passages lack their words, or are gone and still have some"
         if wrong := lack if found else _unlike(opened, name, scope):
-            yield Diagnosis(
-                "words", f"{name}: {wrong}", Severity.ERROR, "cortex doctor --repair", Repair.WORDS
-            )
+            yield error("words", f"{name}: {wrong}", mend=_REPAIR, repair=Repair.WORDS)
             continue
         counted = opened.exec_driver_sql(f"SELECT count(*) FROM {name}_docsize").scalar_one()
         yield Diagnosis("words", f"{name}: those of {counted:,} passages")
@@ -263,17 +259,15 @@ def waiting(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         return
     since = opened.exec_driver_sql(_SINCE, (scope.model,)).scalar_one()
     late = scope.online and since is not None and scope.now - since > LONG
-    yield Diagnosis(
-        "embedding",
-        f"{total:,} texts wait for a vector{f', the first since {iso(since)}' if since else ''}",
-        Severity.WARNING if late else Severity.NOTE,
-        "cortex status says how the model is" if scope.online else "a daemon embeds: cortex start",
+    first = f", the first since {iso(since)}" if since else ""
+    text = f"{total:,} texts wait for a vector{first}"
+    remedy = (
+        "cortex status says how the model is" if scope.online else "a daemon embeds: cortex start"
     )
+    yield (warning if late else note)("embedding", text, mend=remedy)
     if lost := forgotten(opened, scope.model):
         text = f"{len(lost):,} of them are in no list, so that nobody would embed them"
-        yield Diagnosis(
-            "embedding", text, Severity.ERROR, "cortex doctor --repair", Repair.FORGOTTEN
-        )
+        yield error("embedding", text, mend=_REPAIR, repair=Repair.FORGOTTEN)
 
 
 def forgotten(
@@ -298,7 +292,7 @@ def sound(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     for why, hashes in unsound.found.items():
         text = f"{len(hashes):,} of {unsound.looked:,} {why}"
         remedy = "cortex doctor --repair drops them, and they are embedded again"
-        yield Diagnosis("vectors", text, Severity.ERROR, remedy, Repair.DAMAGED)
+        yield error("vectors", text, mend=remedy, repair=Repair.DAMAGED)
 
 
 def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None) -> Unsound:
@@ -339,7 +333,7 @@ def orphaned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         "that the ledger does not know"
     )
     remedy = "they do no harm; cortex doctor --repair drops them"
-    yield Diagnosis("orphans", text, Severity.NOTE, remedy, Repair.ORPHANS)
+    yield note("orphans", text, mend=remedy, repair=Repair.ORPHANS)
 
 
 def orphans(opened: Connection, model: str, among: Sequence[int] | None = None) -> list[int]:
@@ -391,7 +385,7 @@ def texts(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
             more = f" and {len(wrong) - _NAMED:,} more" if len(wrong) > _NAMED else ""
             said = f"{len(wrong):,} of {table} are not as they were stored, or their hashes are not"
             found = f"{said}: {', '.join(wrong[:_NAMED])}{more}"
-            yield Diagnosis("texts", found, Severity.ERROR, _MEND)
+            yield error("texts", found, mend=_MEND)
     if is_sound:
         yield Diagnosis("texts", f"{looked:,} texts, each as it was stored")
 

@@ -17,13 +17,14 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from cortex_actors.clock import iso
-from cortex_actors.domain.hit import Diagnosis, Repair, Severity
+from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.storage import projects, reviews
 from cortex_actors.storage.index import pending as indexing
 from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.tables.columns import count_rows
 from cortex_actors.storage.tables.schema import deliveries, events, insight_sources, leases, owner
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
@@ -66,10 +67,9 @@ _CLOSE = (
 
 def beliefs(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     """Compare since when until when memories were believed with the states they are in."""
-    wrong = disagreeing(opened)
-    if wrong:
+    if wrong := disagreeing(opened):
         text = f"{len(wrong):,} memories are believed and not active, or the other way round"
-        yield Diagnosis("beliefs", text, Severity.ERROR, "cortex doctor --repair", Repair.BELIEFS)
+        yield error("beliefs", text, mend="cortex doctor --repair", repair=Repair.BELIEFS)
         return
     total = opened.exec_driver_sql("SELECT count(*) FROM beliefs").scalar_one()
     yield Diagnosis("beliefs", f"{total:,} stretches of time, as the memories are")
@@ -79,11 +79,9 @@ def lineages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     """Look for memories that are part of one another."""
     merged = "SELECT count(*) FROM memories WHERE merged_into IS NOT NULL"
     total = opened.exec_driver_sql(merged).scalar_one()
-    rings = _rings(opened)
-    if rings:
+    if rings := _rings(opened):
         text = f"{rings:,} memories are part of themselves: nobody finds them"
-        remedy = "take one of them apart: cortex memory split"
-        yield Diagnosis("lineage", text, Severity.ERROR, remedy)
+        yield error("lineage", text, mend="take one of them apart: cortex memory split")
         return
     yield Diagnosis("lineage", f"{total:,} memories are part of others")
 
@@ -169,13 +167,12 @@ def owned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Look whether the owner that the ledger names is whoever has it open."""
     row = opened.execute(select(owner.c.epoch, owner.c.pid, owner.c.started_at)).one_or_none()
     if row is None:
-        text = "the ledger names no owner"
         remedy = "a start writes one: cortex daemon restart"
-        yield Diagnosis("owner", text, Severity.WARNING if scope.online else Severity.NOTE, remedy)
+        say = warning if scope.online else note
+        yield say("owner", "the ledger names no owner", mend=remedy)
     elif scope.online and row.pid != os.getpid():
         text = f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open"
-        remedy = "two daemons cannot share a ledger: cortex daemon restart"
-        yield Diagnosis("owner", text, Severity.ERROR, remedy)
+        yield error("owner", text, mend="two daemons cannot share a ledger: cortex daemon restart")
     else:
         since = f"pid {row.pid} since {iso(row.started_at)}"
         yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
@@ -183,23 +180,23 @@ def owned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
 
 def leased(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Look for leases that ran out and were neither renewed nor let go of."""
-    held = opened.execute(select(func.count()).select_from(leases)).scalar_one()
+    held = count_rows(opened, leases)
     over = opened.execute(select(leases).where(leases.c.until < scope.now)).all()
     if not over:
         yield Diagnosis("leases", f"{held} held" if held else "none")
         return
     shown = ", ".join(f"{row.name} of {row.holder}, until {iso(row.until)}" for row in over)
     text = f"{len(over)} of {held} ran out: {shown}"
-    yield Diagnosis("leases", text, Severity.NOTE, "whoever needs one takes it over")
+    yield note("leases", text, mend="whoever needs one takes it over")
 
 
 def ordered(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Look which generation is in use, whose vectors it holds, and what it has still to be told."""
     state, pending = indexing.state(opened), indexing.pending(opened)
     if state is None:
-        text = "there is no generation of it yet"
         remedy = "the daemon begins one: cortex start"
-        yield Diagnosis("index", text, Severity.WARNING if scope.online else Severity.NOTE, remedy)
+        say = warning if scope.online else note
+        yield say("index", "there is no generation of it yet", mend=remedy)
         return
     if scope.model and state.model != scope.model:
         text = (
@@ -207,7 +204,7 @@ def ordered(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
             "answers"
         )
         remedy = "cortex doctor --repair begins another from the stored vectors"
-        yield Diagnosis("index", text, Severity.ERROR, remedy, Repair.INDEX)
+        yield error("index", text, mend=remedy, repair=Repair.INDEX)
         return
     waits = f", {pending:,} changes wait to be told to it" if pending else ""
     text = f"generation {state.generation} of {state.model}{waits}"

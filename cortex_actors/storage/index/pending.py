@@ -31,15 +31,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from cortex_actors.domain.memory import Place
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import INDEX, Matrix, remake
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import entity, rows_in
+from cortex_actors.storage.tables.columns import count_rows, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import index_ops, index_state, passages, vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
 
 _FORGET = (
@@ -107,8 +106,7 @@ def rebuild(connection: Connection, model: str) -> State:
     connection.execute(insert(index_ops).from_select(columns, everything))
     token = secrets.token_hex(4)
     row = {"one": 1, "generation": generation, "token": token, "model": model, "applied_seq": 0}
-    statement = insert(index_state).values(row)
-    connection.execute(statement.on_conflict_do_update(index_elements=["one"], set_=row))
+    put_rows(connection, index_state, [row])
     return State(generation, model, 0, token)
 
 
@@ -160,7 +158,7 @@ def applied(connection: Connection, told: Sequence[Change], *, model: str | None
 
 def pending(connection: Connection) -> int:
     """Return how many changes the index has not been told."""
-    return int(connection.execute(select(func.count()).select_from(index_ops)).scalar_one())
+    return count_rows(connection, index_ops)
 
 
 def held(connection: Connection, collection: str) -> list[str]:
@@ -171,39 +169,13 @@ def held(connection: Connection, collection: str) -> list[str]:
 
 def told(connection: Connection, collection: str = "cortex_insights") -> int:
     """Return how many items a collection of the index must hold; those that wait may be in it."""
-    query = select(func.count()).select_from(passages).where(_settled(collection))
-    return int(connection.execute(query).scalar_one())
+    return count_rows(connection, passages, _settled(collection))
 
 
 def unsure(connection: Connection, collection: str = "cortex_insights") -> list[str]:
     """Return the items that `told` leaves out: the index may hold them or not."""
     query = select(index_ops.c.item_id).where(index_ops.c.collection == collection)
     return list(connection.execute(query.distinct()).scalars())
-
-
-def pending_ids(connection: Connection, limit: int) -> list[str]:
-    """Return the items the index may be wrong about."""
-    query = select(index_ops.c.item_id).distinct().limit(limit)
-    return list(connection.execute(query).scalars())
-
-
-def matrix(
-    connection: Connection, model: str, ids: Iterable[str] | None = None
-) -> tuple[list[str], Matrix]:
-    """Return the vectors of items' own texts (of those ids, or of all), for an exact search."""
-    query = (
-        select(passages.c.item_id, vectors.c.vector)
-        .join(vectors, vectors.c.text_hash == passages.c.text_hash)
-        .where(vectors.c.model == model, passages.c.place != Place.PAIRED)
-        .order_by(passages.c.item_id)
-    )
-    if ids is not None:
-        query = query.where(passages.c.item_id.in_(list(ids)))
-    found = connection.execute(query).all()
-    usual = embeddings.usual_length(row.vector for row in found)
-    rows, sound = embeddings.rows([row.vector for row in found], usual)
-    kept = [row.item_id for row, is_sound in zip(found, sound, strict=True) if is_sound]
-    return kept, rows[sound]
 
 
 def _is_of_another(connection: Connection, model: str) -> bool:
@@ -273,7 +245,6 @@ def rows_of(
 
 def size(connection: Connection, model: str) -> tuple[int, int]:
     """Return how many vectors the whole index may hold, and the bytes of one."""
-    count = select(func.count()).select_from(passages)
     length = select(func.length(vectors.c.vector)).where(vectors.c.model == model).limit(1)
-    rows = int(connection.execute(count).scalar_one())
-    return rows, int(connection.execute(length).scalar() or USUAL_BYTES)
+    bytes_of_one = int(connection.execute(length).scalar() or USUAL_BYTES)
+    return count_rows(connection, passages), bytes_of_one

@@ -41,7 +41,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, and_, delete, exists, func, select
-from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.clock import DAY, SECOND, moment
 from cortex_actors.errors import BadInput, LedgerDown, NotFound, StorageFull
@@ -59,6 +58,7 @@ from cortex_actors.storage.ledger.files import (
     stamped,
     wrong,
 )
+from cortex_actors.storage.tables.columns import put_rows
 from cortex_actors.storage.tables.schema import dead_letters, deliveries, events, jobs, runs
 
 if TYPE_CHECKING:
@@ -580,7 +580,4 @@ def known(connection: Connection) -> dict[str, JobRow]:
 
 def note(connection: Connection, rows: Iterable[JobRow]) -> None:
     """Write how jobs stand, over what was written of them before."""
-    for row in rows:
-        values = asdict(row)
-        statement = insert(jobs).values(values)
-        connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
+    put_rows(connection, jobs, map(asdict, rows))

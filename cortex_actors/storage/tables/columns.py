@@ -21,7 +21,16 @@ from sqlalchemy.types import TypeDecorator
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from sqlalchemy import ColumnElement, Connection, Dialect, FromClause, Row, Select, Table
+    from sqlalchemy import (
+        Column,
+        ColumnElement,
+        Connection,
+        Dialect,
+        FromClause,
+        Row,
+        Select,
+        Table,
+    )
 
 
 class Text(TypeDecorator[str]):
@@ -116,6 +125,15 @@ def change_rows(
     if made := list(rows):
         chosen = table.c.id == bindparam("one")
         connection.execute(update(table).where(chosen, *where), made)
+
+
+def change_in(
+    connection: Connection, column: Column[Any], ids: Iterable[Any], values: Mapping[str, Any]
+) -> None:
+    """Change the rows where a column is one of those values, however many they are."""
+    for some in chunks(ids):
+        statement = update(column.table).where(column.in_(some))
+        connection.execute(statement.values(values))
 
 
 def entity(cls: Callable[..., T], row: Row[Any] | dict[str, Any], **given: Any) -> T:
