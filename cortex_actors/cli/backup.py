@@ -50,27 +50,17 @@ def show_copy(found: Answer) -> None:
         print(f"{found['path']}, {found['size'] / MB:.1f} MB, in {found['took_s']:.2f} s")
         return
     now, copies = SystemClock().now(), found["backups"]
-    rows = [
-        (
-            each["name"],
-            iso(each["at"]),
-            lasting((now - each["at"]) / SECOND),
-            f"{each['size'] / MB:.1f} MB",
-            _verdict(each["path"], each["problem"]),
-        )
-        for each in copies
-    ]
+    rows = []
+    for each in copies:
+        # What we may not read is not thereby damaged.
+        fault = "damaged" if os.access(each["path"], os.R_OK) else "cannot be read"
+        checked = f"{fault}: {each['problem']}" if each["problem"] else "good"
+        age, size = lasting((now - each["at"]) / SECOND), f"{each['size'] / MB:.1f} MB"
+        rows.append((each["name"], iso(each["at"]), age, size, checked))
     columns = ("backup", "made", "age", "size", "checked")
     empty = "there is no backup yet; make one with: cortex daemon backup"
     folder = Path(copies[0]["path"]).parent if copies else ""
     show_table(f"{len(rows)} backups in {folder}", columns, rows, empty=empty)
-
-
-def _verdict(path: str, wrong: str) -> str:
-    """Return what a check found; what we may not read is not thereby damaged."""
-    if not wrong:
-        return "good"
-    return f"damaged: {wrong}" if os.access(path, os.R_OK) else f"cannot be read: {wrong}"
 
 
 @command(

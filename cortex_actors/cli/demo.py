@@ -15,10 +15,9 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 from cortex_actors.cli import lifecycle
@@ -58,7 +57,16 @@ def brought(client: Client, folders: Sequence[Path]) -> Answer:
     own = {each["id"]: set(each["projects"]) for each in found["principles"]}
     found["principles"] = found["principles"][:SHOWN]
     shown = {each: client.call("resolve", path=str(each), dry_run=True) for each in folders}
-    lacking = {folder: _lacking(shown[folder], folder, own) for folder in folders}
+    # What a project would receive and says in none of its files itself.
+    lacking = {
+        folder: {
+            bullet["id"]
+            for each in shown[folder]["files"]
+            for bullet in each["bullets"]
+            if folder.name not in own.get(bullet["id"], ())
+        }
+        for folder in folders
+    }
     most = max(folders, key=lambda folder: len(lacking[folder]))
     if not lacking[most]:
         return {"principles": found, "project": None, "shown": [], "files": [], "left": []}
@@ -75,7 +83,11 @@ def brought(client: Client, folders: Sequence[Path]) -> Answer:
 def show_agreed(found: Answer) -> None:
     """Print the principles, the diffs with every note that is accepted, and what was written."""
     principles = found["principles"]
-    blocks = [_block(n, each) for n, each in enumerate(principles["principles"], start=1)]
+    blocks = []
+    for n, each in enumerate(principles["principles"], start=1):
+        projects = ", ".join(sorted(each["projects"]))
+        about = f"{each['category']}, rank {each['rank']:.2f}, from {projects}"
+        blocks.append(Block(f"{n}.", shortened(each["content"]), [about]))
     show_blocks(
         f"What projects agree on ({principles['total']} principles)",
         blocks,
@@ -97,22 +109,6 @@ def show_agreed(found: Answer) -> None:
     print(f"{asking(unapproved({'files': found['shown']}))} [y/N]: y")
     names = [each["path"].removeprefix(f"{found['project']['root']}/") for each in files]
     print(f"wrote {', '.join(names)}")
-
-
-def _lacking(shown: Answer, folder: Path, own: Mapping[str, set[str]]) -> set[str]:
-    """Return the principles that a project would receive and says in none of its files itself."""
-    given = {bullet["id"] for each in shown["files"] for bullet in each["bullets"]}
-    return {name for name in given if folder.name not in own.get(name, ())}
-
-
-def _block(number: int, principle: Answer) -> Block:
-    """Return a principle's entry."""
-    about = f"{principle['category']}, rank {principle['rank']:.2f}, from "
-    return Block(
-        f"{number}.",
-        shortened(principle["content"]),
-        [about + ", ".join(sorted(principle["projects"]))],
-    )
 
 
 #: Who says what, in this order: a fact, the same in other words, the contrary, and another's.
@@ -146,7 +142,12 @@ def remembered(client: Client) -> Answer:
 
 def show_remembered(found: Answer) -> None:
     """Print what became of what was said, what each agent finds, and that nothing is left."""
-    rows = [(each["agent"], shortened(each["said"]), _became(each)) for each in found["told"]]
+    rows = []
+    for told in found["told"]:
+        what = {"existing": "known already", "merged": f"one with {len(told['merged'])} other"}
+        against = [f"; contradicts: {each['reason']}" for each in told["conflicts"][:1]]
+        became = "".join([what.get(told["state"], "kept"), *against])
+        rows.append((told["agent"], shortened(told["said"]), became))
     show_table("What agents remember", ("agent", "says", "becomes"), rows, empty="nothing")
     print(f"\n$ cortex memory search {MINDS_QUESTION}\n")
     for agent, hits in found["asked"].items():
@@ -154,14 +155,6 @@ def show_remembered(found: Answer) -> None:
         print(f"  {agent} finds: {texts or 'nothing: it may not read what others keep'}")
     trip = found["round_trip"]
     print(f"\n$ cortex doctor --round-trip\n\n  {trip['state']} in {trip['took_ms']:.0f} ms")
-
-
-def _became(told: Answer) -> str:
-    """Return what became of something that was said, in words."""
-    against = [str(each["reason"]) for each in told["conflicts"]]
-    what = {"existing": "known already", "merged": f"one with {len(told['merged'])} other"}
-    shown = what.get(told["state"], "kept")
-    return f"{shown}; contradicts: {against[0]}" if against else shown
 
 
 #: What is asked at the end; the sample projects answer it, and do not agree.
@@ -224,7 +217,7 @@ def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
     home = Home.of(root / "home")
     # They must clean up like Ctrl-C; one that nohup ignores ends nothing.
     heard = [n for n in ENDINGS if signal.getsignal(n) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, _interrupt) for number in heard}
+    before = {number: signal.signal(number, signal.default_int_handler) for number in heard}
     try:
         say(f"copying {len(projects)} projects to {root}")
         copies = [
@@ -353,11 +346,6 @@ def _follow(home: Home, say: Say) -> None:
             print(line(record_of(found)), flush=True)
     except (KeyboardInterrupt, DaemonDown):
         say("")
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Turn a signal into what Ctrl-C raises."""
-    raise KeyboardInterrupt
 
 
 def _projects(source: Path | None) -> list[Path]:

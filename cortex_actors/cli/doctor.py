@@ -39,17 +39,13 @@ def show_checkup(found: Answer) -> None:
     """Print what was looked at, what was done, and how it stands; or how a round trip went."""
     if "steps" in found:
         steps = [(e["step"], e["state"], f"{e['took_ms']:.1f}", e["said"]) for e in found["steps"]]
-        columns = ("step", "state", "ms", "said")
-        show_table(
-            f"Tried in {found['took_ms']:,.0f} ms", columns, steps, empty="nothing was tried"
-        )
+        title, columns = f"Tried in {found['took_ms']:,.0f} ms", ("step", "state", "ms", "said")
+        show_table(title, columns, steps, empty="nothing was tried")
         print(_TOLD[found["state"]].format(reason=found["reason"]))
         return
     where = "" if found["online"] else ", without a daemon"
-    title, columns = (
-        f"Checked in {found['took_s']:.1f} s{where}",
-        ("check", "severity", "found", "mend"),
-    )
+    title = f"Checked in {found['took_s']:.1f} s{where}"
+    columns = ("check", "severity", "found", "mend")
     show_table(title, columns, _rows(found["checks"]), empty="nothing was looked at")
     for each in found["repaired"]:
         print(f"repaired: {each['did']}")

@@ -49,7 +49,10 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = _home_last(list(sys.argv[1:] if argv is None else argv))
-    _forgive(sys.stdout)
+    out: object = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and out.encoding.lower().replace("-", "") != "utf8":
+        # A terminal without a sign shows a question mark for it, rather than nothing at all.
+        out.reconfigure(errors="replace")
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -63,7 +66,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the last place where a fault can be explained
-        return _faulted(error)
+        if os.environ.get("CORTEX_DEBUG") == "1":
+            import traceback  # noqa: PLC0415 - only for a fault
+
+            traceback.print_exception(error)
+        text = f"failed inside: {type(error).__name__}: {error}; CORTEX_DEBUG=1 shows where"
+        return _fail(text, InternalError.exit_code)
 
 
 def _run(words: list[str]) -> int:
@@ -166,12 +174,6 @@ def _full(words: list[str]) -> int:
         raise KeyboardInterrupt from error
 
 
-def _forgive(out: object) -> None:
-    """Let a terminal without a sign show a question mark for it, rather than nothing at all."""
-    if isinstance(out, io.TextIOWrapper) and out.encoding.lower().replace("-", "") != "utf8":
-        out.reconfigure(errors="replace")
-
-
 def _dashed(words: list[str], error: Exception) -> str:
     """Return how a text that begins with a dash is given, where one was taken for an option."""
     taken = getattr(error, "option_name", None) is not None
@@ -192,16 +194,6 @@ def _home_last(words: list[str]) -> list[str]:
 def _is_word(words: list[str]) -> bool:
     """Return whether a command or a text comes next, and no option."""
     return bool(words) and not words[0].startswith("-")
-
-
-def _faulted(error: Exception) -> int:
-    """Explain a fault of the program."""
-    if os.environ.get("CORTEX_DEBUG") == "1":
-        import traceback  # noqa: PLC0415 - only for a fault
-
-        traceback.print_exception(error)
-    text = f"failed inside: {type(error).__name__}: {error}; CORTEX_DEBUG=1 shows where"
-    return _fail(text, InternalError.exit_code)
 
 
 def _fail(text: str, code: int) -> int:

@@ -44,7 +44,7 @@ def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer,
                 iso(each["at"]),
                 each["topic"],
                 shortened(each["source"], 40),
-                _state(each),
+                "\n".join(map(_standing, each["consumers"])) or "handled",
             )
             for each in found["events"]
         ]
@@ -94,7 +94,8 @@ def events(
     yes: Annotated[bool, Option(help="Do discard all of them.")] = False,
 ) -> Any:  # noqa: ANN401 - JSON: a list of what was done
     """List the newest stored events, or decide about those that could not be handled."""
-    _refuse_several(name, replay, discard)
+    if sum(map(bool, (name, replay, discard))) > 1:
+        raise UsageError("say one of --id, --replay, --discard; see: cortex daemon events --help")
     replay, discard = _named(replay, "--replay"), _named(discard, "--discard")
     if discard == ALL and not yes:
         raise UsageError("--discard all drops every dead letter for good: say --yes, too")
@@ -132,20 +133,12 @@ def _named(names: list[str] | None, option: str) -> list[str]:
     return named
 
 
-def _refuse_several(*given: object) -> None:
-    """Raise `UsageError` for more than one of the options that say what is done."""
-    if sum(map(bool, given)) > 1:
-        raise UsageError("say one of --id, --replay, --discard; see: cortex daemon events --help")
-
-
-def _state(event: dict[str, Any]) -> str:
-    """Return who has still to handle an event, a line each; or that it is handled."""
-    return "\n".join(_standing(each) for each in event["consumers"]) or "handled"
-
-
 def _standing(each: dict[str, Any]) -> str:
     """Return how one consumer stands to an event, and how its last attempt failed."""
-    return f"{_stage(each)}: {_last(each)}" if each["attempts"] else _stage(each)
+    if not each["attempts"]:
+        return _stage(each)
+    lines = (each["error"] or "").strip().splitlines()
+    return f"{_stage(each)}: {shortened(lines[-1], 200) if lines else 'no traceback'}"
 
 
 def _stage(each: dict[str, Any]) -> str:
@@ -158,12 +151,6 @@ def _stage(each: dict[str, Any]) -> str:
     return f"waiting for {each['consumer']}, {tried}, next not before {iso(each['at'])}"
 
 
-def _last(each: dict[str, Any]) -> str:
-    """Return the last line of a traceback."""
-    lines = (each["error"] or "").strip().splitlines()
-    return shortened(lines[-1], 200) if lines else "no traceback"
-
-
 #: Columns of the names at the left.
 _WIDTH = 13
 
@@ -171,7 +158,9 @@ _WIDTH = 13
 @shows("debug inspect", "accumulator", "pipeline --json", asks="debug.actor")
 def show_inside(found: Answer) -> None:
     """Print what an actor has in hand, or how a supervisor is."""
-    rows = _supervisor(found) if found["kind"] == "supervisor" else _actor(found)
+    rows = [*(_supervisor(found) if found["kind"] == "supervisor" else _actor(found))]
+    if last := found["last_crash"]:
+        rows.append(("last crash", f"{iso(last['at'])} {last['reason']}"))
     show_lines(*(f"{title:<{_WIDTH}}{text}".rstrip() for title, text in rows))
 
 
@@ -189,10 +178,14 @@ def _actor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
         yield "lives", f"since {iso(found['started_at'])}, {found['lived_s']:.1f} s"
     yield "restarts", found["restarts"]
     if "mailbox" in found:
-        yield "mailbox", _mailbox(found["mailbox"], found["handled"])
+        stats = found["mailbox"]
+        full = f"of {stats['limit'] or 'any number'} ({stats['overflow']})"
+        done = f"{found['handled']} handled, {stats['dropped']} dropped"
+        waits = f"waits {stats['waited_ms']:.1f} ms, {stats['longest_ms']:.1f} ms at most"
+        counts = f"{stats['depth']} waiting, {stats['high']} at most, {full}"
+        yield "mailbox", f"{counts}; {done}; {waits}"
         yield from _hands("in hand", found["in_hand"], "nothing")
         yield from _hands("tasks", found["tasks"], "none")
-    yield from _last_crash(found)
 
 
 def _supervisor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
@@ -209,16 +202,6 @@ def _supervisor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
     for each in reversed(found["recent_restarts"]):
         yield title, f"{iso(each['at'])} {each['child']}"
         title = ""
-    yield from _last_crash(found)
-
-
-def _mailbox(stats: dict[str, Any], handled: int) -> str:
-    """Return a mailbox's numbers."""
-    return (
-        f"{stats['depth']} waiting, {stats['high']} at most, of {stats['limit'] or 'any number'} "
-        f"({stats['overflow']}); {handled} handled, {stats['dropped']} dropped; "
-        f"waits {stats['waited_ms']:.1f} ms, {stats['longest_ms']:.1f} ms at most"
-    )
 
 
 def _hands(title: str, hands: list[dict[str, Any]], nothing: str) -> Iterator[tuple[str, object]]:
@@ -230,12 +213,6 @@ def _hands(title: str, hands: list[dict[str, Any]], nothing: str) -> Iterator[tu
         yield title, f"{hand['title']}, for {hand['seconds']:.1f} s{limit}"
         yield from (("", f"  {line}") for line in hand["stack"])
         title = ""
-
-
-def _last_crash(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield the last crash, if there was one."""
-    if last := found["last_crash"]:
-        yield "last crash", f"{iso(last['at'])} {last['reason']}"
 
 
 #: Columns of `tree --stats`, and what they are called in the daemon's answer.

@@ -62,12 +62,14 @@ def _publish(home: Home, options: argparse.Namespace) -> int:
     found = _json(options.json, "--json") if options.json is not None else {}
     if not isinstance(found, dict):
         raise BadInput(f"--json must be an object like '{{\"key\": 1}}', not {options.json!r}")
+    for word in options.fields:
+        match = _FIELD.fullmatch(word)
+        if match is None:
+            raise UsageError(f"cannot read {word!r}: write key=text, or key:=JSON for other values")
+        key, sign, value = match.groups()
+        found[key] = value if sign == "=" else _json(value, f"the field {key}")
     by = f"cli:{lifecycle.user()}" if options.source is None else options.source
-    said = {
-        "topic": options.topic,
-        "payload": {**found, **dict(_field(word) for word in options.fields)},
-        "source": by,
-    }
+    said = {"topic": options.topic, "payload": found, "source": by}
     if options.idempotency_key is not None:
         said["idempotency_key"] = options.idempotency_key
     try:
@@ -102,15 +104,6 @@ def _more(event: dict[str, Any]) -> str:
     if event.get("duplicate"):
         return " (said before under this key)"
     return " (no daemon runs: the next start has it)" if event.get("offline") else ""
-
-
-def _field(word: str) -> tuple[str, Any]:
-    """Return one `key=text` or `key:=JSON`."""
-    match = _FIELD.fullmatch(word)
-    if match is None:
-        raise UsageError(f"cannot read {word!r}: write key=text, or key:=JSON for other values")
-    key, sign, value = match.groups()
-    return key, value if sign == "=" else _json(value, f"the field {key}")
 
 
 def _json(text: str, name: str) -> object:
@@ -162,10 +155,8 @@ def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _stores(found.get("stores", {}))
     door = found.get("http", {})
     if door.get("state", "off") not in ("off", "away"):
-        yield (
-            "http",
-            f"{door['state']}, {door['address']}" if door.get("address") else door["state"],
-        )
+        at = f", {door['address']}" if door.get("address") else ""
+        yield "http", f"{door['state']}{at}"
     yield "loop lag", f"{found['loop_lag_ms']} ms"
     if trip := found.get("round_trip"):
         # Why it did not go well stands above, as a reason of the whole.
@@ -328,18 +319,14 @@ def run(words: Sequence[str]) -> int:
     if words[0] == "stop":
         return lifecycle.stop(home, timeout=options.timeout, as_json=options.json)
     if words[0] == "restart":
-        _require_settings(home)
+        # It goes on where it would not start with them; loads pydantic, but a restart takes longer.
+        from cortex_actors import settings  # noqa: PLC0415
+
+        settings.load(home)
         with suppress(DeadlineExceeded):
             # Killed is stopped, too.
             lifecycle.end(home, timeout=options.stop_timeout)
     return lifecycle.start(home, timeout=options.timeout, as_json=options.json)
-
-
-def _require_settings(home: Home) -> None:
-    """Raise `ConfigurationError` for settings a daemon would not start with: it goes on then."""
-    from cortex_actors import settings  # noqa: PLC0415 - loads pydantic; a restart takes longer
-
-    settings.load(home)
 
 
 def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int:

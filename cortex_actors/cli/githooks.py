@@ -19,7 +19,7 @@ import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cortex_actors.cli import lifecycle
 from cortex_actors.client.connection import Client
@@ -273,17 +273,13 @@ def _tell(home: Home, path: Path, *, as_json: bool) -> None:
         found = {"projects": [], "seqs": [], "offline": True}
     if as_json:
         print(json.dumps(found, indent=2))
-        return
-    print(visible(_told(found, path)))
-
-
-def _told(found: dict[str, Any], path: Path) -> str:
-    """Return what a hook did, for a person."""
-    if found.get("offline"):
-        return "no daemon runs; the next start reads every file"
-    if not found["projects"]:
-        return f"no followed project lies in or around {path.absolute()}; see: cortex projects"
-    return f"reading again: {', '.join(found['projects'])}"
+    elif found.get("offline"):
+        print("no daemon runs; the next start reads every file")
+    elif found["projects"]:
+        print(visible(f"reading again: {', '.join(found['projects'])}"))
+    else:
+        lack = f"no followed project lies in or around {path.absolute()}"
+        print(visible(f"{lack}; see: cortex projects"))
 
 
 def _say(repository: Repository, changed: list[Hook]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,7 +75,14 @@ def show_history(found: Answer) -> None:
     )
     print()
     show_title("In the order of time")
-    show_facts(*_events(found["events"]), indent=2)
+    width = max(map(len, _EVENTS.values()))
+    show_facts(
+        *(
+            (when(each["at"]), joined(f"{_EVENTS[each['what']]:<{width}}", each["text"]))
+            for each in found["events"]
+        ),
+        indent=2,
+    )
     if not found["principles"]:
         # The insight that could become one: what the first text counts for.
         first = [brief(each["counts_for"] or each["id"]) for each in found["insights"][:1]]
@@ -179,15 +186,6 @@ def _files(found: Answer) -> Iterator[tuple[str, str]]:
             when(each["resolved_at"]),
         )
         yield brief(each["principle_id"]), f"{each['path']}\n{about}"
-
-
-def _events(events: Sequence[Answer]) -> Iterable[tuple[str, str]]:
-    """Return what happened, a line each."""
-    width = max((len(each) for each in _EVENTS.values()), default=0)
-    return [
-        (when(each["at"]), joined(f"{_EVENTS[each['what']]:<{width}}", each["text"]))
-        for each in events
-    ]
 
 
 #: What looks like it and has another word for the line, or none.

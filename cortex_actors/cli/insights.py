@@ -28,7 +28,7 @@ from cortex_actors.cli.output import (
     standing,
     when,
 )
-from cortex_actors.cli.principles import check_line
+from cortex_actors.cli.principles import check_line, page_of
 from cortex_actors.client.connection import Answer
 
 #: Places that are named of an insight that is shown whole.
@@ -47,7 +47,13 @@ NEAREST = 3
 def _facts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what an insight is, by name."""
     places = standing(found["sources"], most=PLACES)
-    cluster = found["cluster"]
+    cluster = ""
+    if some := found["cluster"]:
+        size = counted(some["size"], "insight")
+        cluster = f"{brief(some['id'])}, {size}, coherence {some['coherence']:.2f}"
+    same = [f"{brief(e['id'])}  {cut(e['content'], OTHER)}" for e in found["represents"]]
+    if len(same) > SAME:
+        same[SAME:] = [f"and {len(same) - SAME} more"]
     lines = [
         joined(brief(each["id"]), each["category"], f"rank {each['rank']:.2f}", each["status"])
         for each in found["principles"]
@@ -65,8 +71,8 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("projects", ", ".join(found["projects"])),
         ("read in", "\n".join(places) or "nowhere any more"),
         ("holds in", "\n".join(dict.fromkeys(e["scope"] for e in found["sources"] if e["scope"]))),
-        ("same as", _same(found["represents"])),
-        ("cluster", _cluster(cluster) if cluster else ""),
+        ("same as", "\n".join(same)),
+        ("cluster", cluster),
         ("principle", "\n".join(lines)),
     ]
 
@@ -123,28 +129,9 @@ def _status(found: Answer) -> list[tuple[str, object]]:
     return rows
 
 
-def _check_row(check: Answer) -> tuple[str, str]:
-    """Return what an insight has or lacks of one thing that makes it a principle."""
-    return check["need"].replace("_", " "), check_line(check)
-
-
 def _words(count: dict[str, Any]) -> str:
     """Return the keywords that spoke."""
     return ", ".join(count["words"])
-
-
-def _same(others: list[Answer]) -> str:
-    """Return the texts that an insight stands for."""
-    lines = [f"{brief(each['id'])}  {cut(each['content'], OTHER)}" for each in others[:SAME]]
-    if len(others) > SAME:
-        lines.append(f"and {len(others) - SAME} more")
-    return "\n".join(lines)
-
-
-def _cluster(cluster: Answer) -> str:
-    """Return which cluster an insight is in."""
-    size = counted(cluster["size"], "insight")
-    return f"{brief(cluster['id'])}, {size}, coherence {cluster['coherence']:.2f}"
 
 
 #: What each order is called in the title.
@@ -202,7 +189,8 @@ def show_insights(found: Answer, given: Answer) -> None:
         pages = {"limit", "skip", "sort"}
         narrow = any(given[each] not in {None, "live"} for each in given.keys() - pages)
         empty = nothing(found["total"], _NONE if narrow else _NOTHING)
-        show_blocks(_title(found, given), map(_block, found["insights"]), empty=empty)
+        title = f"{page_of(found, 'insight', given)}, {_ORDERS[given['sort']]}"
+        show_blocks(title, map(_block, found["insights"]), empty=empty)
     elif given["approve"]:
         print(f"approved {found['id']}; it is {found['status']} now")
     else:
@@ -210,11 +198,16 @@ def show_insights(found: Answer, given: Answer) -> None:
             show_title(line)
         print()
         show_facts(*_facts(found))
+        earned = found["promotion"]["checks"]
+        checks = [(each["need"].replace("_", " "), check_line(each)) for each in earned]
         show_sections(
             (f"Why {found['category']}", _category(found)),
             ("Why so sure", _confidence(found)),
             (f"Why {found['status']}", _status(found)),
-            ("On the way to a principle", map(_check_row, found["promotion"]["checks"])),
+            (
+                "On the way to a principle",
+                checks,
+            ),
         )
 
 
@@ -236,13 +229,6 @@ def _block(insight: Answer) -> Block:
     if other := insight.get("represented_by"):
         about.insert(1, f"counts for {brief(other['id'])}: {shortened(other['content'])}")
     return Block(f"{insight['confidence']:.2f}", shortened(insight["content"], LONGEST), about)
-
-
-def _title(found: Answer, given: Answer) -> str:
-    """Return how many are shown of how many, and in which order."""
-    shown, skip = len(found["insights"]), given["skip"]
-    which = f"{skip + 1:,} to {skip + shown:,}" if skip else f"{shown:,}"
-    return f"{which} of {counted(found['total'], 'insight')}, {_ORDERS[given['sort']]}"
 
 
 #: What is said where no cluster is listed: of those that were asked for, and of any.

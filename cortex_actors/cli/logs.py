@@ -69,7 +69,11 @@ class Following:
     def for_ever(self) -> Iterator[Record]:
         """Yield records, waiting for the daemon whenever it is gone."""
         if not self._answers():
-            yield from self._from_files()
+            last = sys.maxsize if self._last is None else self._last
+            for record in tail(self._path, self._wanted, last=last):
+                self._seen = record.seq or self._seen
+                yield record
+            self._seen = max(self._position(), self._begin)
             self._wait()
         while True:
             with suppress(DaemonDown, DeadlineExceeded):
@@ -90,14 +94,6 @@ class Following:
             # One that says how many are missing has no number.
             self._seen = record.seq or self._seen
             yield record
-
-    def _from_files(self) -> Iterator[Record]:
-        """Yield what there is while no daemon answers."""
-        last = sys.maxsize if self._last is None else self._last
-        for record in tail(self._path, self._wanted, last=last):
-            self._seen = record.seq or self._seen
-            yield record
-        self._seen = max(self._position(), self._begin)
 
     def _position(self) -> int:
         """Return the number to go on after."""

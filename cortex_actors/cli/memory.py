@@ -238,10 +238,12 @@ def _entry(found: Answer) -> Block:
 
 def _facts(found: Answer) -> list[tuple[str, object]]:
     """Return what there is to say of a memory beside what it says."""
-    said = found["time_range"] or ""
+    believed = [f"{when(e['since'])} until {when(e['until']) or 'now'}" for e in found["believed"]]
+    changes = [joined(str(e["id"]), e["kind"], *_done(e)) for e in found["changes"]]
+    called = found["agent_display"]
     return [
         ("status", _standing(found)),
-        ("agent", joined(found["agent"], _named(found))),
+        ("agent", joined(found["agent"], None if called == found["agent"] else called)),
         ("realm", joined(found["realm"], ", ".join(found["related_agents"]))),
         ("layer", f"{found['layer']}, since {when(found['layer_since'])}"),
         ("attention", f"{found['attention']:.2f}, read {counted(found['access_count'], 'time')}"),
@@ -250,41 +252,25 @@ def _facts(found: Answer) -> list[tuple[str, object]]:
         ("tags", ", ".join(found["tags"])),
         ("thread", found["thread"]),
         ("answers", ", ".join(found["responding_to"])),
-        ("said", joined(when(found["created_at"]), said)),
+        ("said", joined(when(found["created_at"]), found["time_range"])),
         ("saved by", found["saved_by"]),
         ("pinned", when(found["pinned_at"])),
         ("promoted", when(found["promoted_at"])),
         ("conflicts", "\n".join(joined(e["id"], e["reason"]) for e in found["conflicts"])),
         ("apart from", ", ".join(found["apart"])),
-        ("believed", "\n".join(_believed(each) for each in found["believed"])),
-        ("changes", "\n".join(_change(each) for each in found["changes"])),
+        ("believed", "\n".join(believed)),
+        ("changes", "\n".join(changes)),
     ]
 
 
 def _standing(found: Answer) -> str:
     """Return the state of a memory, and what it became."""
-    status = str(found["status"])
     if found["merged_into"]:
         why = found["merged_why"]
         return joined(f"merged into {found['merged_into']} {when(found['merged_at'])}", why)
     if found["replaced_by"]:
         return f"superseded by {found['replaced_by']} {when(found['replaced_at'])}"
-    return joined(status, when(found["archived_at"]))
-
-
-def _named(found: Answer) -> str | None:
-    """Return what an agent is called, where it is not called so."""
-    return None if found["agent_display"] == found["agent"] else str(found["agent_display"])
-
-
-def _believed(each: Answer) -> str:
-    """Return a stretch of time in which a memory was believed."""
-    return f"{when(each['since'])} until {when(each['until']) or 'now'}"
-
-
-def _change(each: Answer) -> str:
-    """Return a change on one line."""
-    return joined(str(each["id"]), each["kind"], *_done(each))
+    return joined(found["status"], when(found["archived_at"]))
 
 
 def _done(each: Answer) -> list[str]:

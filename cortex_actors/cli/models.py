@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Argument, Option, command, shows
 from cortex_actors.cli.output import HomeOption, JsonOption, console, lasting, show_json, show_lines
@@ -17,10 +17,6 @@ from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, iso
 from cortex_actors.errors import DaemonDown, visible
 from cortex_actors.home import Home
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
 
 #: Seconds a daemon may take to answer: it reads the model's files, or asks an endpoint.
 TIMEOUT = 120.0
@@ -218,21 +214,16 @@ def _watch(client: Client, *, show: bool) -> None:
         with bar:
             task = bar.add_task("embedding", total=0, pace="")
             while (found := client.call("migration"))["coming"] or found["state"] in WORKING:
-                _update(bar, task, found)
+                # How far it is, or what it waits for.
+                title = {"compiling": "compiling", "waiting": "waiting"}.get(found["state"])
+                pace = found["reason"] if title == "waiting" else _pace(found)
+                bar.update(task, description=title or "embedding", pace=visible(pace))
+                bar.update(task, total=found["total"], completed=found["done"])
                 time.sleep(POLL)
     except KeyboardInterrupt:
         if show:
             print("it goes on in the background; how far it is: cortex model migration")
         raise
-
-
-def _update(bar: Progress, task: TaskID, found: Answer) -> None:
-    """Show how far it is, or what it waits for."""
-    title = {"compiling": "compiling", "waiting": "waiting"}.get(found["state"], "embedding")
-    pace = found["reason"] if found["state"] == "waiting" else _pace(found)
-    bar.update(
-        task, description=title, total=found["total"], completed=found["done"], pace=visible(pace)
-    )
 
 
 def _pace(found: Answer) -> str:
@@ -300,25 +291,21 @@ def _lines(found: Answer) -> Iterator[str]:
     if compiled is None:
         yield f"compiled  no: {found['why']}"
     else:
-        yield from _compiled_lines(compiled)
+        size = f"{compiled['size'] / MB:.1f} MB"
+        yield f"compiled  {compiled['kind']}, {size}, {iso(compiled['made_at'])}"
+        if compiled["note"]:
+            yield f"          {compiled['note']}"
+        yield f"gates     {_gates(compiled['gates'])}"
+        most = f"{compiled['max_tokens']} tokens at a time"
+        yield f"reads     {most}, pooled by {compiled['pooling']}"
+        versions = ", ".join(f"{name} {number}" for name, number in compiled["versions"].items())
+        yield f"made with {versions}"
+        yield f"folder    {compiled['folder']}"
     for name, why in found["damaged"].items():
         lost = found.get("lost") and name == found["id"]
         yield f"{'not there' if lost else 'damaged':9} {name}: {why}"
     if moving := _under_way(found.get("migration") or {}):
         yield f"under way {moving}"
-
-
-def _compiled_lines(compiled: Answer) -> Iterator[str]:
-    """Yield what there is to say of a compiled form."""
-    size = f"{compiled['size'] / MB:.1f} MB"
-    yield f"compiled  {compiled['kind']}, {size}, {iso(compiled['made_at'])}"
-    if compiled["note"]:
-        yield f"          {compiled['note']}"
-    yield f"gates     {_gates(compiled['gates'])}"
-    yield f"reads     {compiled['max_tokens']} tokens at a time, pooled by {compiled['pooling']}"
-    versions = ", ".join(f"{name} {number}" for name, number in compiled["versions"].items())
-    yield f"made with {versions}"
-    yield f"folder    {compiled['folder']}"
 
 
 def _gates(gates: dict[str, float]) -> str:
@@ -333,20 +320,15 @@ def _under_way(migration: dict[str, Any]) -> str:
     """Return what the daemon does about models now; empty when nothing."""
     coming = migration.get("coming")
     if migration.get("state") == "compiling":
-        return _compiling(migration.get("making") or {})
+        making = migration.get("making")
+        if not making:
+            return "compiling"
+        step = f": {making['step']}" if making["step"] else ""
+        return f"compiling {making['source']} since {iso(making['since'])}{step}"
     if coming:
         done = f"{migration['done']:,} of {migration['total']:,} texts"
         return f"migration to {coming['model_id']}: {done}"
     return str(migration.get("reason") or migration.get("note") or "")
-
-
-def _compiling(making: Answer) -> str:
-    """Return which model is compiled, since when, and the last step."""
-    text = "compiling"
-    if making:
-        text += f" {making['source']} since {iso(making['since'])}"
-        text += f": {making['step']}" if making["step"] else ""
-    return text
 
 
 def _made(found: Answer) -> Iterator[str]:

@@ -62,14 +62,11 @@ def publish(
                 return online()
             except DaemonDown as error:
                 unsure = isinstance(error, AnswerLost) and idempotency_key is None
-                if unsure or clock.monotonic() - begun > _patience(home):
+                is_starting = lock.state(home) is lock.State.STARTING
+                patience = START_PATIENCE if is_starting else PATIENCE
+                if unsure or clock.monotonic() - begun > patience:
                     raise
             lifecycle.pause(PAUSE)
             continue
         with closing(held):
             return {**offline.commit(home.ledger, work), "offline": True}
-
-
-def _patience(home: Home) -> float:
-    """Return how many seconds whoever has the lock now may take."""
-    return START_PATIENCE if lock.state(home) is lock.State.STARTING else PATIENCE

@@ -171,19 +171,20 @@ def show_blocks(title: str, blocks: Iterable[Block], *, empty: str) -> None:
     width = max(cell_len(entry.mark) for entry in entries)
     for entry in entries:
         out.print()
-        _beside(out, entry.mark, _body(entry), width=width)
+        text = _cell(entry.text)
+        for line in filter(None, entry.about):
+            text.append("\n" + visible(line), style="dim")
+        _beside(out, entry.mark, text, width=width)
 
 
 def show_facts(*facts: tuple[str, object], indent: int = 0) -> None:
     """Print names with what holds of them, names in a column; an empty value is left out."""
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
-    from rich.text import Text  # noqa: PLC0415 - see the top
 
     shown = [(name, str(value)) for name, value in facts if str(value)]
     out, width = console(), max((cell_len(name) for name, _ in shown), default=0)
     for name, value in shown:
-        text = "\n".join(visible(line) for line in value.split("\n"))
-        _beside(out, name, Text(text), width=width, indent=indent)
+        _beside(out, name, _cell(value), width=width, indent=indent)
 
 
 def nothing(total: int, empty: str) -> str:
@@ -275,17 +276,6 @@ def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0)
         lead.append("" if number else set_cell_size(visible(mark), width), style="bold")
         lead.append(" " * (margin - lead.cell_len) if line.plain else "")
         out.print(lead + line, soft_wrap=True)
-
-
-def _body(entry: Block) -> Text:
-    """Return the text of an entry with what is known about it."""
-    from rich.text import Text  # noqa: PLC0415 - see the top
-
-    text = Text("\n".join(visible(line) for line in entry.text.split("\n")))
-    for line in entry.about:
-        if line:
-            text.append("\n" + visible(line), style="dim")
-    return text
 
 
 #: How a line begins -> how it looks; the first that fits. Colours of the terminal's own palette, so

@@ -13,7 +13,7 @@ from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.text import sections as markdown
 from cortex_actors.text.markdown import MAX_BYTES
-from cortex_actors.text.sections import Dialect, Section, dialect_of, sections
+from cortex_actors.text.sections import Section, dialect_of, sections
 from cortex_actors.text.statements import statements
 
 if TYPE_CHECKING:
@@ -46,7 +46,22 @@ def show_parsed(found: dict[str, Any], given: dict[str, Any]) -> None:
 @command("debug parse", "CLAUDE.md", ".cursor/rules/style.mdc --json", show=show_parsed)
 def parse(file: Annotated[Path, Argument(help="The instruction file.")]) -> dict[str, Any]:
     """Show what a file says: its sections and their statements, with lines and bytes."""
-    return _parsed(_read(file), str(file.absolute()), _dialect(file))
+    data, path = _read(file), str(file.absolute())
+    # The dialect that the path tells, wherever the project's root may be; else it is Markdown.
+    last = file.absolute().parts[-_PARTS:]
+    names = ("/".join(last[number:]) for number in reversed(range(len(last))))
+    dialect = next(filter(None, map(dialect_of, names)), None)
+    reader = dialect.parse if dialect is not None else markdown.fragments
+    said = {each.byte_start: each for each in reader(data, path=path, project="")}
+    return {
+        "path": path,
+        "dialect": dialect.agent if dialect is not None else None,
+        "bytes": len(data),
+        "file_hash": file_hash(data),
+        "sections": [
+            _section(part, said.get(part.byte_start)) for part in sections(data, path=path)
+        ],
+    }
 
 
 def _read(file: Path) -> bytes:
@@ -64,27 +79,6 @@ def _read(file: Path) -> bytes:
         why = getattr(error, "strerror", None) or str(error)
         message = f"cannot read {file}: {why}; mend the path, or the right to read it"
         raise BadInput(message) from None
-
-
-def _dialect(file: Path) -> Dialect | None:
-    """Return the dialect that a path tells, wherever the project's root may be; None: none."""
-    parts = file.absolute().parts[-_PARTS:]
-    found = (dialect_of("/".join(parts[number:])) for number in reversed(range(len(parts))))
-    return next((each for each in found if each is not None), None)
-
-
-def _parsed(data: bytes, path: str, dialect: Dialect | None) -> dict[str, Any]:
-    """Return all that is read in a file; one that is of no dialect is read as Markdown."""
-    reader = dialect.parse if dialect is not None else markdown.fragments
-    said = {each.byte_start: each for each in reader(data, path=path, project="")}
-    parts = sections(data, path=path)
-    return {
-        "path": path,
-        "dialect": dialect.agent if dialect is not None else None,
-        "bytes": len(data),
-        "file_hash": file_hash(data),
-        "sections": [_section(part, said.get(part.byte_start)) for part in parts],
-    }
 
 
 def _section(part: Section, fragment: Fragment | None) -> dict[str, Any]:

@@ -106,7 +106,10 @@ def show_principles(found: Answer, given: Answer) -> None:
         return
     known = _is_narrow(given) or any(found["by_status"].values())
     empty = nothing(found["total"], _NONE if known else _NOTHING)
-    show_blocks(_title(found, given), map(_block, found["principles"]), empty=empty)
+    title = f"{page_of(found, 'principle', given)}, {_ORDERS[given['sort']]}"
+    waning = [f"{number:,} {name}" for name, number in found["by_status"].items() if number]
+    more = f" ({', '.join(waning)})" if len(waning) > 1 else ""
+    show_blocks(f"{title}{more}", map(_block, found["principles"]), empty=empty)
 
 
 def _is_narrow(given: Answer) -> bool:
@@ -136,9 +139,14 @@ def _block(principle: Answer) -> Block:
 def ranked(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what a rank is made of: each part, its weight, and what it adds."""
     why = found["why"]
+    counts = {
+        "frequency": f"seen {counted(found['observations'], 'time')}",
+        "recency": f"{counted(why['days'], 'day')} ago",
+        "links": counted(found["linked"], "link"),
+    }
     for part in why["parts"]:
         product = f"{part['value']:.2f} x {part['weight']:.2f} = {part['points']:.3f}"
-        yield _PARTS[part["name"]], f"{product}  {_counts(found, part['name'])}".rstrip()
+        yield _PARTS[part["name"]], f"{product}  {counts.get(part['name'], '')}".rstrip()
     yield "rank", f"{why['rank']:.3f}"
     if abs(why["rank"] - why["stored"]) >= _SHOWN:
         yield "stored", f"{why['stored']:.3f}  counted anew when principles are distilled next"
@@ -151,15 +159,6 @@ def linked(link: Answer) -> tuple[str, str]:
     about = joined(f"strength {link['strength']:.2f}", link["decided_by"], link["reason"])
     text = f"{brief(other['id'])}  {cut(other.get('content', '(gone)'), OTHER)}"
     return kind, f"{text}\n{about}"
-
-
-def _counts(found: Answer, part: str) -> str:
-    """Return what a part of a rank counts."""
-    return {
-        "frequency": f"seen {counted(found['observations'], 'time')}",
-        "recency": f"{counted(found['why']['days'], 'day')} ago",
-        "links": counted(found["linked"], "link"),
-    }.get(part, "")
 
 
 def _facts(found: Answer) -> Iterable[tuple[str, object]]:
@@ -201,13 +200,11 @@ def _files(found: Answer) -> Iterable[tuple[str, object]]:
         yield when(each["resolved_at"]), f"{each['path']}\n{about}"
 
 
-def _title(found: Answer, given: Answer) -> str:
-    """Return how many are shown of how many, in which order, and how many stand how."""
-    shown, skip = len(found["principles"]), given["skip"]
+def page_of(found: Answer, noun: str, given: Answer) -> str:
+    """Return which are shown, of how many."""
+    shown, skip = len(found[f"{noun}s"]), given["skip"]
     which = f"{skip + 1:,} to {skip + shown:,}" if skip else f"{shown:,}"
-    title = f"{which} of {counted(found['total'], 'principle')}, {_ORDERS[given['sort']]}"
-    waning = [f"{number:,} {name}" for name, number in found["by_status"].items() if number]
-    return f"{title} ({', '.join(waning)})" if len(waning) > 1 else title
+    return f"{which} of {counted(found['total'], noun)}"
 
 
 #: What each check is called where people read it, and its unit.

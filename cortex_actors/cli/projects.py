@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cortex_actors.cli.declare import Argument, One, Option, command, shows
 from cortex_actors.cli.output import (
@@ -31,10 +31,6 @@ from cortex_actors.cli.output import (
 )
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, duration, iso
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
 
 #: Seconds between two looks: often enough to be smooth, and nothing for the daemon.
 POLL = 0.2
@@ -81,20 +77,16 @@ def watch(client: Client, *, show: bool) -> float:
                 still = 0 if any(found.values()) else still + 1
                 same, before = same + 1 if found == before else 0, found
                 for key, task in tasks.items():
-                    _update(bar, task, found, key)
+                    # More than there ever was makes the bar longer.
+                    total = max(bar.tasks[task].total or 0, found[key])
+                    done = total - found[key]
+                    bar.update(task, total=total, completed=done, visible=bool(total))
                 time.sleep(POLL)
     except KeyboardInterrupt:
         if show:
             print("it goes on in the background; how far it is: cortex status")
         raise
     return clock.monotonic() - begun
-
-
-def _update(bar: Progress, task: TaskID, found: Answer, key: str) -> None:
-    """Show how much is left; more than there ever was makes the bar longer."""
-    left = found[key]
-    total = max(bar.tasks[task].total or 0, left)
-    bar.update(task, total=total, completed=total - left, visible=bool(total))
 
 
 #: What means a folder and never a project's name or id.
@@ -269,24 +261,20 @@ def show_runs(found: Answer, given: Answer) -> None:
 
 def _row(run: Answer) -> tuple[object, ...]:
     """Return a run's line in a table."""
+    # A time says since when.
+    counts = [
+        f"since {iso(number)}" if name == "since" else f"{number} {name.replace('_', ' ')}"
+        for name, number in run["counts"].items()
+        if number
+    ]
     return (
         iso(run["finished_at"]),
         run["kind"],
         run["path"] or run["project"] or "",
         run["state"],
         round((run["finished_at"] - run["started_at"]) / 1_000, 1),
-        shortened(run["error"], 200) if run["error"] else _counts(run["counts"]),
+        shortened(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new",
     )
-
-
-def _counts(counts: dict[str, int]) -> str:
-    """Return what was counted and is not nothing; a time says since when."""
-    shown = [
-        f"since {iso(number)}" if name == "since" else f"{number} {name.replace('_', ' ')}"
-        for name, number in counts.items()
-        if number
-    ]
-    return ", ".join(shown) or "nothing new"
 
 
 @shows(

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from cortex_actors.cli.declare import One, Option, shows
 from cortex_actors.cli.output import (
@@ -25,9 +24,6 @@ from cortex_actors.cli.output import (
 )
 from cortex_actors.cli.principles import check_line, gap, is_trouble, linked, need, ranked
 from cortex_actors.client.connection import Answer
-
-if TYPE_CHECKING:
-    pass
 
 
 @shows(
@@ -170,21 +166,18 @@ def show_promotion(found: Answer, given: Answer) -> None:
             )
         )
         print()
-    what = "nearest first" if reason is None else f"held up by: {_label(reason)}"
+        what, empty = "nearest first", "all of them are principles: cortex principles"
+    else:
+        label = _label(reason)
+        what = f"held up by: {label}"
+        empty = f"no insight is held up by {label}; leave out --reason to see what is"
+    if not found["looked_at"]:
+        empty = "nothing was learned yet; follow a project with: cortex init PATH"
     show_blocks(
         f"{counted(len(found['insights']), 'insight')}, {what}",
         map(_entry, found["insights"]),
-        empty=_empty(found, reason),
+        empty=empty,
     )
-
-
-def _empty(found: Answer, reason: str | None) -> str:
-    """Return why an overview lists nothing."""
-    if not found["looked_at"]:
-        return "nothing was learned yet; follow a project with: cortex init PATH"
-    if reason is None:
-        return "all of them are principles: cortex principles"
-    return f"no insight is held up by {_label(reason)}; leave out --reason to see what is"
 
 
 def _label(name: str) -> str:
@@ -218,18 +211,14 @@ def _show_what_if(found: Answer) -> None:
 
 
 #: What would come of a promotion.
-_PROMOTE, _EXACT, _ALREADY, _WOULD_DO_NOTHING = (
-    "would_promote",
-    "would_dedup_exact",
-    "already_promoted",
-    "would_do_nothing",
-)
+_PROMOTE, _EXACT = "would_promote", "would_dedup_exact"
+_ALREADY, _USELESS = "already_promoted", "would_do_nothing"
 
 
 def _would(found: Answer) -> str:
     """Return what a promotion would do, a sentence."""
     other = found["same_as"]
-    if found["would"] == _WOULD_DO_NOTHING:
+    if found["would"] == _USELESS:
         return f"nothing would come of it: {found['reason']}"
     if found["would"] == _PROMOTE:
         preview = found["preview"]

@@ -148,7 +148,10 @@ def _show_hit(
 
     extra = hit.get("extra") or {}
     is_other = hit.get("trust") == _REMOTE
-    facts = [_elsewhere(hit)] if is_other else [*_place(hit, extra), *_voice(extra, now)]
+    if is_other:
+        facts = [" > ".join(filter(None, (f"from the store {hit['store']}", hit.get("heading"))))]
+    else:
+        facts = [*_place(hit, extra), *_voice(extra, now)]
     line = "  ".join(part for part in (head, *facts) if part)
     shown = Text(visible(line), style="bold")
     shown.highlight_regex(_SCORE, "cyan")
@@ -163,11 +166,6 @@ def _show_hit(
     else:
         _show_state(out, hit, extra)
     out.print()
-
-
-def _elsewhere(hit: dict[str, Any]) -> str:
-    """Return which other program said it, and under which heading."""
-    return " > ".join(filter(None, (f"from the store {hit['store']}", hit.get("heading"))))
 
 
 def _given(hit: dict[str, Any]) -> str:
@@ -235,29 +233,23 @@ def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> Non
     """Print what a memory is called, and what is to be known before it is believed."""
     if "created_at" not in extra:
         return
-    merged = extra.get("merged_from")
+    merged, believed = extra.get("merged_from"), None
+    if "believed_from" in extra:
+        until = when(extra["believed_until"]) or "today"
+        believed = f"believed from {when(extra['believed_from'])} until {until}"
     facts = [
         hit["id"],
         ", ".join(f"#{tag}" for tag in extra.get("tags") or ()),
         "pinned" if extra.get("pinned") else None,
         f"made of {merged}" if merged else None,
         _BECAME.get(str(extra.get("status"))),
-        _believed(extra),
+        believed,
     ]
     out.print(visible(f"   {joined(*facts)}"), style="dim")
     conflicts = extra.get("conflicts") or ()
     if conflicts:
         others = ", ".join(conflicts)
         out.print(visible(f"   contradicted by {others}"), style="bold red")
-
-
-def _believed(extra: dict[str, Any]) -> str | None:
-    """Return since when until when a memory of the past was believed."""
-    if "believed_from" not in extra:
-        return None
-    ended = extra["believed_until"]
-    until = "today" if ended is None else when(ended)
-    return f"believed from {when(extra['believed_from'])} until {until}"
 
 
 def _rank(place: dict[str, Any] | None) -> str:

@@ -106,8 +106,13 @@ def show_decision(found: Answer) -> None:
     """Print what a person decided, and what follows."""
     said = found["decision"] or "let use"
     show_lines(f"{said} {found['id']}: {shortened(found['content'], 160)}")
-    if found["id"].startswith(_PRINCIPLE):
-        print(_written(found))
+    if found["id"].startswith(_PRINCIPLE) and found["decision"] == "approved":
+        print(_WRITTEN)
+    elif found["id"].startswith(_PRINCIPLE):
+        print(
+            "it is written into no other project's file, and taken out of those where it stands; "
+            f"change your mind with: cortex review approve {brief(found['id'])}"
+        )
     elif found["decision"] == "rejected":
         print("it becomes no principle; change your mind with: cortex review approve")
     elif found["decision"] is None:
@@ -123,16 +128,6 @@ def show_decision(found: Answer) -> None:
         print(f"it is used; for a principle it still lacks {', '.join(held)}")
     else:
         print(f"the next run makes it a principle: cortex principles; {_WRITTEN}")
-
-
-def _written(found: Answer) -> str:
-    """Return what follows of a decision about a principle."""
-    if found["decision"] == "approved":
-        return _WRITTEN
-    return (
-        "it is written into no other project's file, and taken out of those where it stands; "
-        f"change your mind with: cortex review approve {brief(found['id'])}"
-    )
 
 
 def _entry(found: Answer) -> Block:
@@ -161,13 +156,16 @@ def show_review(found: Answer) -> None:
     """Print one text whole."""
     show_title(found["content"])
     print()
-    asked = found["asks"]
+    asked, decided = found["asks"], ""
+    if found["decision"] is not None:
+        how = _WAYS.get(found.get("way", ""))
+        decided = joined(f"{found['decision']} {when(found['decided_at'])}", found.get("by"), how)
     show_facts(
         ("id", found["id"]),
         ("status", found["status"]),
         ("asked", _QUESTIONS[asked] if asked else ""),
         ("because", found["because"] or ""),
-        ("decided", _decided(found)),
+        ("decided", decided),
         ("note", found.get("note") or ""),
         ("part of", ", ".join(found["principles"])),
         ("says it", "\n".join(said_in(each) for each in found["places"])),
@@ -176,14 +174,6 @@ def show_review(found: Answer) -> None:
     show_facts(*((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"]))
     if asked:
         print(f"\ndecide with: cortex review approve {brief(found['id'])}, or reject")
-
-
-def _decided(found: Answer) -> str:
-    """Return what a person has said, and when."""
-    if found["decision"] is None:
-        return ""
-    how = _WAYS.get(found.get("way", ""))
-    return joined(f"{found['decision']} {when(found['decided_at'])}", found.get("by"), how)
 
 
 #: What ids begin with.
@@ -265,7 +255,9 @@ def _show_revoked(client: Client, found: Answer) -> None:
     show_lines(f"{verb} {found['kind']} {found['name']}: {did}")
     _some("nobody says any more", [each["content"] for each in found["texts"]], found["gone"])
     _some("no principle any more", [each["content"] for each in found["principles"]])
-    _some("says the same, and stays (--same)", [_brief(each) for each in found["freed"]])
+    _some(
+        "says the same, and stays (--same)", [f"{e['id']} {e['content']}" for e in found["freed"]]
+    )
     _some("another checkout of it, and counts", found["checkouts"])
     _some("to be written anew", sorted({each["path"] for each in found["files"]}))
     if would:
@@ -340,8 +332,3 @@ def _list_revoked(found: Answer) -> None:
 def _key(each: Answer) -> str | None:
     """Return by what a source is named, where it is not called so."""
     return None if each["content"] is None and each["key"] == each["name"] else str(each["key"])
-
-
-def _brief(each: Answer) -> str:
-    """Return a text with its id."""
-    return f"{each['id']} {each['content']}"

@@ -133,7 +133,13 @@ def install(
     wanted = Home.of(home)
     _require_systemd()
     path = _path()
-    _require_replaceable(path, wanted, force=force)
+    found = None if force else _read(path)
+    if found is not None and not found.ours:
+        message = f"{path} was not written by cortex; look at it, and replace it with --force"
+        raise Refused(message)
+    if found is not None and found.home != str(wanted.root):
+        message = f"{path} runs the daemon of {found.home}; replace it with --force"
+        raise Refused(message)
     # The unit may write there alone, so the folder cannot be made from inside.
     wanted.create()
     try:
@@ -206,19 +212,6 @@ def _read(path: Path) -> Unit | None:
         return None
 
 
-def _require_replaceable(path: Path, wanted: Home, *, force: bool) -> None:
-    """Raise `Refused` for a unit that somebody else wrote, or that is for another home."""
-    found = _read(path)
-    if found is None or force:
-        return
-    if not found.ours:
-        message = f"{path} was not written by cortex; look at it, and replace it with --force"
-        raise Refused(message)
-    if found.home != str(wanted.root):
-        message = f"{path} runs the daemon of {found.home}; replace it with --force"
-        raise Refused(message)
-
-
 def _systemctl(*words: str) -> None:
     """Run `systemctl --user`. Raises `CortexError` with its last words."""
     command = ["systemctl", "--user", *words]
@@ -232,14 +225,11 @@ def _systemctl(*words: str) -> None:
         raise CortexError(message) from error
     if done.returncode:
         said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise CortexError(f"{asked} failed: {said}; {_advice(said)}")
-
-
-def _advice(said: str) -> str:
-    """Return what to do about a failed call of systemctl."""
-    if "connect to bus" in said:
-        return "log in as this user (su and sudo make no session), or: loginctl enable-linger"
-    return f"see: journalctl --user -u {NAME}"
+        advice = f"see: journalctl --user -u {NAME}"
+        if "connect to bus" in said:
+            login = "log in as this user (su and sudo make no session)"
+            advice = f"{login}, or: loginctl enable-linger"
+        raise CortexError(f"{asked} failed: {said}; {advice}")
 
 
 @command("daemon run", "", "--home /tmp/try")

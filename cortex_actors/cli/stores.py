@@ -87,8 +87,8 @@ def show_listed(found: Answer) -> None:
     for name, turned in found.get("turned", {}).items():
         show_lines(f"{name} is {shown(turned['live'])} until the daemon restarts")
     for name, tuned in found.get("tuned", {}).items():
-        how = ", ".join(f"{each} {shown(value['live'])}" for each, value in tuned.items())
-        show_lines(f"{name} has {how} until the daemon restarts")
+        live = {each: value["live"] for each, value in tuned.items()}
+        show_lines(f"{name} has {listed(live)} until the daemon restarts")
     show_lines(*(f"to mend: {text}" for text in found["trouble"]))
 
 
@@ -169,15 +169,11 @@ def show_removed(found: Answer) -> None:
 
 
 @shows("stores enable", "notes", timeout=TIMEOUT)
-def show_enabled(found: Answer) -> None:
-    """Print which store is asked again."""
-    show_lines(f"{found['store']['name']} is asked from now on{lasts(found)}")
-
-
 @shows("stores disable", "notes", timeout=TIMEOUT)
-def show_disabled(found: Answer) -> None:
-    """Print which store is not asked any more."""
-    show_lines(f"{found['store']['name']} is not asked any more{lasts(found)}")
+def show_switched(found: Answer) -> None:
+    """Print whether a store is asked from now on."""
+    how = "is asked from now on" if found["store"]["enabled"] else "is not asked any more"
+    show_lines(f"{found['store']['name']} {how}{lasts(found)}")
 
 
 @shows("stores tune", "notes --weight 2 --floor 0.3")
@@ -199,7 +195,12 @@ def types() -> Answer:
     """List the types of stores that can be asked, each with a command that adds one."""
     from cortex_actors.federation import binding  # noqa: PLC0415 - every adapter
 
-    said = [{"type": name, **_about(kind)} for name, kind in sorted(binding.ADAPTERS.items())]
+    said = []
+    for name, kind in sorted(binding.ADAPTERS.items()):
+        text = (kind.__doc__ or "").strip()
+        about = text.partition("\n\n")[0].replace("\n    ", " ")
+        example = _EXAMPLE.search(text)
+        said.append({"type": name, "about": about, "example": example[1] if example else ""})
     return {"types": said}
 
 
@@ -217,7 +218,15 @@ def missing(found: Answer) -> int:
 
 def show_pinged(found: Answer) -> None:
     """Print what each store said."""
-    blocks = [_pinged(each) for each in found["stores"]]
+    blocks = []
+    for each in found["stores"]:
+        if each["ok"]:
+            known = {key: _plain(value) for key, value in (each["says"] or {}).items()}
+            says = joined(*[f"{key} {text}" for key, text in known.items() if text])
+            text = f"{each['name']} answered in {each['ms']:,.0f} ms"
+            blocks.append(Block("*", text, [says]))
+        else:
+            blocks.append(Block("-", f"{each['name']}: {each['reason']}"))
     show_blocks("Stores that were asked", blocks, empty="no store beside this one is asked")
 
 
@@ -236,8 +245,7 @@ def ping(
 def show_knobs(found: Answer) -> None:
     """Print how everything is turned, or what was changed."""
     if "changed" in found:
-        said = ", ".join(f"{name} {shown(value)}" for name, value in found["changed"].items())
-        show_lines(f"changed {said}{lasts(found)}")
+        show_lines(f"changed {listed(found['changed'])}{lasts(found)}")
         return
     rows = [
         (
@@ -316,6 +324,11 @@ def shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def listed(knobs: Mapping[str, Any]) -> str:
+    """Return names with their values, in one line."""
+    return ", ".join(f"{name} {shown(value)}" for name, value in knobs.items())
+
+
 def _require_new(found: dict[str, Any], key: str) -> None:
     """Raise `UsageError` for a key that was given before."""
     if key in found:
@@ -351,11 +364,8 @@ def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Ma
         return {"token_env": env}
     if keyring is not None:
         return {"token_keyring": keyring}
-    return {"token": _read(name)} if stdin else {}
-
-
-def _read(name: str) -> str:
-    """Return the token that standard input has, which a terminal does not show."""
+    if not stdin:
+        return {}
     if sys.stdin.isatty():
         found = getpass.getpass(f"Token of {name}: ")
     else:
@@ -364,7 +374,7 @@ def _read(name: str) -> str:
     if not token:
         message = "standard input holds no token"
         raise BadInput(f"cannot add {name}: {message}; write it there, as one line")
-    return token
+    return {"token": token}
 
 
 def _entry(store: Answer) -> Block:
@@ -398,15 +408,6 @@ def _answering(store: Answer) -> Block:
     return Block(store["status"], store["name"], [joined(*facts), last])
 
 
-def _pinged(store: Answer) -> Block:
-    """Return what one store said."""
-    if not store["ok"]:
-        return Block("-", f"{store['name']}: {store['reason']}")
-    known = {key: _plain(value) for key, value in (store["says"] or {}).items()}
-    says = joined(*[f"{key} {text}" for key, text in known.items() if text])
-    return Block("*", f"{store['name']} answered in {store['ms']:,.0f} ms", [says])
-
-
 def _plain(value: object) -> str:
     """Return what a store says of itself, cut to what a line has room for; nothing for nothing."""
     if value is None:
@@ -416,11 +417,3 @@ def _plain(value: object) -> str:
     if isinstance(value, dict):
         value = ", ".join(f"{key} {each}" for key, each in value.items())
     return shortened(str(value), _ROOM)
-
-
-def _about(kind: type) -> dict[str, str]:
-    """Return what an adapter's docstring says of it: a sentence, and a command that adds one."""
-    text = (kind.__doc__ or "").strip()
-    example = _EXAMPLE.search(text)
-    about = text.partition("\n\n")[0].replace("\n    ", " ")
-    return {"about": about, "example": example[1] if example else ""}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cortex_actors import settings
 from cortex_actors.cli.declare import Argument, Option, command
@@ -20,7 +19,7 @@ from cortex_actors.cli.output import (
     show_json,
     show_lines,
 )
-from cortex_actors.cli.stores import shown
+from cortex_actors.cli.stores import listed, shown
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, DaemonDown, FileTooLarge, NotFound, NotText, visible
 from cortex_actors.federation.callosum import LONGEST, Imported, read_text
@@ -131,7 +130,7 @@ def _show_foreseen(said: Imported, found: Answer, *, as_json: bool) -> None:
     title = f"{counted(len(blocks), 'store')} would be taken"
     show_blocks(title, blocks, empty="no store of the file would be taken")
     if found["changed"]:
-        show_lines(f"would turn {_listed(found['changed'])}, until the daemon restarts")
+        show_lines(f"would turn {listed(found['changed'])}, until the daemon restarts")
     show_lines(*(f"would leave out {e['name']}: {e['reason']}" for e in found["skipped"]))
     show_lines(*(f"note: {text}" for text in found["warnings"]))
     if not found["daemon"]:
@@ -144,17 +143,12 @@ def _show(found: Answer) -> None:
         if found[did]:
             show_lines(f"{did} {', '.join(found[did])}")
     if found["changed"]:
-        show_lines(f"turned {_listed(found['changed'])}")
+        show_lines(f"turned {listed(found['changed'])}")
         print("that lasts until the daemon restarts; write it into cortex.toml to keep it")
     if not (found["added"] or found["replaced"] or found["changed"]):
         print("the file added nothing")
     show_lines(*(f"left out {each['name']}: {each['reason']}" for each in found["skipped"]))
     show_lines(*(f"note: {text}" for text in found["warnings"]))
-
-
-def _listed(knobs: Mapping[str, Any]) -> str:
-    """Return how the fan is turned, in one line."""
-    return ", ".join(f"{name} {shown(value)}" for name, value in knobs.items())
 
 
 def _entry(store: StoreSpec, row: Answer, found: Answer) -> Block:

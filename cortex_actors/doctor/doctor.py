@@ -206,22 +206,18 @@ async def compared(patient: Patient, read: Query) -> list[Diagnosis]:
     settings = patient.settings.storage
     place = Generations(patient.home.index, settings, COLLECTIONS).place(state)
     if place.server is None and not place.folder.is_dir():
-        return [_absent(place, begun=state.applied_seq > 0)]
+        name = f"generation {place.generation}"
+        if state.applied_seq > 0:
+            text, mend = f"the folder of {name}, {place.folder}, is gone", model_checks.ANEW
+            return [warning(model_checks.CONTENT, text, mend=mend, repair=Repair.INDEX)]
+        # It need not have one before it was begun.
+        text = f"{name} is built by the next start; exact search answers until it is there"
+        return [note(model_checks.CONTENT, text, mend="cortex start")]
 
     async def verify() -> Verdict:
         return await _verdict(place, patient, model=state.model, read=read)
 
     return await model_checks.compared(verify, renews=False)
-
-
-def _absent(place: Place, *, begun: bool) -> Diagnosis:
-    """Return that a generation has no folder, which it need not have before it was `begun`."""
-    if begun:
-        text = f"the folder of generation {place.generation}, {place.folder}, is gone"
-        mend = model_checks.ANEW
-        return warning(model_checks.CONTENT, text, mend=mend, repair=Repair.INDEX)
-    text = f"generation {place.generation} is built by the next start; exact search answers until"
-    return note(model_checks.CONTENT, f"{text} it is there", mend="cortex start")
 
 
 async def _verdict(place: Place, patient: Patient, *, model: str, read: Query) -> Verdict:
@@ -251,7 +247,13 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
     of the index is built by it, too.
     """
     backups.finish(home.ledger)
-    settings, wrong = _settings(home)
+    wrong: list[Diagnosis] = []
+    try:
+        settings = load(home)
+    except ConfigurationError as why:
+        # The defaults, where no daemon would start.
+        settings, text = Settings.model_construct(), f"no daemon starts with them: {why}"
+        wrong.append(error("settings", text, mend=f"mend {home.settings}"))
     patient = Patient(home, settings, clock, online=False, thorough=thorough)
     call = _HouseCall(patient, wrong)
     one = Visit(call.look, call.compare, Ward(call.read, call.write, call.say), clock)
@@ -296,12 +298,3 @@ class _HouseCall:
         """Run a query on a connection of its own (on a thread)."""
         with Reader(self._patient.home.ledger, self._patient.clock, self._halt) as reader:
             return reader.ask(query)
-
-
-def _settings(home: Home) -> tuple[Settings, list[Diagnosis]]:
-    """Return the settings a daemon would start with; the defaults and why, where it would not."""
-    try:
-        return load(home), []
-    except ConfigurationError as wrong:
-        text = f"no daemon starts with them: {wrong}"
-        return Settings.model_construct(), [error("settings", text, mend=f"mend {home.settings}")]

@@ -17,7 +17,7 @@ from cortex_actors import settings
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.factory import COMPILES, is_compiled, report, source_of
-from cortex_actors.embedding.models import GIVE, Model, locate
+from cortex_actors.embedding.models import GIVE, locate
 from cortex_actors.errors import CortexError, DaemonDown, NotFound, Refused
 from cortex_actors.process import lock
 from cortex_actors.storage import embeddings, models
@@ -71,12 +71,23 @@ def make(home: Home, found: Answer, *, say: Callable[[str], None]) -> Answer:
 def _compiled(
     home: Home, source: str, known: Chosen | None, *, say: Callable[[str], None]
 ) -> Answer:
-    """Return the report of a float model after compiling it, if that had not been done."""
+    """Return the report of a float model after compiling it, if that had not been done.
+
+    Raises `ModelMissing`, and `NotFound` where its files are another model's now.
+    """
     from cortex_actors.embedding.compiler import compile_model  # noqa: PLC0415 - seldom needed
 
     clock = SystemClock()
-    begun, model = clock.monotonic(), _float_model(home, source, known)
+    begun = clock.monotonic()
     said: list[str] = []
+    name = known.name if known is not None and known.name else None
+    model = locate(name or settings.load(home).embedding.model)
+    if model.model_id != source:
+        raise NotFound(
+            f"cannot compile {source}: its files are not where they were, and "
+            f"{model.folder} holds {model.model_id}; bring them back, or change to another model "
+            "with: cortex model use NAME"
+        )
 
     def tell(line: str) -> None:
         said.append(line)
@@ -86,19 +97,6 @@ def _compiled(
     made = asyncio.run(compile_model(model, home.models, clock=clock, on_line=tell))
     after = report(home.models, made.model_id, provider=COMPILES, compiles=True)
     return {**after, "made": bool(said), "took_s": round(clock.monotonic() - begun, 3)}
-
-
-def _float_model(home: Home, source: str, known: Chosen | None) -> Model:
-    """Return the float model whose compiled form is wanted; raises `ModelMissing`."""
-    name = known.name if known is not None and known.name else None
-    model = locate(name or settings.load(home).embedding.model)
-    if model.model_id != source:
-        raise NotFound(
-            f"cannot compile {source}: its files are not where they were, and "
-            f"{model.folder} holds {model.model_id}; bring them back, or change to another model "
-            "with: cortex model use NAME"
-        )
-    return model
 
 
 def check(found: Answer) -> Answer:
@@ -171,7 +169,10 @@ def cancel(home: Home) -> Answer:
 
     What it made is kept, as by a daemon.
     """
-    return _unit(home, _cancel)
+    found = _unit(home, partial(models.cancel, at=SystemClock().now()))
+    if found is None:
+        raise NotFound("cannot cancel: no migration is under way")
+    return {"cancelled": asdict(found)}
 
 
 def prune(home: Home) -> Answer:
@@ -206,14 +207,6 @@ def _migration(connection: Connection) -> Answer:
         "left_s": None,
         "retired": [asdict(each) for each in models.retired(connection)],
     }
-
-
-def _cancel(connection: Connection) -> Answer:
-    """End the migration."""
-    found = models.cancel(connection, SystemClock().now())
-    if found is None:
-        raise NotFound("cannot cancel: no migration is under way")
-    return {"cancelled": asdict(found)}
 
 
 def _prune(connection: Connection) -> Answer:
