@@ -80,12 +80,12 @@ OPEN: dict[str, int] = {
     "sqlite": 37,
     "lone protocols": 3,
     "wrapped functions": 3,
-    "positional": 686,
+    "positional": 685,
     "field": 10,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 61_446, "modules": 302}
+BOUNDS: dict[str, int] = {"code lines": 61_386, "modules": 302}
 
 
 @dataclass(frozen=True)
