@@ -219,9 +219,9 @@ def _make(folder: Path) -> None:
             sync(each.parent)
 
 
-def sync(folder: Path) -> None:
-    """Let the names in a folder last through a power cut; raises `OSError`."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Let a file's bytes, or the names in a folder, last through a power cut; raises `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

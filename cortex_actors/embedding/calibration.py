@@ -44,6 +44,7 @@ from cortex_actors.embedding.manifest import (
     model_id_of,
 )
 from cortex_actors.errors import CompileFailed, CompileNoRoom
+from cortex_actors.home import sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -96,9 +97,9 @@ def install(
         manifest = _manifest(bench, facts, source=source, source_hash=source_hash, at=at)
         manifests.write(bench, manifest)
         for path in (*(bench / name for name in (*FILES, manifests.MANIFEST)), bench):
-            _sync(path)
+            sync(path)
         _move(bench, bench.parent / manifest.model_id)
-        _sync(bench.parent)
+        sync(bench.parent)
         for name in manifests.damaged(bench.parent):
             if name.startswith(f"{source}+"):
                 shutil.rmtree(bench.parent / name, ignore_errors=True)
@@ -141,15 +142,6 @@ def _move(bench: Path, place: Path) -> None:
         place.rename(aside)
     bench.rename(place)
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    """Have the disk keep a file's bytes, or a folder's names."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 #: What an int8 form must reach; below any of them the float form is kept.

@@ -241,7 +241,10 @@ class Lanes:
                     answer.exception()  # looked at: the first failure stands for all
                 if waited is not None and job.waited is not None:
                     waited(job.waited)
-            self._drop_cancelled()
+            with self._changed:  # the threads need not come upon what nobody waits for
+                if any(job.answer.cancelled() for job in self._heap):
+                    self._heap = [job for job in self._heap if not job.answer.cancelled()]
+                    heapq.heapify(self._heap)
 
     async def close(self, deadline: float) -> bool:
         """Take no more calls, fail those that wait, and return whether all threads ended in time.
@@ -265,13 +268,6 @@ class Lanes:
         for thread in self._threads:
             thread.join()  # they have said good-bye: microseconds
         return True
-
-    def _drop_cancelled(self) -> None:
-        """Forget the jobs that never will begin."""
-        with self._changed:
-            if any(job.answer.cancelled() for job in self._heap):
-                self._heap = [job for job in self._heap if not job.answer.cancelled()]
-                heapq.heapify(self._heap)
 
     def _work(self, end: Future[None]) -> None:
         """Run one call after the other, in a thread, until closed."""
@@ -467,12 +463,21 @@ class CompiledProvider(KeptProvider):
         are quantised by row (`rowwise.py`), and only the order of pooling's sums is left.
         """
         require_texts(texts)
-        error = refusal(self)
-        if error is not None or self._runner is None or self._lanes is None:
+        error, runner, lanes = refusal(self), self._runner, self._lanes
+        if error is not None or runner is None or lanes is None:
             raise error or EmbedderDown(f"the embedding model {self.model_id} was let go of")
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        return await self._computed(self._runner, self._lanes, texts, urgent=urgent)
+        # Cut up on a thread, computed on all of them, put together here.
+        waited = self._meter.waited
+        begin = partial(_begin, runner, tuple(texts), budget=self._budget, threads=lanes.limit)
+        [(begun, made)] = await lanes.run([begin], urgent=urgent, waited=waited)
+        rest = [partial(runner.run, begun, batch) for batch in begun.batches[len(made) :]]
+        if rest:
+            made = await lanes.run(rest, urgent=urgent, waited=waited)
+        rows = runner.end(begun, made, texts=len(texts))
+        self._meter.embedded(begun)
+        return rows
 
     async def close(self) -> None:
         """Drop what waits, end the threads and give the memory back; `start` loads it again.
@@ -485,21 +490,6 @@ class CompiledProvider(KeptProvider):
         if lanes is not None:
             await lanes.close(CLOSE_DEADLINE)
         self._runner = None
-
-    async def _computed(
-        self, runner: Runner, lanes: Lanes, texts: Sequence[str], *, urgent: bool
-    ) -> Vectors:
-        """Cut the texts up on a thread, compute the micro-batches on all, and put them together."""
-        threads = lanes.limit
-        waited = self._meter.waited
-        begin = partial(_begin, runner, tuple(texts), budget=self._budget, threads=threads)
-        [(begun, made)] = await lanes.run([begin], urgent=urgent, waited=waited)
-        rest = [partial(runner.run, begun, batch) for batch in begun.batches[len(made) :]]
-        if rest:
-            made = await lanes.run(rest, urgent=urgent, waited=waited)
-        rows = runner.end(begun, made, texts=len(texts))
-        self._meter.embedded(begun)
-        return rows
 
     async def _load(self, lanes: Lanes) -> None:
         """Load the model; there is no more to do then."""

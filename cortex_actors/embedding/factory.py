@@ -337,10 +337,15 @@ def provider_for(
         kind, name = chosen.provider, chosen.name or name
     match kind:
         case "hashing":
-            return _hashing(name)
+            width = name.removeprefix(_HASHING)
+            if width == name:
+                return HashingProvider(DIMENSION)
+            if width.isascii() and width.isdecimal() and 1 <= int(width[:9]) <= WIDEST:
+                return HashingProvider(int(width[:9]))
+            return no_hashing(name)
         case "openai":
-            width = 0 if chosen is None else chosen.dimension
-            return OpenAIProvider(name, clock, settings=settings, dimension=width)
+            dimension = 0 if chosen is None else chosen.dimension
+            return OpenAIProvider(name, clock, settings=settings, dimension=dimension)
         case _:
             return SentenceProvider(
                 name, clock, timeout=settings.request_timeout_s, on_line=on_line
@@ -359,16 +364,6 @@ def _compiled(
     return CompiledProvider(
         folder, manifest, clock, threads=settings.threads, batch_tokens=settings.batch_tokens
     )
-
-
-def _hashing(name: str) -> Provider:
-    """Return the hashing provider of that name, which may say how long its vectors are."""
-    width = name.removeprefix(_HASHING)
-    if width == name:
-        return HashingProvider(DIMENSION)
-    if width.isascii() and width.isdecimal() and 1 <= int(width[:9]) <= WIDEST:
-        return HashingProvider(int(width[:9]))
-    return no_hashing(name)
 
 
 def is_hashing(name: str) -> bool:

@@ -164,7 +164,9 @@ class Migration:
         self._made += len(found)
         self.done += len(found)
         await self._clock.sleep((self._clock.monotonic() - begun) * REST)
-        await self._give_way()
+        until = self._clock.monotonic() + WAY
+        while self._clock.monotonic() < until and await self._busy():
+            await self._clock.sleep(LOOK)  # let others have the model first
         if self._clock.monotonic() - self._counted > RECOUNT:
             await self._recount()
 
@@ -198,12 +200,6 @@ class Migration:
             )
             return {}
         return {digest: row for (digest, _), row in zip(texts, rows, strict=True)}
-
-    async def _give_way(self) -> None:
-        """Wait while the pool has texts in hand, though not for ever."""
-        until = self._clock.monotonic() + WAY
-        while self._clock.monotonic() < until and await self._busy():
-            await self._clock.sleep(LOOK)
 
     async def _recount(self) -> None:
         """Count again: texts came and went meanwhile."""
@@ -345,7 +341,12 @@ class Migrator(AsyncioActor):
             target = await self._candidate(to, kind)
         elif (found := await asyncio.to_thread(self._seat.make, target)).state is State.MISSING:
             raise ModelMissing(f"cannot migrate to {to}: {found.reason}")
-        self._refuse_own_source(target)
+        active = self._seat.provider.model_id
+        if self._compiles and is_compiled(active) and source_of(active) == target.model_id:
+            raise Refused(
+                f"cannot migrate to {target.model_id}: it answers already, in its compiled form "
+                f"{active}; to embed with the float form, set embedding.compile = false"
+            )
         await self._records.write(partial(models.begin, model=target, at=self._clock.now()))
         return target
 
@@ -374,15 +375,6 @@ class Migrator(AsyncioActor):
         finally:
             await provider.close()
 
-    def _refuse_own_source(self, target: Chosen) -> None:
-        """Raise `Refused` for the float form of the compiled model that answers."""
-        active = self._seat.provider.model_id
-        if self._compiles and is_compiled(active) and source_of(active) == target.model_id:
-            raise Refused(
-                f"cannot migrate to {target.model_id}: it answers already, in its compiled form "
-                f"{active}; to embed with the float form, set embedding.compile = false"
-            )
-
     async def _cancel(self) -> Chosen:
         """Retire the coming model; whatever works on it finds it gone."""
         found = await self._records.write(partial(models.cancel, at=self._clock.now()))
@@ -403,13 +395,6 @@ class Migrator(AsyncioActor):
             total += gone
             await self._clock.sleep(PAUSE)
         return total
-
-    async def _forget_old(self) -> None:
-        """Forget the models that were replaced some days ago."""
-        before = self._clock.now() - KEPT_DAYS * DAY
-        for each in await self._records.read(models.retired):
-            if each.since < before:
-                await self._forget(each.model_id)
 
     async def _live(self) -> None:
         """Do what is to be done, for ever."""
@@ -439,7 +424,10 @@ class Migrator(AsyncioActor):
                 await self._tasks.run(f"migrate to {coming.model_id}", work)
             except NotFound as error:
                 log.info("%s", error)
-        await self._forget_old()
+        before = self._clock.now() - KEPT_DAYS * DAY
+        for each in await self._records.read(models.retired):
+            if each.since < before:
+                await self._forget(each.model_id)
 
     async def _settle(self) -> None:
         """Agree with the ledger on the model that answers, and write down the first one."""

@@ -272,20 +272,16 @@ class OpenAIProvider(KeptProvider):
         finally:
             self._counts |= {"requests": client.requests, "retries": client.retried}
         self._counts["tokens"] += found.tokens or sum(map(_tokens, pieces))
-        self._require_dimension(found.rows.shape[1])
-        return checked(found.rows, len(pieces), dimension=self.dimension)
-
-    def _require_dimension(self, found: int) -> None:
-        """Learn how long the vectors are; raise `ModelMissing` when they are so no more."""
-        if self.dimension in (0, found):
-            self.dimension = found
-            return
-        raise ModelMissing(
-            f"{self.model_id} makes vectors of {found} numbers now where {self.dimension} were "
-            "expected: another model answers under that name; have the old one served again, or "
-            f"change over with `cortex model migrate --to openai:{self._model}` "
-            "(embedding.dimension, if set, must say the new number)"
-        )
+        width = found.rows.shape[1]
+        if self.dimension not in (0, width):
+            raise ModelMissing(
+                f"{self.model_id} makes vectors of {width} numbers now where {self.dimension} were "
+                "expected: another model answers under that name; have the old one served again, "
+                f"or change over with `cortex model migrate --to openai:{self._model}` "
+                "(embedding.dimension, if set, must say the new number)"
+            )
+        self.dimension = width
+        return checked(found.rows, len(pieces), dimension=width)
 
     async def _require_working(self) -> None:
         """Raise `ModelMissing` when the endpoint refuses everything, and not only one text."""

@@ -304,9 +304,20 @@ class Overlay:
         if not isinstance(entries, list):
             return self._unsound("it holds no array")
         loose = f"others may read {self.path}, and it may hold tokens: chmod 600 it"
-        specs, trouble = _understood(entries)
-        more = () if is_private else (loose,)
-        return Overlaid(tuple(entries), specs, (*trouble, *more))
+        found: dict[str, StoreSpec] = {}
+        trouble = []
+        for number, entry in enumerate(entries, start=1):
+            what = f"the store {_name(entry)[:_SHOWN]!r}" if _name(entry) else f"entry {number}"
+            try:
+                spec = schema.read(entry)
+            except BadInput as error:
+                trouble.append(f"{what} of runtime-stores.json is left out: {error}")
+                continue
+            if spec.name in found:
+                trouble.append(f"{what} stands in runtime-stores.json twice: the first one counts")
+            found.setdefault(spec.name, spec)
+        trouble += [] if is_private else [loose]
+        return Overlaid(tuple(entries), tuple(found.values()), tuple(trouble))
 
     def write(self, entries: Sequence[object]) -> Path | None:
         """Let the file hold these; return where what was there is kept, if that was none of ours.
@@ -393,23 +404,6 @@ def put(entries: Sequence[object], spec: StoreSpec) -> tuple[object, ...]:
 def dropped(entries: Sequence[object], name: str) -> tuple[object, ...]:
     """Return entries without those of a name."""
     return tuple(each for each in entries if _name(each) != name)
-
-
-def _understood(entries: Sequence[object]) -> tuple[tuple[StoreSpec, ...], list[str]]:
-    """Return the stores among some entries, and what is wrong with the others."""
-    found: dict[str, StoreSpec] = {}
-    trouble = []
-    for number, entry in enumerate(entries, start=1):
-        what = f"the store {_name(entry)[:_SHOWN]!r}" if _name(entry) else f"entry {number}"
-        try:
-            spec = schema.read(entry)
-        except BadInput as error:
-            trouble.append(f"{what} of runtime-stores.json is left out: {error}")
-            continue
-        if spec.name in found:
-            trouble.append(f"{what} stands in runtime-stores.json twice: the first one counts")
-        found.setdefault(spec.name, spec)
-    return tuple(found.values()), trouble
 
 
 def _name(entry: object) -> str:

@@ -252,7 +252,15 @@ class Admission:
     async def _admitted(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
         """Pass a request on; raises `NotAdmitted`."""
         headers = _Headers(scope)
-        self._require_ours(headers)
+        # A page on the web can have a browser ask us: by a name of its own that it points here
+        # (then that name is the Host), or across sites (then its own address is the Origin).
+        host = headers.only(b"host") or ""
+        found = _HOST.fullmatch(host.lower())
+        if not found or int(found["port"] or 0) > _PORTS or found["name"] not in self._hosts:
+            detail = "this is not the host that was asked for; ask 127.0.0.1 or localhost"
+            raise NotAdmitted(421, detail)
+        if headers.has(b"origin") and headers.only(b"origin") != f"http://{host}":
+            raise NotAdmitted(403, "pages of other sites are not answered")
         scope.setdefault("state", {})
         if scope["path"] not in self._public:
             scope["state"][CALLER] = await self._caller(headers)
@@ -263,20 +271,6 @@ class Admission:
             return waiting.pop() if waiting else await receive()
 
         await self._app(scope, replay, reply)
-
-    def _require_ours(self, headers: _Headers) -> None:
-        """Raise `NotAdmitted` for a request that was meant for, or sent by, somebody else.
-
-        A page on the web can have a browser ask us: by a name of its own that it points here (then
-        that name is the Host), or across sites (then its own address is the Origin).
-        """
-        host = headers.only(b"host") or ""
-        found = _HOST.fullmatch(host.lower())
-        if not found or int(found["port"] or 0) > _PORTS or found["name"] not in self._hosts:
-            detail = "this is not the host that was asked for; ask 127.0.0.1 or localhost"
-            raise NotAdmitted(421, detail)
-        if headers.has(b"origin") and headers.only(b"origin") != f"http://{host}":
-            raise NotAdmitted(403, "pages of other sites are not answered")
 
     async def _caller(self, headers: _Headers) -> Caller:
         """Return whose token was shown; raises `NotAdmitted`."""

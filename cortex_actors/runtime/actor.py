@@ -129,8 +129,8 @@ class Course:
                     answer = await self._attend(answer)
                 if reply is None:
                     continue
-                if isinstance(answer, _DEFERRED):
-                    self._reply_later(reply, answer)
+                if isinstance(answer, _DEFERRED) and isinstance(reply, AsyncioFuture):
+                    life.owe(reply, answer)
                 else:
                     reply.set(answer)
             except GeneratorExit:  # the loop was closed around us
@@ -160,12 +160,6 @@ class Course:
             raise InternalError(message) from error
         finally:
             life.turn += 1
-
-    def _reply_later(self, reply: pykka.Future[Any], answer: asyncio.Future[Any]) -> None:
-        if isinstance(reply, AsyncioFuture):
-            self._life.owe(reply, answer)
-        else:
-            reply.set(answer)
 
     async def _judge(self, envelope: Envelope[Any], error: BaseException) -> None:
         """Decide what an exception from a handler means for the asker and for the actor."""

@@ -209,7 +209,12 @@ class Inbox:
 
     def _put_from_afar(self, envelope: Envelope[Any]) -> None:
         if len(self._waiting) >= self._cap:
-            if self._must_wait(envelope):
+            if (
+                self.overflow is Overflow.BACK_PRESSURE
+                and not self._closed
+                and not isinstance(envelope.message, CONTROL)
+                and loop_here() is None
+            ):
                 with suppress(concurrent.futures.CancelledError):  # its loop has ended
                     self._put_there(envelope).result()
                 return
@@ -221,17 +226,13 @@ class Inbox:
         self._waiting.append(envelope)
         if not self._wake_due:
             self._wake_due = True
-            self._call_home()
+            try:
+                if self._loop is not None:
+                    self._loop.call_soon_threadsafe(self._on_wake)
+            except RuntimeError:  # the loop is closed: no actor is left to take it
+                self._closed, self._cap = True, -1
         if self._closed:  # closed between the look and the append
             self._refuse_all()
-
-    def _must_wait(self, envelope: Envelope[Any]) -> bool:
-        return (
-            self.overflow is Overflow.BACK_PRESSURE
-            and not self._closed
-            and not isinstance(envelope.message, CONTROL)
-            and loop_here() is None
-        )
 
     def _admit(self, envelope: Envelope[Any]) -> bool:
         """Decide about a message for which there is no room."""
@@ -248,13 +249,6 @@ class Inbox:
             raise error
         refuse(envelope, error, Fate.ANSWERED)
         return False
-
-    def _call_home(self) -> None:
-        try:
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._on_wake)
-        except RuntimeError:  # the loop is closed: no actor is left to take it
-            self._closed, self._cap = True, -1
 
     def _on_wake(self) -> None:
         # First the flag, then the look: a thread that saw the flag set has appended before.

@@ -169,8 +169,12 @@ class Life:
         reply.target = None  # the mailbox goes on: this wait closes no ring
         self._owed[reply] = work
         known = self._beside.get(work)
-        if known is None or not known.limit:
-            self._beside[work] = self._deferred(work, known)
+        # A deferred reply is seen like the message that it answers.
+        if known is None:
+            task = work if isinstance(work, asyncio.Task) else None
+            self._beside[work] = InHand("deferred reply", self.loop.time(), self._limit, task)
+        elif not known.limit:
+            self._beside[work] = replace(known, limit=self._limit, since=self.loop.time())
         work.add_done_callback(partial(self._pay, reply))
 
     async def wind_up(self) -> None:
@@ -213,13 +217,6 @@ class Life:
         for reply in owed:
             reply.fail(self.dead("ended before it had the answer"), Fate.DIED)
 
-    def _deferred(self, work: asyncio.Future[Any], known: InHand | None) -> InHand:
-        """Return how a deferred reply is seen: like the message that it answers."""
-        if known is not None:
-            return replace(known, limit=self._limit, since=self.loop.time())
-        task = work if isinstance(work, asyncio.Task) else None
-        return InHand("deferred reply", self.loop.time(), self._limit, task)
-
     def _pay(self, reply: AsyncioFuture[Any], work: asyncio.Future[Any]) -> None:
         self._beside.pop(work, None)
         error = None if work.cancelled() else work.exception()
@@ -228,8 +225,7 @@ class Life:
         if work.cancelled():
             lost = InternalError(f"the answer of {self.label} was cancelled; ask again")
             reply.fail(lost, Fate.DIED)
-            return
-        if error is None:
+        elif error is None:
             reply.set(work.result())
         else:
             reply.set_exception((type(error), error, error.__traceback__))

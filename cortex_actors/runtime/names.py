@@ -94,20 +94,6 @@ class Names:
         ref.actor_inbox.put(Envelope(message))
         return True
 
-    async def tell_async(self, name: str, message: object) -> bool:
-        """Send a message without a reply, waiting for room; False if nobody has the name.
-
-        False, too, if its actor ends first: what waits for room is not sent to a successor.
-        """
-        ref = self.whereis(name)
-        if ref is None:
-            return False
-        try:
-            await ref.tell_async(message)
-        except ActorDeadError:
-            return False
-        return True
-
     @overload
     def method(
         self,

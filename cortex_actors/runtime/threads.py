@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.future import refuse_to_block
@@ -49,11 +48,29 @@ class Threads:
         """
         if self._closed:
             raise InternalError(f"the threads {self.name!r} are closed and can run nothing more")
-        self._note(waiting=1)
-        counted = _Counted(self._note, partial(call, *args, **kwargs))
+        queued = 1
+
+        def note(running: int) -> None:
+            """Count it as waiting no more, once: it may begin while the loop thinks it waits."""
+            nonlocal queued
+            with self._count:
+                self.waiting -= queued
+                self.running += running
+                queued = 0
+
+        def counted() -> R:
+            note(1)
+            try:
+                return call(*args, **kwargs)
+            finally:
+                note(-1)
+
+        with self._count:
+            self.waiting += 1
         # The loop's own way to a thread, because a simulated loop has none.
         answer: asyncio.Future[R] = asyncio.get_running_loop().run_in_executor(self._pool, counted)
-        answer.add_done_callback(counted.on_done)
+        # One that was dropped before it began now never will.
+        answer.add_done_callback(lambda _answer: note(0))
         return await answer
 
     def close(self, *, wait: bool = False) -> None:
@@ -66,37 +83,6 @@ class Threads:
             refuse_to_block(f"closing the threads {self.name!r}", "`close(wait=False)`")
         self._closed = True
         self._pool.shutdown(wait=wait, cancel_futures=True)
-
-    def _note(self, *, waiting: int = 0, running: int = 0) -> None:
-        with self._count:
-            self.waiting += waiting
-            self.running += running
-
-
-class _Counted:
-    """A call that is counted as waiting until it begins, and then as running."""
-
-    def __init__(self, note: Callable[..., None], call: Callable[[], Any]) -> None:
-        self._note = note
-        self._call = call
-        self._queue, self._queued = threading.Lock(), 1
-
-    def __call__(self) -> Any:  # noqa: ANN401 - whatever the call gives
-        self._note(waiting=-self._leave_queue(), running=1)
-        try:
-            return self._call()
-        finally:
-            self._note(running=-1)
-
-    def on_done(self, _answer: asyncio.Future[Any]) -> None:
-        """Count a call no more that was dropped before it began: now it never will."""
-        self._note(waiting=-self._leave_queue())
-
-    def _leave_queue(self) -> int:
-        """Return 1 once: a call may begin in its thread while the loop still thinks it waits."""
-        with self._queue:
-            left, self._queued = self._queued, 0
-        return left
 
 
 async def within(clock: Clock, seconds: float | None, wait: Coroutine[None, None, object]) -> bool:

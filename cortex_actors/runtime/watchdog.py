@@ -201,7 +201,15 @@ class Watchdog:
             worst = max(overdue, key=lambda each: each.hand.since)
         self._crashed = now
         self._cases.append(_Case(worst.name, worst.ref, now + self._grace))
-        _crash(worst)
+        name, hand = worst.name, worst.hand
+        text = (
+            f"{name} has been at {hand.title} for {worst.seconds:.1f} s; {hand.limit:g} s are "
+            "allowed"
+        )
+        where = stack(hand.task)
+        _say(name, f"{text}: it is crashed", traceback="\n".join(where))
+        task = "" if hand.task is None else hand.task.get_name()
+        worst.ref.fail(Stuck(f"{text}; it was in {where[-1] if where else 'no task'}", task, where))
 
     def _near(self, now: float) -> Iterator[_Overdue]:
         """Yield what is overdue, and what as good as is."""
@@ -229,18 +237,6 @@ class Watchdog:
             return
         _say(case.name, f"{case.name} survived its kill and is given up; its task goes on unseen")
         case.ref.abandon()
-
-
-def _crash(overdue: _Overdue) -> None:
-    """Say where somebody sits, and crash it."""
-    name, hand = overdue.name, overdue.hand
-    text = (
-        f"{name} has been at {hand.title} for {overdue.seconds:.1f} s; {hand.limit:g} s are allowed"
-    )
-    where = stack(hand.task)
-    _say(name, f"{text}: it is crashed", traceback="\n".join(where))
-    task = "" if hand.task is None else hand.task.get_name()
-    overdue.ref.fail(Stuck(f"{text}; it was in {where[-1] if where else 'no task'}", task, where))
 
 
 def _say(actor: str, text: str, **fields: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import BlockingInLoopError, InternalError
-from cortex_actors.runtime.threads import Threads, _Counted
+from cortex_actors.runtime.threads import Threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,14 +64,18 @@ class TestRun:
     ) -> None:
         """A call that is cancelled just as its thread begins is counted once."""
         there, release = threading.Event(), threading.Event()
-        begin = _Counted.__call__
+        pool = threads._pool
+        submit = pool.submit
 
-        def slowly(counted: _Counted) -> object:
-            there.set()
-            release.wait(5)
-            return begin(counted)
+        def submit_slow(counted: Callable[[], int]) -> Future[int]:
+            def slowly() -> int:
+                there.set()
+                release.wait(5)
+                return counted()
 
-        monkeypatch.setattr(_Counted, "__call__", slowly)
+            return submit(slowly)
+
+        monkeypatch.setattr(pool, "submit", submit_slow)
         call = asyncio.ensure_future(threads.run(int))
         await asyncio.to_thread(there.wait, 5)
         call.cancel()
