@@ -33,6 +33,7 @@ from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.tables.schema import index_ops, vectors
+from cortex_actors.storage.tables.schema import passages as passage_rows
 from supervision import ChildSpec, Supervisor
 
 if TYPE_CHECKING:
@@ -263,13 +264,13 @@ def matrix(
 ) -> tuple[list[str], Matrix]:
     """Return the vectors of items' own texts (of those ids, or of all), for an exact search."""
     query = (
-        select(passages.c.item_id, vectors.c.vector)
-        .join(vectors, vectors.c.text_hash == passages.c.text_hash)
-        .where(vectors.c.model == model, passages.c.place != Place.PAIRED)
-        .order_by(passages.c.item_id)
+        select(passage_rows.c.item_id, vectors.c.vector)
+        .join(vectors, vectors.c.text_hash == passage_rows.c.text_hash)
+        .where(vectors.c.model == model, passage_rows.c.place != Place.PAIRED)
+        .order_by(passage_rows.c.item_id)
     )
     if ids is not None:
-        query = query.where(passages.c.item_id.in_(list(ids)))
+        query = query.where(passage_rows.c.item_id.in_(list(ids)))
     found = connection.execute(query).all()
     usual = embeddings.usual_length(row.vector for row in found)
     rows, sound = embeddings.rows([row.vector for row in found], usual)

@@ -77,15 +77,15 @@ OPEN: dict[str, int] = {
     "folders": 3,
     "namesakes": 113,
     "folder rings": 6,
-    "sqlite": 37,
+    "sqlite": 36,
     "lone protocols": 3,
     "wrapped functions": 3,
-    "positional": 683,
+    "positional": 668,
     "field": 10,
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 61_345, "modules": 302}
+BOUNDS: dict[str, int] = {"code lines": 61_093, "modules": 302}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from cortex_actors.errors import BlockingInLoopError, InternalError
 from cortex_actors.runtime.threads import Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
 
 @pytest.fixture
