@@ -24,31 +24,8 @@ import stat
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
+from cortex_actors import errors
 from cortex_actors.domain.project import file_hash
-from cortex_actors.errors import (
-    BeingSaved,
-    Device,
-    FolderMissing,
-    FolderMoved,
-    ForeignOwner,
-    GitAtWork,
-    HardLink,
-    ImmutableFile,
-    InsideGit,
-    LooksTorn,
-    Missing,
-    NamedPipe,
-    NotAFile,
-    OnFuse,
-    OnNetwork,
-    OpenInEditor,
-    OutsideRoot,
-    Oversized,
-    ReadOnlyDisk,
-    ReadOnlyFile,
-    SymbolicLink,
-    WriteFailed,
-)
 from cortex_actors.files.ignores import is_silent, kind_of, mounts
 
 if TYPE_CHECKING:
@@ -72,30 +49,30 @@ def admit(path: str, found: os.stat_result) -> None:
     """
     kind = stat.S_IFMT(found.st_mode)
     if stat.S_ISLNK(found.st_mode):
-        raise SymbolicLink.of(path, part="it")
+        raise errors.SymbolicLink.of(path, part="it")
     if stat.S_ISFIFO(found.st_mode):
-        raise NamedPipe.of(path)
+        raise errors.NamedPipe.of(path)
     if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
-        raise Device.of(path)
+        raise errors.Device.of(path)
     if not stat.S_ISREG(found.st_mode):
-        raise NotAFile.of(path, kind=_KINDS.get(kind, "something else"))
+        raise errors.NotAFile.of(path, kind=_KINDS.get(kind, "something else"))
     if found.st_nlink != 1:
-        raise HardLink.of(path, names=found.st_nlink)
+        raise errors.HardLink.of(path, names=found.st_nlink)
     if found.st_uid != os.geteuid():
-        raise ForeignOwner.of(path, owner=found.st_uid, user=os.geteuid())
+        raise errors.ForeignOwner.of(path, owner=found.st_uid, user=os.geteuid())
     if not found.st_mode & stat.S_IWUSR:
-        raise ReadOnlyFile.of(path, mode=stat.S_IMODE(found.st_mode))
+        raise errors.ReadOnlyFile.of(path, mode=stat.S_IMODE(found.st_mode))
     if found.st_size > LARGEST:
-        raise Oversized.of(path, size=found.st_size, limit=LARGEST)
+        raise errors.Oversized.of(path, size=found.st_size, limit=LARGEST)
 
 
 def admit_disk(path: str, known: Mapping[str, str] | None = None) -> None:
     """Return if nobody else writes to a file's disk unseen; else raise (reads the mount table)."""
     kind = kind_of(os.path.dirname(path), mounts() if known is None else known)
     if kind.startswith("fuse") and is_silent(kind):
-        raise OnFuse.of(path, kind=kind)
+        raise errors.OnFuse.of(path, kind=kind)
     if is_silent(kind):
-        raise OnNetwork.of(path, kind=kind)
+        raise errors.OnNetwork.of(path, kind=kind)
 
 
 #: A folder that is only gone through; Linux asks no right to list it for that.
@@ -178,7 +155,7 @@ class Place:
             data = file.read(LARGEST + 1)
             found = os.fstat(opened)
         if len(data) > LARGEST:
-            raise Oversized.of(self.path, size=len(data), limit=LARGEST)
+            raise errors.Oversized.of(self.path, size=len(data), limit=LARGEST)
         return Seen(data, found)
 
     def look_whether_used(self) -> Seen | None:
@@ -263,11 +240,11 @@ class Place:
         """Return if the path still leads to this folder; raises `FolderMoved` otherwise."""
         try:
             again = _opened(self.path, _parts(self.root, self.path))
-        except (SymbolicLink, FolderMissing):
-            raise FolderMoved.of(self.path) from None
+        except (errors.SymbolicLink, errors.FolderMissing):
+            raise errors.FolderMoved.of(self.path) from None
         try:
             if not os.path.samestat(os.fstat(again), os.fstat(self.folder)):
-                raise FolderMoved.of(self.path)
+                raise errors.FolderMoved.of(self.path)
         finally:
             os.close(again)
 
@@ -295,11 +272,11 @@ def _parts(root: str, path: str) -> list[str]:
     parts = _split(path)
     below = parts[len(_split(root)) :]
     if not os.path.isabs(path) or not below or parts[: -len(below)] != _split(root):
-        raise OutsideRoot.of(path, root=root)
+        raise errors.OutsideRoot.of(path, root=root)
     if {os.pardir, os.curdir} & set(parts) or "\0" in path or path.endswith("/"):
-        raise OutsideRoot.of(path, root=root)
+        raise errors.OutsideRoot.of(path, root=root)
     if any(part.lower() == ".git" for part in parts):
-        raise InsideGit.of(path)
+        raise errors.InsideGit.of(path)
     return parts[:-1]
 
 
@@ -332,9 +309,9 @@ def _astray(path: str, folder: str, at: int, error: OSError) -> Exception:
     with contextlib.suppress(OSError):
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
-            return SymbolicLink.of(path, part=folder)
+            return errors.SymbolicLink.of(path, part=folder)
     if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}:
-        return FolderMissing.of(path, folder=folder)
+        return errors.FolderMissing.of(path, folder=folder)
     return meaning(path, error)
 
 
@@ -374,10 +351,10 @@ def undisturbed(place: Place) -> None:
     for mark in _MARKS:
         name = mark.format(name=place.name)
         if place.holds(name):
-            raise OpenInEditor.of(place.path, mark=name)
+            raise errors.OpenInEditor.of(place.path, mark=name)
     repository = _repository(os.path.dirname(place.path))
     if repository and os.path.lexists(os.path.join(repository, "index.lock")):
-        raise GitAtWork.of(place.path, root=place.root)
+        raise errors.GitAtWork.of(place.path, root=place.root)
 
 
 async def settled(
@@ -401,7 +378,7 @@ async def settled(
         found = await look()
         if found is None and before is None:
             if not create:
-                raise Missing.of(path)
+                raise errors.Missing.of(path)
             return None
         rests = found is not None and found.is_as(before) and not found.in_use
         if rests and found is not None and not _is_torn(len(found.data), known):
@@ -409,8 +386,8 @@ async def settled(
         before = found
         if clock.monotonic() >= until:
             if rests and found is not None:
-                raise LooksTorn.of(path, size=len(found.data), known=known)
-            raise BeingSaved.of(path, seconds=pace.limit)
+                raise errors.LooksTorn.of(path, size=len(found.data), known=known)
+            raise errors.BeingSaved.of(path, seconds=pace.limit)
 
 
 def _is_torn(size: int, known: int | None) -> bool:
@@ -443,11 +420,13 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 def meaning(path: str, error: OSError) -> Exception:
     """Return the error that tells of an error of the system."""
     if error.errno == errno.ELOOP:
-        return SymbolicLink.of(path, part="it")
+        return errors.SymbolicLink.of(path, part="it")
     if error.errno == errno.EROFS:
-        return ReadOnlyDisk.of(path)
+        return errors.ReadOnlyDisk.of(path)
     if error.errno in _FORBIDDEN:
-        return ImmutableFile.of(path, error=error.strerror)
+        return errors.ImmutableFile.of(path, error=error.strerror)
     if error.errno in _FULL:
-        return WriteFailed(f"cannot write {path}: {error.strerror}; make room on its disk")
-    return WriteFailed(f"cannot write {path}: {error.strerror}; look at its disk and try again")
+        return errors.WriteFailed(f"cannot write {path}: {error.strerror}; make room on its disk")
+    return errors.WriteFailed(
+        f"cannot write {path}: {error.strerror}; look at its disk and try again"
+    )

@@ -36,24 +36,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
 from starlette.requests import Request  # noqa: TC002 - read at run time
 
+from cortex_actors import errors
 from cortex_actors.domain.agent import Caller
-from cortex_actors.errors import (
-    ActorAway,
-    BadInput,
-    BadToken,
-    ConfigurationError,
-    CortexError,
-    DaemonStopping,
-    DeadlineExceeded,
-    HomeUnwritable,
-    LedgerDown,
-    MailboxFull,
-    NotFound,
-    NotYours,
-    Refused,
-    StorageFull,
-    StoreDown,
-)
 from cortex_actors.federation.fan import QUESTION_LIMIT
 
 if TYPE_CHECKING:
@@ -68,20 +52,20 @@ if TYPE_CHECKING:
 
 
 #: Kind of error -> status; the first that fits counts.
-_STATUSES: Final[tuple[tuple[type[CortexError], int], ...]] = (
-    (BadToken, 401),
-    (Refused, 403),
-    (NotFound, 404),
-    (BadInput, 422),
-    (StorageFull, 507),
-    (HomeUnwritable, 507),
-    (MailboxFull, 503),
-    (ActorAway, 503),
-    (LedgerDown, 503),
-    (DaemonStopping, 503),
-    (StoreDown, 502),
-    (DeadlineExceeded, 504),
-    (ConfigurationError, 500),
+_STATUSES: Final[tuple[tuple[type[errors.CortexError], int], ...]] = (
+    (errors.BadToken, 401),
+    (errors.Refused, 403),
+    (errors.NotFound, 404),
+    (errors.BadInput, 422),
+    (errors.StorageFull, 507),
+    (errors.HomeUnwritable, 507),
+    (errors.MailboxFull, 503),
+    (errors.ActorAway, 503),
+    (errors.LedgerDown, 503),
+    (errors.DaemonStopping, 503),
+    (errors.StoreDown, 502),
+    (errors.DeadlineExceeded, 504),
+    (errors.ConfigurationError, 500),
 )
 
 #: What everybody without a token that counts is told, and no more.
@@ -109,7 +93,9 @@ class NotAdmitted(Exception):
         self.detail = detail
 
 
-def status_of(error: CortexError, other: Mapping[type[CortexError], int] | None = None) -> int:
+def status_of(
+    error: errors.CortexError, other: Mapping[type[errors.CortexError], int] | None = None
+) -> int:
     """Return the status of an expected failure; `other` are those that a contract has otherwise."""
     for kind, status in (*(other or {}).items(), *_STATUSES):
         if isinstance(error, kind):
@@ -118,11 +104,11 @@ def status_of(error: CortexError, other: Mapping[type[CortexError], int] | None 
 
 
 @contextmanager
-def contract(statuses: Mapping[type[CortexError], int]) -> Iterator[None]:
+def contract(statuses: Mapping[type[errors.CortexError], int]) -> Iterator[None]:
     """Answer expected failures with the statuses that a contract has for them."""
     try:
         yield
-    except CortexError as error:
+    except errors.CortexError as error:
         raise NotAdmitted(status_of(error, statuses), str(error)) from error
 
 
@@ -170,7 +156,7 @@ def only_owner(doing: str) -> Callable[[Request], Awaitable[None]]:
         caller = caller_of(request)
         if not caller.is_owner:
             message = f"cannot {doing} for {caller.by}: show the owner's token (tokens/owner)"
-            raise NotYours(message)
+            raise errors.NotYours(message)
 
     return checked
 
@@ -279,7 +265,7 @@ class Admission:
             raise NotAdmitted(401, UNAUTHORIZED)
         try:
             return await asyncio.to_thread(self._tokens.caller, token.strip())
-        except BadToken:
+        except errors.BadToken:
             self._visits.stranger()
             raise NotAdmitted(401, UNAUTHORIZED) from None
 

@@ -24,18 +24,7 @@ from fastapi import APIRouter, Depends, Request
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
 from cortex_actors.federation import expansion
-from cortex_actors.gateways.admission import (
-    Changes,
-    FanSearch,
-    NewStore,
-    Recalled,
-    asked,
-    caller_of,
-    clean,
-    contract,
-    only_owner,
-    seconds,
-)
+from cortex_actors.gateways import admission
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,16 +88,16 @@ def _questions(router: APIRouter, premises: Premises) -> None:
     desk = premises.desk
 
     @router.post("/search")
-    async def search(body: FanSearch, request: Request) -> dict[str, Any]:
+    async def search(body: admission.FanSearch, request: Request) -> dict[str, Any]:
         """Return what all stores know about a question, as far as whoever asks may read it."""
-        query, limit = asked(body.query), body.n_results
+        query, limit = admission.asked(body.query), body.n_results
         if not query or (limit is not None and limit < 1):
             return _answered(body, {})
         found = await desk.recall(
             query,
             None if limit is None else min(limit, MOST),
             budget_tokens=body.budget_tokens,
-            caller=caller_of(request),
+            caller=admission.caller_of(request),
         )
         return _answered(body, found)
 
@@ -116,7 +105,7 @@ def _questions(router: APIRouter, premises: Premises) -> None:
 def _stores(router: APIRouter, premises: Premises) -> None:
     """Add what is about stores."""
     desk = premises.desk
-    owners = [Depends(only_owner("change the stores"))]
+    owners = [Depends(admission.only_owner("change the stores"))]
 
     @router.get("/stores", dependencies=owners)
     async def stores() -> dict[str, Any]:
@@ -124,10 +113,10 @@ def _stores(router: APIRouter, premises: Premises) -> None:
         return _listed(await desk.stores())
 
     @router.post("/stores", dependencies=owners)
-    async def add(body: NewStore) -> dict[str, Any]:
+    async def add(body: admission.NewStore) -> dict[str, Any]:
         """Ask a store from now on."""
         given = {name: value for name, value in body.model_dump().items() if value is not None}
-        with contract(_OF_ADDING):
+        with admission.contract(_OF_ADDING):
             found = await desk.add_store(**given)
         told = {"ok": True, "added": found["added"], "active": len(found["active"])}
         return {**told, "warnings": found["warnings"]} if found.get("warnings") else told
@@ -135,7 +124,7 @@ def _stores(router: APIRouter, premises: Premises) -> None:
     @router.delete("/stores/{name}", dependencies=owners)
     async def remove(name: str) -> dict[str, Any]:
         """Ask a store no more."""
-        with contract(_OF_STORES):
+        with admission.contract(_OF_STORES):
             found = await desk.remove_store(name)
         return {"ok": True, "removed": found["removed"], "active": len(found["active"])}
 
@@ -151,17 +140,17 @@ def _stores(router: APIRouter, premises: Premises) -> None:
 def _knobs(router: APIRouter, premises: Premises) -> None:
     """Add what is about how the fan is set."""
     desk = premises.desk
-    owners = [Depends(only_owner("turn the fan's knobs"))]
+    owners = [Depends(admission.only_owner("turn the fan's knobs"))]
 
     @router.post("/configure", dependencies=owners)
-    async def configure(body: Changes) -> dict[str, Any]:
+    async def configure(body: admission.Changes) -> dict[str, Any]:
         """Turn some of the knobs, all at one stroke or none of them."""
         given = body.knobs()
         if body.satellite_edges_enabled and "satellite_budget" not in given:
             row = _budget((await desk.knobs())["knobs"])
             # Nothing is to be turned where they are told already.
             given |= {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
-        with contract(_OF_TURNING):
+        with admission.contract(_OF_TURNING):
             found = await desk.configure(given)
         changed = dict(found["changed"])
         if body.satellite_edges_enabled is not None:
@@ -183,7 +172,7 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
         }
 
 
-def _answered(body: FanSearch, found: Mapping[str, Any]) -> dict[str, Any]:
+def _answered(body: admission.FanSearch, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a recall as the answer of a search."""
     return {
         "query": body.query,
@@ -202,7 +191,7 @@ def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "store": hit["store"],
         "id": hit["id"],
-        "content": clean(hit["text"]),
+        "content": admission.clean(hit["text"]),
         "score": score,
         **{name: hit[name] for name in _MEASURES},
         "metadata": _metadata(hit),
@@ -275,8 +264,8 @@ def _health(row: Mapping[str, Any]) -> dict[str, Any]:
         "avg_latency": row["latency_ms"] / _MS,
         "max_latency": row["max_latency_ms"] / _MS,
         "last_latency": row["last_latency_ms"] / _MS,
-        "last_call_ts": seconds(row["asked_at"] or 0),
-        "last_success_ts": seconds(row["answered_at"] or 0),
+        "last_call_ts": admission.seconds(row["asked_at"] or 0),
+        "last_success_ts": admission.seconds(row["answered_at"] or 0),
         "error_count": row["failed"],
         "last_error": row["last_error"],
         "consecutive_failures": row["consecutive_failures"],
@@ -320,17 +309,20 @@ def recall_routes(premises: Premises) -> APIRouter:
     router = APIRouter(tags=["cortex"])
 
     @router.post("/recall")
-    async def recall(body: Recalled) -> dict[str, Any]:
+    async def recall(body: admission.Recalled) -> dict[str, Any]:
         """Return hits, best first, each with where it stands."""
         found: dict[str, Any] = {"hits": [], "skipped": []}
-        if query := asked(body.query):
+        if query := admission.asked(body.query):
             found = await premises.desk.outside_recall(query, body.limit)
         return {
             "service": premises.service,
             "version": premises.version,
             "query": body.query,
             "hits": [
-                {name: clean(told) if isinstance(told, str) else told for name, told in hit.items()}
+                {
+                    name: admission.clean(told) if isinstance(told, str) else told
+                    for name, told in hit.items()
+                }
                 for hit in found["hits"]
             ],
             "skipped": found["skipped"],

@@ -26,19 +26,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.errors import (
-    BrokenSection,
-    EditedSection,
-    FileTooLarge,
-    InternalError,
-    NewerSection,
-    NotText,
-    OpenBlock,
-    Oversized,
-    TwoSections,
-    UnfencedSection,
-    Unreadable,
-)
+from cortex_actors import errors
 from cortex_actors.text import markdown
 from cortex_actors.text.markdown import MAX_BYTES, Kind, Line, kinds, lines
 from cortex_actors.text.sections import Role, sections
@@ -116,9 +104,9 @@ def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
         return _fence(data, found, begin=at[0], end=at[1], path=path)
     if len(at) > 1 and begins == [True, False] * (len(at) // 2):
         if len(at) == 2:  # noqa: PLR2004 - one pair, but another tool's marks stand around it
-            raise BrokenSection.of(path, line=at[0] + 1)
-        raise TwoSections.of(path, count=len(at) // 2)
-    raise BrokenSection.of(path, line=at[_lonely(begins)] + 1)
+            raise errors.BrokenSection.of(path, line=at[0] + 1)
+        raise errors.TwoSections.of(path, count=len(at) // 2)
+    raise errors.BrokenSection.of(path, line=at[_lonely(begins)] + 1)
 
 
 def splice(
@@ -133,14 +121,14 @@ def splice(
     standing = find(data, path=path)
     if standing is not None:
         if not (standing.intact or discard):
-            raise EditedSection.of(path)
+            raise errors.EditedSection.of(path)
         section = section_of(body, standing.eol, data[standing.start : standing.end])
         written = data[: standing.start] + section + data[standing.end :]
         return _checked(written, body, base=data, path=path)
     unmarked = unfenced(data, path=path)
     if unmarked is not None:
         if not adopt:
-            raise UnfencedSection.of(path, line=unmarked[2])
+            raise errors.UnfencedSection.of(path, line=unmarked[2])
         # What follows it is a human's section that had its own distance from ours.
         eol = eol_of(data)
         before, after = data[: unmarked[0]], data[unmarked[1] :]
@@ -166,7 +154,15 @@ def revision(data: bytes) -> str:
     """
     try:
         part = removed(data)
-    except (NotText, FileTooLarge, BrokenSection, TwoSections, NewerSection, Unreadable, Oversized):
+    except (
+        errors.NotText,
+        errors.FileTooLarge,
+        errors.BrokenSection,
+        errors.TwoSections,
+        errors.NewerSection,
+        errors.Unreadable,
+        errors.Oversized,
+    ):
         part = data
     return hashlib.sha256(part).hexdigest()
 
@@ -197,10 +193,10 @@ def _read(data: bytes, path: str) -> list[Line]:
     """Return a file's lines, or refuse."""
     try:
         return lines(data, path=path)
-    except FileTooLarge:
-        raise Oversized.of(path, size=len(data), limit=MAX_BYTES) from None
-    except NotText:
-        raise Unreadable.of(path) from None
+    except errors.FileTooLarge:
+        raise errors.Oversized.of(path, size=len(data), limit=MAX_BYTES) from None
+    except errors.NotText:
+        raise errors.Unreadable.of(path) from None
 
 
 def _is_mark(line: Line) -> bool:
@@ -224,10 +220,10 @@ def _fence(data: bytes, found: Sequence[Line], *, begin: int, end: int, path: st
     first, last = data[start : found[begin].end], data[found[end].start : found[end].end]
     opening, closing = _MARK.match(first), _MARK.match(last)
     if opening is None or closing is None:
-        raise BrokenSection.of(path, line=(begin if opening is None else end) + 1)
+        raise errors.BrokenSection.of(path, line=(begin if opening is None else end) + 1)
     version, declared = _VERSION.search(opening[1]), _DIGEST.search(opening[1])
     if version is not None and int(version[1]) != VERSION:
-        raise NewerSection.of(path, version=int(version[1]))
+        raise errors.NewerSection.of(path, version=int(version[1]))
     behind = (first[opening.end() :].strip(), last[closing.end() :].strip())
     return Fence(
         start=start,
@@ -284,17 +280,17 @@ def unix(data: bytes) -> bytes:
 def _checked(data: bytes, body: bytes, *, base: bytes, path: str) -> bytes:
     """Return a file if our section is found in it again, alone and as it was written."""
     if any(_is_mark(line) for line in _read(body, path)):
-        raise InternalError(f"cannot write {path}: its section holds a mark of ours")
+        raise errors.InternalError(f"cannot write {path}: its section holds a mark of ours")
     if len(data) > MAX_BYTES:
-        raise Oversized.of(path, size=len(data), limit=MAX_BYTES)
+        raise errors.Oversized.of(path, size=len(data), limit=MAX_BYTES)
     try:
         fence = find(data, path=path)
-    except BrokenSection:  # a comment that our begin mark has closed
+    except errors.BrokenSection:  # a comment that our begin mark has closed
         fence = None
     if fence is None:
-        raise OpenBlock.of(path, line=_opened(_read(base, path)))
+        raise errors.OpenBlock.of(path, line=_opened(_read(base, path)))
     if not fence.intact or fence.body != body:
-        raise InternalError(f"cannot write {path}: its section was not found again as it is")
+        raise errors.InternalError(f"cannot write {path}: its section was not found again as it is")
     return data
 
 
@@ -327,7 +323,7 @@ def moved_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> bytes:
         text += eol if data[at : fence.start] else eol * 2
     moved = data[:at] + text + data[at : fence.start] + section + data[fence.end :]
     if not _is_marked(moved):
-        raise OpenBlock.of(path, line=len(unix(data[: fence.start]).split(b"\n")))
+        raise errors.OpenBlock.of(path, line=len(unix(data[: fence.start]).split(b"\n")))
     return moved
 
 
@@ -335,7 +331,7 @@ def _is_marked(data: bytes) -> bool:
     """Tell whether a file has a section that is found."""
     try:
         return find(data) is not None
-    except BrokenSection:
+    except errors.BrokenSection:
         return False
 
 

@@ -17,17 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    func,
-    insert,
-    literal_column,
-    or_,
-    select,
-    true,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
@@ -46,14 +36,14 @@ if TYPE_CHECKING:
 _NAMES = "SELECT id, display_name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
 
 
-def know(connection: Connection, ids: Iterable[str], *, at: int) -> None:
+def know(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
     """Let agents be known; one that has a profile keeps it, a new one is called by its id."""
     wanted = list(dict.fromkeys(ids))
     known = _names(connection, wanted)
     add(connection, [unknown(each, at=at) for each in wanted if each not in known])
 
 
-def add(connection: Connection, some: Iterable[Agent]) -> bool:
+def add(connection: sa.Connection, some: Iterable[Agent]) -> bool:
     """Write the rows of agents that have none; return whether there were any."""
     rows = [_row(each) for each in some]
     return bool(rows) and (
@@ -61,7 +51,7 @@ def add(connection: Connection, some: Iterable[Agent]) -> bool:
     )
 
 
-def describe(connection: Connection, agent: Agent) -> None:
+def describe(connection: sa.Connection, agent: Agent) -> None:
     """Give an agent its profile, in place of an earlier one; it is known from then on."""
     statement = upsert(agents)
     # Since when it is known stays.
@@ -70,12 +60,12 @@ def describe(connection: Connection, agent: Agent) -> None:
     connection.execute(kept, _row(agent))
 
 
-def require_own_name(connection: Connection, agent: Agent) -> None:
+def require_own_name(connection: sa.Connection, agent: Agent) -> None:
     """Raise `BadInput` for a profile that would be shown under another agent's name.
 
     Names are compared as they are read: without regard to case, width and composition.
     """
-    query = select(agents).where(agents.c.specialization.is_not(None))
+    query = sa.select(agents).where(agents.c.specialization.is_not(None))
     profiles = (*BUILT_IN, *(_agent(row) for row in connection.execute(query)))
     wanted = _read(agent.display_name)
     for each in profiles:
@@ -86,14 +76,14 @@ def require_own_name(connection: Connection, agent: Agent) -> None:
 
 
 def listed(
-    connection: Connection, reader: str | None, *, limit: int, skip: int = 0
+    connection: sa.Connection, reader: str | None, *, limit: int, skip: int = 0
 ) -> tuple[list[Agent], int]:
     """Return the agents that somebody may know of, by id, and how many there are.
 
     An agent knows of those that are known from the start, have a profile or were met in what it may
     read: that somebody is named in another's private memory alone, it does not learn.
     """
-    query = select(agents).where(agents.c.id != PROBE)
+    query = sa.select(agents).where(agents.c.id != PROBE)
     if reader is not None:
         query = query.where(_met(reader))
     rows = {row.id: _agent(row) for row in connection.execute(query)}
@@ -104,9 +94,9 @@ def listed(
     return ordered[skip : skip + limit], len(ordered)
 
 
-def by_id(connection: Connection, name: str, reader: str | None = None) -> Agent | None:
+def by_id(connection: sa.Connection, name: str, reader: str | None = None) -> Agent | None:
     """Return an agent that somebody may know of; None for one that is not known."""
-    query = select(agents).where(agents.c.id == name, agents.c.id != PROBE)
+    query = sa.select(agents).where(agents.c.id == name, agents.c.id != PROBE)
     if reader is not None:
         query = query.where(_met(reader))
     row = connection.execute(query).first()
@@ -115,20 +105,20 @@ def by_id(connection: Connection, name: str, reader: str | None = None) -> Agent
     return unknown(name) if name in KNOWN or name == reader else None
 
 
-def count(connection: Connection) -> int:
+def count(connection: sa.Connection) -> int:
     """Return how many agents have done anything or have a profile."""
-    query = select(func.count()).where(agents.c.id != PROBE)
+    query = sa.select(sa.func.count()).where(agents.c.id != PROBE)
     return int(connection.execute(query.select_from(agents)).scalar_one())
 
 
-def displays(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what agents are called where people read: `agent_display` in answers."""
     wanted = list(dict.fromkeys(ids))
     found = {each: unknown(each).display_name for each in wanted}
     return found | _names(connection, wanted)
 
 
-def _names(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+def _names(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what those agents are called that have a row."""
     driver, found = driver_of(connection), dict[str, str]()
     for some in chunks(ids):
@@ -142,13 +132,13 @@ def _read(name: str) -> str:
     return normalize("NFKC", name).casefold()
 
 
-def _met(reader: str) -> ColumnElement[bool]:
+def _met(reader: str) -> sa.ColumnElement[bool]:
     """Return the condition that an agent may know of a row of `agents`."""
     # Of another name, so that `readable` asks of whom else each of them is about.
     met = memory_agents.alias()
-    wrote = select(memories.c.agent_id).where(realms.readable(reader))
-    named = select(met.c.agent_id).join_from(met, memories, met.c.memory_id == memories.c.id)
-    return or_(
+    wrote = sa.select(memories.c.agent_id).where(realms.readable(reader))
+    named = sa.select(met.c.agent_id).join_from(met, memories, met.c.memory_id == memories.c.id)
+    return sa.or_(
         agents.c.id == reader,
         agents.c.id.in_(KNOWN),
         agents.c.specialization.is_not(None),
@@ -163,7 +153,7 @@ def _row(agent: Agent) -> dict[str, Any]:
     return as_row(agents, agent, **{name: getattr(agent, name) or None for name in empty})
 
 
-def _agent(row: Row[Any]) -> Agent:
+def _agent(row: sa.Row[Any]) -> Agent:
     """Return a row as an agent."""
     start = KNOWN.get(row.id)
     return entity(
@@ -182,9 +172,9 @@ COLLECTION = "cortex_crumbs"
 _ROWS = crumbs.c
 
 #: Newest first; of several of one microsecond, the one that was written last.
-_NEWEST: tuple[ColumnElement[Any], ...] = (
+_NEWEST: tuple[sa.ColumnElement[Any], ...] = (
     _ROWS.left_at.desc(),
-    literal_column("crumbs.rowid").desc(),
+    sa.literal_column("crumbs.rowid").desc(),
 )
 
 
@@ -220,11 +210,11 @@ class Tally:
         return sum(self.by_type.values())
 
 
-def leave(connection: Connection, crumb: Crumb) -> None:
+def leave(connection: sa.Connection, crumb: Crumb) -> None:
     """Write a crumb, to be found from now on; an agent that is not known yet becomes so."""
     know(connection, (crumb.agent_id,), at=crumb.left_at)
     connection.execute(
-        insert(crumbs),
+        sa.insert(crumbs),
         as_row(
             crumbs,
             crumb,
@@ -235,15 +225,15 @@ def leave(connection: Connection, crumb: Crumb) -> None:
     remake(connection, (crumb.id,))
 
 
-def list_crumbs(connection: Connection, wanted: Wanted, *, limit: int) -> list[Crumb]:
+def list_crumbs(connection: sa.Connection, wanted: Wanted, *, limit: int) -> list[Crumb]:
     """Return the crumbs that are meant, newest first."""
-    query = select(crumbs).where(*_conditions(wanted)).order_by(*_NEWEST).limit(limit)
+    query = sa.select(crumbs).where(*_conditions(wanted)).order_by(*_NEWEST).limit(limit)
     return [_crumb(row) for row in connection.execute(query)]
 
 
-def tally(connection: Connection, wanted: Wanted) -> Tally:
+def tally(connection: sa.Connection, wanted: Wanted) -> Tally:
     """Return how many crumbs are meant, by priority and by type."""
-    query = select(_ROWS.priority, _ROWS.type, func.count()).where(*_conditions(wanted))
+    query = sa.select(_ROWS.priority, _ROWS.type, sa.func.count()).where(*_conditions(wanted))
     found = Tally({}, {})
     for priority, kind, count in connection.execute(query.group_by(_ROWS.priority, _ROWS.type)):
         found.by_priority[priority] = found.by_priority.get(priority, 0) + count
@@ -252,17 +242,17 @@ def tally(connection: Connection, wanted: Wanted) -> Tally:
 
 
 def load_crumbs(
-    connection: Connection, ids: Iterable[str], *, reader: str | None = None
+    connection: sa.Connection, ids: Iterable[str], *, reader: str | None = None
 ) -> dict[str, Crumb]:
     """Return the crumbs among those ids that may be read."""
-    query = select(crumbs).where(readable(reader))
+    query = sa.select(crumbs).where(readable(reader))
     return {row.id: _crumb(row) for row in rows_in(connection, query, _ROWS.id, ids)}
 
 
-def like(connection: Connection, crumb: Crumb) -> Crumb | None:
+def like(connection: sa.Connection, crumb: Crumb) -> Crumb | None:
     """Return the crumb of the same agent, session and moment that says the same; None without."""
     row = connection.execute(
-        select(crumbs)
+        sa.select(crumbs)
         .where(_ROWS.agent_id == crumb.agent_id, _ROWS.session_id == crumb.session_id)
         .where(_ROWS.left_at == crumb.left_at, _ROWS.summary == crumb.summary)
         .limit(1)
@@ -270,17 +260,17 @@ def like(connection: Connection, crumb: Crumb) -> Crumb | None:
     return None if row is None else _crumb(row)
 
 
-def readable(reader: str | None) -> ColumnElement[bool]:
+def readable(reader: str | None) -> sa.ColumnElement[bool]:
     """Return the condition on a row of `crumbs` that somebody may read it; None is the owner."""
-    return true() if reader is None else _ROWS.agent_id == reader
+    return sa.true() if reader is None else _ROWS.agent_id == reader
 
 
-def all_ids(connection: Connection) -> list[str]:
+def all_ids(connection: sa.Connection) -> list[str]:
     """Return the ids of all crumbs, oldest first."""
-    return list(connection.execute(select(_ROWS.id).order_by(_ROWS.left_at, _ROWS.id)).scalars())
+    return list(connection.execute(sa.select(_ROWS.id).order_by(_ROWS.left_at, _ROWS.id)).scalars())
 
 
-def remake(connection: Connection, ids: Iterable[str]) -> int:
+def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Make the passages of crumbs from their rows; return how many of them there are."""
     wanted = list(dict.fromkeys(ids))
     live = load_crumbs(connection, wanted)
@@ -296,7 +286,7 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     return len(live)
 
 
-def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     """Return what a row must meet to be meant."""
     asked = {"agent_id": wanted.agent, "priority": wanted.priority, "type": wanted.type}
     found = [readable(wanted.reader)]
@@ -304,11 +294,11 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     if wanted.since is not None:
         found.append(_ROWS.left_at >= wanted.since)
     if wanted.unfinished:
-        found.append(func.json_array_length(_ROWS.unfinished) > 0)
+        found.append(sa.func.json_array_length(_ROWS.unfinished) > 0)
     return found
 
 
-def _crumb(row: Row[Any]) -> Crumb:
+def _crumb(row: sa.Row[Any]) -> Crumb:
     """Return a row as a crumb."""
     references = {kind: tuple(some) for kind, some in row.links.items()}
     return entity(Crumb, row, references=references)

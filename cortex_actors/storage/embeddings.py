@@ -23,21 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy import (
-    ColumnElement,
-    CompoundSelect,
-    Connection,
-    Select,
-    case,
-    delete,
-    exists,
-    insert,
-    literal,
-    literal_column,
-    select,
-    union,
-)
 
 from cortex_actors.domain.memory import PAIRED, Place
 from cortex_actors.storage.ledger.connection import driver_of
@@ -46,8 +33,6 @@ from cortex_actors.storage.tables.schema import index_ops, memories, passages, v
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
-
-    from sqlalchemy import Exists
 
 
 #: Rows of unit vectors, one for each text.
@@ -131,12 +116,12 @@ _BARE = (
 )
 
 #: The collection of the index that a passage lies in.
-INDEX: ColumnElement[str] = case(
+INDEX: sa.ColumnElement[str] = sa.case(
     (passages.c.place == Place.PAIRED, passages.c.collection + PAIRED), else_=passages.c.collection
 )
 
 
-def keep_vectors(connection: Connection, model: str, found: Mapping[bytes, Matrix]) -> None:
+def keep_vectors(connection: sa.Connection, model: str, found: Mapping[bytes, Matrix]) -> None:
     """Store vectors by the hash of their text; one that is there already stays.
 
     Vectors are never changed: a damaged one is dropped by `remake` and then made again.
@@ -149,7 +134,7 @@ def keep_vectors(connection: Connection, model: str, found: Mapping[bytes, Matri
 
 
 def stored_vectors(
-    connection: Connection, model: str, digests: Sequence[bytes]
+    connection: sa.Connection, model: str, digests: Sequence[bytes]
 ) -> dict[bytes, Matrix]:
     """Return the vectors the ledger has for texts, by hash; those that are damaged are left out."""
     driver, found = driver_of(connection), dict[bytes, bytes]()
@@ -164,36 +149,38 @@ def stored_vectors(
     }
 
 
-def unembedded(connection: Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:
+def unembedded(connection: sa.Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:
     """Return (item, text to embed, its hash) of passages that have no vector yet, each text once.
 
     Those that the index waits for first come first. Whatever has no vector waits to be told to the
     index, so only what waits is looked at.
     """
-    first = select(index_ops.c.item_id).order_by(index_ops.c.seq).limit(_FEW)
+    first = sa.select(index_ops.c.item_id).order_by(index_ops.c.seq).limit(_FEW)
     found = connection.execute(_missing(model).where(passages.c.item_id.in_(first))).all()
     if not found and count_rows(connection, index_ops) > _FEW:
         texts = _merged(model).limit(limit).subquery()
-        hashes = passages.c.text_hash.in_(select(texts.c.text_hash))
+        hashes = passages.c.text_hash.in_(sa.select(texts.c.text_hash))
         found = connection.execute(_missing(model).where(hashes)).all()
     by_text = {row.text_hash: (row.item_id, row.text, row.text_hash) for row in reversed(found)}
     return sorted(by_text.values(), key=lambda each: each[0])[:limit]
 
 
-def count_unembedded(connection: Connection, model: str) -> int:
+def count_unembedded(connection: sa.Connection, model: str) -> int:
     """Return how many texts have no vector of the model."""
     waiting = count_rows(connection, index_ops)
     if not waiting:
         return 0
     query: Any = _merged(model)
     if waiting <= _FEW:
-        query = _missing(model).where(passages.c.item_id.in_(select(index_ops.c.item_id)))
+        query = _missing(model).where(passages.c.item_id.in_(sa.select(index_ops.c.item_id)))
         query = query.with_only_columns(passages.c.text_hash).order_by(None).distinct()
     return count_rows(connection, query.subquery())
 
 
 def some_unembedded(
-    connection: Connection, model: str, among: Select[Any] | CompoundSelect[Any] | None = None
+    connection: sa.Connection,
+    model: str,
+    among: sa.Select[Any] | sa.CompoundSelect[Any] | None = None,
 ) -> tuple[int, bool]:
     """Return how many texts have no vector among the oldest and the newest changes, in 1 ms.
 
@@ -210,7 +197,7 @@ def some_unembedded(
         ids.update(each for (each,) in found)
     rows = dict(driver.execute(_BARE, (model, json.dumps(sorted(ids)))).fetchall())
     if rows and among is not None:
-        mine = select(passages.c.id).where(passages.c.id.in_(list(rows)))
+        mine = sa.select(passages.c.id).where(passages.c.id.in_(list(rows)))
         kept = set(connection.execute(mine.where(passages.c.id.in_(among))).scalars())
         rows = {number: digest for number, digest in rows.items() if number in kept}
     return len(set(rows.values())), is_all
@@ -221,31 +208,31 @@ def embedded_text(heading: str | None, content: str) -> str:
     return f"{heading}\n{content}" if heading else content
 
 
-def remake(connection: Connection, model: str, digests: Sequence[bytes]) -> None:
+def remake(connection: sa.Connection, model: str, digests: Sequence[bytes]) -> None:
     """Drop vectors that are damaged: their texts wait to be embedded and told to the index."""
     for some in chunks(digests):
         connection.execute(
-            delete(vectors).where(vectors.c.model == model, vectors.c.text_hash.in_(some))
+            sa.delete(vectors).where(vectors.c.model == model, vectors.c.text_hash.in_(some))
         )
-        texts = select(INDEX, passages.c.item_id, literal("put"))
+        texts = sa.select(INDEX, passages.c.item_id, sa.literal("put"))
         waiting = texts.where(passages.c.text_hash.in_(some)).order_by(passages.c.id)
         columns = ["collection", "item_id", "op"]
-        connection.execute(insert(index_ops).from_select(columns, waiting))
+        connection.execute(sa.insert(index_ops).from_select(columns, waiting))
 
 
-def _missing(model: str) -> Select[Any]:
+def _missing(model: str) -> sa.Select[Any]:
     """Return the query for passages whose text has no vector of the model, oldest first."""
-    return select(passages).where(~_has(model, passages.c.text_hash)).order_by(passages.c.id)
+    return sa.select(passages).where(~_has(model, passages.c.text_hash)).order_by(passages.c.id)
 
 
-def _merged(model: str) -> CompoundSelect[Any]:
+def _merged(model: str) -> sa.CompoundSelect[Any]:
     """Return the query for their hashes, each once, made of two lists that are in order already."""
-    made = select(vectors.c.text_hash).where(vectors.c.model == model)
-    return select(passages.c.text_hash).except_(made).order_by("text_hash")
+    made = sa.select(vectors.c.text_hash).where(vectors.c.model == model)
+    return sa.select(passages.c.text_hash).except_(made).order_by("text_hash")
 
 
 #: The number of a memory's row: its id is no number, and units go on behind one.
-_ROW: ColumnElement[int] = literal_column("memories.rowid")
+_ROW: sa.ColumnElement[int] = sa.literal_column("memories.rowid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,36 +252,36 @@ class Waiting:
     digest: bytes
 
 
-def progress(connection: Connection, model_id: str) -> Progress:
+def progress(connection: sa.Connection, model_id: str) -> Progress:
     """Return how far a model's vectors are; reads two keys of each text."""
-    texts = union(select(passages.c.text_hash), select(memories.c.text_hash)).subquery()
+    texts = sa.union(sa.select(passages.c.text_hash), sa.select(memories.c.text_hash)).subquery()
     done = count_rows(connection, texts, _has(model_id, texts.c.text_hash))
     return Progress(count_rows(connection, texts), done)
 
 
-def without(connection: Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:
+def without(connection: sa.Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:
     """Return the next passages whose text has no vector of a model, past one of them."""
     row = passages.c
-    query = select(row.id, row.text, row.text_hash).where(row.id > after)
+    query = sa.select(row.id, row.text, row.text_hash).where(row.id > after)
     query = query.where(~_has(model_id, row.text_hash)).order_by(row.id).limit(limit)
     return [Waiting(*each) for each in connection.execute(query)]
 
 
-def unheard(connection: Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:
+def unheard(connection: sa.Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:
     """Return the next memories whose text has no vector of a model, past one of them."""
     row = memories.c
-    query = select(_ROW, row.text, row.text_hash).where(after < _ROW)
+    query = sa.select(_ROW, row.text, row.text_hash).where(after < _ROW)
     query = query.where(~_has(model_id, row.text_hash)).order_by(_ROW).limit(limit)
     return [Waiting(*each) for each in connection.execute(query)]
 
 
-def missing(connection: Connection, model_id: str, limit: int) -> Sequence[bytes]:
+def missing(connection: sa.Connection, model_id: str, limit: int) -> Sequence[bytes]:
     """Return hashes of texts that have no vector of a model."""
-    texts = union(select(passages.c.text_hash), select(memories.c.text_hash)).subquery()
-    query = select(texts.c.text_hash).where(~_has(model_id, texts.c.text_hash)).limit(limit)
+    texts = sa.union(sa.select(passages.c.text_hash), sa.select(memories.c.text_hash)).subquery()
+    query = sa.select(texts.c.text_hash).where(~_has(model_id, texts.c.text_hash)).limit(limit)
     return connection.execute(query).scalars().all()
 
 
-def _has(model_id: str, text_hash: ColumnElement[bytes]) -> Exists:
+def _has(model_id: str, text_hash: sa.ColumnElement[bytes]) -> sa.Exists:
     """Return the condition that a text has a vector of a model."""
-    return exists().where(vectors.c.model == model_id, vectors.c.text_hash == text_hash)
+    return sa.exists().where(vectors.c.model == model_id, vectors.c.text_hash == text_hash)

@@ -21,21 +21,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    Connection,
-    Select,
-    Text,
-    and_,
-    cast,
-    delete,
-    func,
-    insert,
-    literal,
-    select,
-    tuple_,
-    union_all,
-    update,
-)
+import sqlalchemy as sa
 
 from cortex_actors import topics
 from cortex_actors.bus.commits import refuse_other
@@ -64,7 +50,7 @@ _EVENT = (
 _DELIVERY = "INSERT INTO deliveries (consumer, seq, key) VALUES (?, ?, ?)"
 
 
-def store(connection: Connection, said: Iterable[Event[Payload]]) -> list[Event[Payload]]:
+def store(connection: sa.Connection, said: Iterable[Event[Payload]]) -> list[Event[Payload]]:
     """Write events and their deliveries; an id that is already stored is not stored again."""
     events = list(said)
     if not events:
@@ -85,7 +71,7 @@ def store(connection: Connection, said: Iterable[Event[Payload]]) -> list[Event[
     return [_numbered(each, seq) for each, seq in zip(events, seqs, strict=True)]
 
 
-def is_stored(connection: Connection, event_id: str) -> bool:
+def is_stored(connection: sa.Connection, event_id: str) -> bool:
     """Tell whether an event of that id was written already."""
     driver = driver_of(connection)
     return bool(_number(driver, "SELECT count(*) FROM events WHERE id = ?", event_id))
@@ -117,7 +103,7 @@ def _deliveries(event: Event[Payload], seq: int) -> list[tuple[Any, ...]]:
 
 
 #: A payload as it is stored: SQLAlchemy's JSON raises for the row of one that is damaged.
-RAW = cast(events.c.payload, MaybeBytes).label("payload")
+RAW = sa.cast(events.c.payload, MaybeBytes).label("payload")
 
 #: Characters of a traceback that a list reads to find its last line.
 END = 2_000
@@ -175,16 +161,16 @@ class Wanted:
     limit: int = 20
 
 
-def listed(connection: Connection, wanted: Wanted) -> list[StoredEvent]:
+def listed(connection: sa.Connection, wanted: Wanted) -> list[StoredEvent]:
     """Return the newest events that are wanted, newest first; of each error its last line."""
-    query: Select[Any] = (
-        select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
+    query: sa.Select[Any] = (
+        sa.select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
     )
     if wanted.topic is not None:
         query = query.where(events.c.topic.op("GLOB")(wanted.topic))
     tables = [deliveries] * wanted.waiting + [dead_letters] * wanted.dead
     if tables:
-        left = union_all(*(select(table.c.seq) for table in tables))
+        left = sa.union_all(*(sa.select(table.c.seq) for table in tables))
         query = query.where(events.c.seq.in_(left))
     rows = connection.execute(query.limit(wanted.limit)).all()
     standings = _standings(connection, [row.seq for row in rows], whole=False)
@@ -194,14 +180,14 @@ def listed(connection: Connection, wanted: Wanted) -> list[StoredEvent]:
     ]
 
 
-def shown(connection: Connection, name: str) -> tuple[StoredEvent, Any, str | None]:
+def shown(connection: sa.Connection, name: str) -> tuple[StoredEvent, Any, str | None]:
     """Return an event with whole tracebacks, its payload and its idempotency key.
 
     A payload that is no JSON is its text. Raises `NotFound` for an id or number that no event has.
     """
     (seq,) = numbers(connection, [name])
     columns = (*_COLUMNS, RAW, events.c.idempotency_key)
-    row = connection.execute(select(*columns).where(events.c.seq == seq)).one()
+    row = connection.execute(sa.select(*columns).where(events.c.seq == seq)).one()
     event = entity(StoredEvent, row, standings=_standings(connection, [seq], whole=True))
     return event, decoded(row.payload), row.idempotency_key
 
@@ -214,7 +200,7 @@ def decoded(raw: str) -> Any:
         return raw
 
 
-def numbers(connection: Connection, names: Sequence[str]) -> list[int]:
+def numbers(connection: sa.Connection, names: Sequence[str]) -> list[int]:
     """Return the numbers of events that are named by their id or number.
 
     Raises `NotFound` for the first that no event has.
@@ -223,7 +209,7 @@ def numbers(connection: Connection, names: Sequence[str]) -> list[int]:
     for name in names:
         by_number = name.isascii() and name.isdecimal() and len(name) < len(str(2**63))
         column, value = (events.c.seq, int(name)) if by_number else (events.c.id, name)
-        seq = connection.execute(select(events.c.seq).where(column == value)).scalar()
+        seq = connection.execute(sa.select(events.c.seq).where(column == value)).scalar()
         if seq is None:
             message = (
                 f"no event is called {name[:100]!r}; handled ones are kept for events.keep_days: "
@@ -234,7 +220,7 @@ def numbers(connection: Connection, names: Sequence[str]) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _standings(connection: Connection, seqs: Sequence[int], *, whole: bool) -> list[Standing]:
+def _standings(connection: sa.Connection, seqs: Sequence[int], *, whole: bool) -> list[Standing]:
     """Return who has not handled events, and how far they came."""
     waiting = _standings_query(deliveries, "waiting", deliveries.c.due_at).where(
         deliveries.c.seq.in_(seqs)
@@ -242,17 +228,17 @@ def _standings(connection: Connection, seqs: Sequence[int], *, whole: bool) -> l
     dead = _standings_query(dead_letters, "dead", dead_letters.c.at).where(
         dead_letters.c.seq.in_(seqs)
     )
-    both = union_all(waiting, dead).subquery()
-    error = both.c.error if whole else func.substr(both.c.error, -END)
+    both = sa.union_all(waiting, dead).subquery()
+    error = both.c.error if whole else sa.func.substr(both.c.error, -END)
     columns = (both.c.seq, both.c.consumer, both.c.state, both.c.attempts, both.c.at)
-    rows = connection.execute(select(*columns, error.label("error")).order_by(both.c.consumer))
+    rows = connection.execute(sa.select(*columns, error.label("error")).order_by(both.c.consumer))
     return [Standing(*row[:5], row.error if whole else _last_line(row.error)) for row in rows]
 
 
-def _standings_query(table: Any, state: str, at: Any) -> Select[Any]:
+def _standings_query(table: Any, state: str, at: Any) -> sa.Select[Any]:
     """Return the query for a table's standings."""
-    said = literal(state, Text).label("state")
-    return select(
+    said = sa.literal(state, sa.Text).label("state")
+    return sa.select(
         table.c.seq, table.c.consumer, said, table.c.attempts, at.label("at"), table.c.error
     )
 
@@ -330,14 +316,14 @@ class LedgerJournal:
         )
 
 
-def store_once(connection: Connection, event: Event[Payload], key: str) -> Event[Payload]:
+def store_once(connection: sa.Connection, event: Event[Payload], key: str) -> Event[Payload]:
     """Write an event under its idempotency key, or return the first one that has it.
 
     Nobody else writes between the look and the writing, so of several at once one is the first.
     Raises `BadInput` when the first one has another topic or payload.
     """
     columns = (events.c.seq, events.c.id, events.c.topic, RAW, events.c.at, events.c.source)
-    query = select(*columns).where(events.c.idempotency_key == key)
+    query = sa.select(*columns).where(events.c.idempotency_key == key)
     first = connection.execute(query).one_or_none()
     if first is not None:
         refuse_other(event, key, topic=first.topic, payload=decoded(first.payload))
@@ -345,29 +331,31 @@ def store_once(connection: Connection, event: Event[Payload], key: str) -> Event
             first.id, first.topic, event.payload, first.at, first.source, first.seq, duplicate=True
         )
     (stored,) = store(connection, [event])
-    named = update(events).where(events.c.seq == stored.seq).values(idempotency_key=key)
+    named = sa.update(events).where(events.c.seq == stored.seq).values(idempotency_key=key)
     connection.execute(named)
     return stored
 
 
-def waiting(connection: Connection) -> int:
+def waiting(connection: sa.Connection) -> int:
     """Return how many deliveries have not been handled."""
     return count_rows(connection, deliveries)
 
 
-def waiting_keys(connection: Connection, consumer: str, keys: Iterable[str]) -> frozenset[str]:
+def waiting_keys(connection: sa.Connection, consumer: str, keys: Iterable[str]) -> frozenset[str]:
     """Return those of some keys of which an event waits for a consumer, or is in its hand."""
-    mine = select(deliveries.c.key).where(deliveries.c.consumer == consumer)
+    mine = sa.select(deliveries.c.key).where(deliveries.c.consumer == consumer)
     rows = rows_in(connection, mine, deliveries.c.key, sorted(keys))
     return frozenset(row.key for row in rows)
 
 
-def dead(connection: Connection) -> int:
+def dead(connection: sa.Connection) -> int:
     """Return how many dead letters there are."""
     return count_rows(connection, dead_letters)
 
 
-def _settle(connection: Connection, delivery: Delivery, outcome: Outcome) -> list[Event[Payload]]:
+def _settle(
+    connection: sa.Connection, delivery: Delivery, outcome: Outcome
+) -> list[Event[Payload]]:
     """Acknowledge, apply and say, in the caller's transaction."""
     mine = [(delivery.consumer, seq) for seq in delivery.seqs]
     gone = driver_of(connection).executemany(_SETTLED, mine).rowcount
@@ -380,7 +368,7 @@ def _settle(connection: Connection, delivery: Delivery, outcome: Outcome) -> lis
     return store(connection, outcome.say)
 
 
-def _fail(connection: Connection, delivery: Delivery, failure: Failure, now: int) -> None:
+def _fail(connection: sa.Connection, delivery: Delivery, failure: Failure, now: int) -> None:
     """Count an attempt; after the last one move the event to the dead letters."""
     attempts = delivery.attempts + 1
     mine = _of(delivery.consumer, delivery.seqs)
@@ -392,13 +380,13 @@ def _fail(connection: Connection, delivery: Delivery, failure: Failure, now: int
         "due_at": now + int(failure.pause * SECOND),
         "error": failure.traceback,
     }
-    connection.execute(update(deliveries).where(mine).values(again))
+    connection.execute(sa.update(deliveries).where(mine).values(again))
 
 
-def _bury(connection: Connection, which: Any, *, attempts: int, error: str, now: int) -> None:
+def _bury(connection: sa.Connection, which: Any, *, attempts: int, error: str, now: int) -> None:
     """Move deliveries to the dead letters."""
     # Only what still waited: what was settled in the meantime did not fail.
-    gone = delete(deliveries).where(which).returning(deliveries.c.consumer, deliveries.c.seq)
+    gone = sa.delete(deliveries).where(which).returning(deliveries.c.consumer, deliveries.c.seq)
     rows = (
         {"consumer": consumer, "seq": seq, "attempts": attempts, "error": error, "at": now}
         for consumer, seq in connection.execute(gone)
@@ -408,7 +396,7 @@ def _bury(connection: Connection, which: Any, *, attempts: int, error: str, now:
 
 def _of(consumer: str, seqs: Sequence[int]) -> Any:
     """Return the condition for a consumer's deliveries of events."""
-    return and_(deliveries.c.consumer == consumer, deliveries.c.seq.in_(seqs))
+    return sa.and_(deliveries.c.consumer == consumer, deliveries.c.seq.in_(seqs))
 
 
 #: Dead letters of one unit of work: others write, too, and wait for it.
@@ -416,7 +404,10 @@ AT_ONCE = 500
 
 
 def replay(
-    connection: Connection, names: Sequence[str] | None, *, behind: Sequence[tuple[int, str]] = ()
+    connection: sa.Connection,
+    names: Sequence[str] | None,
+    *,
+    behind: Sequence[tuple[int, str]] = (),
 ) -> list[tuple[int, str]]:
     """Put dead letters back as if they had never been tried; return their numbers and consumers.
 
@@ -424,38 +415,41 @@ def replay(
     that is given. Raises `NotFound`, and nothing is changed, for an event that is not known or is
     no dead letter.
     """
-    query = select(dead_letters.c.consumer, dead_letters.c.seq, events.c.topic, RAW).join(events)
+    query = sa.select(dead_letters.c.consumer, dead_letters.c.seq, events.c.topic, RAW).join(events)
     rows = _taken(connection, query, names, behind)
     if rows:
         back = [
             {"consumer": row.consumer, "seq": row.seq, "key": _key(row.topic, row.payload)}
             for row in rows
         ]
-        connection.execute(insert(deliveries), back)
+        connection.execute(sa.insert(deliveries), back)
     return [(row.seq, row.consumer) for row in rows]
 
 
 def discard(
-    connection: Connection, names: Sequence[str] | None, *, behind: Sequence[tuple[int, str]] = ()
+    connection: sa.Connection,
+    names: Sequence[str] | None,
+    *,
+    behind: Sequence[tuple[int, str]] = (),
 ) -> list[tuple[int, str]]:
     """Drop dead letters for good; arguments, result and errors are those of `replay`.
 
     Their events stay until they are old; what they say is not read.
     """
-    query = select(dead_letters.c.consumer, dead_letters.c.seq)
+    query = sa.select(dead_letters.c.consumer, dead_letters.c.seq)
     return [(row.seq, row.consumer) for row in _taken(connection, query, names, behind)]
 
 
 def _taken(
-    connection: Connection,
-    query: Select[Any],
+    connection: sa.Connection,
+    query: sa.Select[Any],
     names: Sequence[str] | None,
     behind: Sequence[tuple[int, str]],
 ) -> Sequence[Any]:
     """Remove dead letters and return what the query has of them."""
     query = query.order_by(dead_letters.c.seq, dead_letters.c.consumer)
     for last in behind:
-        query = query.where(tuple_(dead_letters.c.seq, dead_letters.c.consumer) > last)
+        query = query.where(sa.tuple_(dead_letters.c.seq, dead_letters.c.consumer) > last)
     if names is None:
         rows = connection.execute(query.limit(AT_ONCE)).all()
     else:
@@ -463,8 +457,8 @@ def _taken(
         rows = connection.execute(query.where(dead_letters.c.seq.in_(wanted))).all()
         _refuse_others(wanted, {row.seq for row in rows})
     for row in rows:
-        mine = and_(dead_letters.c.seq == row.seq, dead_letters.c.consumer == row.consumer)
-        connection.execute(delete(dead_letters).where(mine))
+        mine = sa.and_(dead_letters.c.seq == row.seq, dead_letters.c.consumer == row.consumer)
+        connection.execute(sa.delete(dead_letters).where(mine))
     return rows
 
 

@@ -21,19 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    and_,
-    desc,
-    exists,
-    func,
-    or_,
-    select,
-    tuple_,
-)
+import sqlalchemy as sa
 
 from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightSort, InsightStatus
 from cortex_actors.domain.project import Revocation, SourceKind
@@ -85,7 +73,7 @@ class InsightFilter:
     skip: int = 0
 
 
-def listed(connection: Connection, wanted: InsightFilter) -> list[Insight]:
+def listed(connection: sa.Connection, wanted: InsightFilter) -> list[Insight]:
     """Return one page of insights, in the order that is wanted."""
     query = insight_records.with_evidence().where(*_filters(wanted))
     query = query.order_by(*_ORDER[wanted.sort], insights.c.id)
@@ -93,18 +81,18 @@ def listed(connection: Connection, wanted: InsightFilter) -> list[Insight]:
     return [insight_records.insight(row) for row in rows]
 
 
-def count(connection: Connection, wanted: InsightFilter) -> int:
+def count(connection: sa.Connection, wanted: InsightFilter) -> int:
     """Return how many insights there are of those, on all pages."""
     return count_rows(connection, insights, *_filters(wanted))
 
 
-def by_ids(connection: Connection, ids: Collection[str]) -> dict[str, Insight]:
+def by_ids(connection: sa.Connection, ids: Collection[str]) -> dict[str, Insight]:
     """Return the insights among those ids, whatever their status."""
     rows = rows_in(connection, insight_records.with_evidence(), insights.c.id, ids)
     return {row.id: insight_records.insight(row) for row in rows}
 
 
-def said(connection: Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
+def said(connection: sa.Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
     """Return where the very text of each insight stands now, whatever it counts for."""
     found: dict[str, list[InsightSource]] = {}
     query = insight_records.places().order_by(insight_sources.c.path, insight_sources.c.line_start)
@@ -113,35 +101,35 @@ def said(connection: Connection, ids: Collection[str]) -> dict[str, list[Insight
     return found
 
 
-def said_under(path: str) -> ColumnElement[bool]:
+def said_under(path: str) -> sa.ColumnElement[bool]:
     """Return the condition that a source lies in a file, or in a folder of files."""
     places, folder = insight_sources.c.path, path.rstrip("/") + "/"
-    return or_(places == path, func.substr(places, 1, len(folder)) == folder)
+    return sa.or_(places == path, sa.func.substr(places, 1, len(folder)) == folder)
 
 
-def holds(column: ColumnElement[str], word: str) -> ColumnElement[bool]:
+def holds(column: sa.ColumnElement[str], word: str) -> sa.ColumnElement[bool]:
     """Return the condition that a text holds a word."""
     return column.contains(word, autoescape=True)
 
 
-def among(column: ColumnElement[Any], word: str) -> ColumnElement[bool]:
+def among(column: sa.ColumnElement[Any], word: str) -> sa.ColumnElement[bool]:
     """Return the condition that a list holds a word."""
-    some = func.json_each(column).table_valued("value")
-    return exists(select(some.c.value).where(some.c.value == word))
+    some = sa.func.json_each(column).table_valued("value")
+    return sa.exists(sa.select(some.c.value).where(some.c.value == word))
 
 
 _ORDER: dict[InsightSort, tuple[Any, ...]] = {
     InsightSort.SURE: (insights.c.confidence.desc(),),
-    InsightSort.SEEN: (desc("observed"),),
+    InsightSort.SEEN: (sa.desc("observed"),),
     InsightSort.NEWEST: (insights.c.first_seen_at.desc(),),
     InsightSort.OLDEST: (insights.c.first_seen_at,),
-    InsightSort.DOUBT: (func.coalesce(insights.c.verdict, 0), insights.c.confidence.desc()),
+    InsightSort.DOUBT: (sa.func.coalesce(insights.c.verdict, 0), insights.c.confidence.desc()),
 }
 
 
-def _filters(wanted: InsightFilter) -> list[ColumnElement[bool]]:
+def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     """Return what an insight has to be."""
-    found: list[ColumnElement[bool]] = [insights.c.status.in_(sorted(wanted.statuses))]
+    found: list[sa.ColumnElement[bool]] = [insights.c.status.in_(sorted(wanted.statuses))]
     if wanted.project_id is not None:
         found.append(insights.c.id.in_(insight_records.of_project(wanted.project_id)))
     if wanted.domain is not None:
@@ -155,7 +143,7 @@ def _filters(wanted: InsightFilter) -> list[ColumnElement[bool]]:
     if wanted.least is not None:
         found.append(insights.c.confidence >= wanted.least)
     if wanted.path is not None:
-        said = select(insight_sources.c.insight_id).where(
+        said = sa.select(insight_sources.c.insight_id).where(
             insight_sources.c.withdrawn_at.is_(None), said_under(wanted.path)
         )
         found.append(insights.c.id.in_(said))
@@ -191,7 +179,7 @@ class FragmentRow:
 
 
 def list_fragments(
-    connection: Connection,
+    connection: sa.Connection,
     *,
     project_id: str | None = None,
     path: str | None = None,
@@ -201,43 +189,43 @@ def list_fragments(
 ) -> list[FragmentRow]:
     """Return fragments of a project, or of a file or folder, in that order."""
     query = _grouped(project_id, path).order_by(*_FRAGMENT_ORDER[sort])
-    query = query.order_by(insight_sources.c.path, func.min(insight_sources.c.line_start))
+    query = query.order_by(insight_sources.c.path, sa.func.min(insight_sources.c.line_start))
     rows = connection.execute(query.limit(limit).offset(skip))
     return [entity(FragmentRow, row) for row in rows]
 
 
 def count_fragments(
-    connection: Connection, *, project_id: str | None = None, path: str | None = None
+    connection: sa.Connection, *, project_id: str | None = None, path: str | None = None
 ) -> int:
     """Return how many fragments there are of those."""
     return count_rows(connection, _grouped(project_id, path).subquery())
 
 
-def _grouped(project_id: str | None, path: str | None) -> Select[Any]:
+def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:
     """Return the query for fragments, a row each."""
     place, others = insight_sources.c, insight_sources.alias("others")
     status = insights.c.status
     elsewhere = (
-        select(others.c.id)
+        sa.select(others.c.id)
         .where(others.c.insight_id == place.insight_id, others.c.withdrawn_at.is_(None))
         .where(others.c.path != place.path)
         .correlate(insight_sources)
         .exists()
     )
     query = (
-        select(
+        sa.select(
             place.fragment_id.label("id"),
-            func.min(projects.c.name).label("project"),
-            func.min(place.path).label("path"),
-            func.min(place.heading).label("heading"),
-            func.min(place.scope).label("scope"),
-            func.min(place.line_start).label("line_start"),
-            func.max(place.line_end).label("line_end"),
-            func.count().label("statements"),
-            func.count().filter(elsewhere).label("shared"),
-            func.count().filter(status == InsightStatus.CONTRADICTED).label("contradicted"),
-            func.count().filter(status == InsightStatus.PENDING_REVIEW).label("waiting"),
-            func.max(place.seen_at).label("seen_at"),
+            sa.func.min(projects.c.name).label("project"),
+            sa.func.min(place.path).label("path"),
+            sa.func.min(place.heading).label("heading"),
+            sa.func.min(place.scope).label("scope"),
+            sa.func.min(place.line_start).label("line_start"),
+            sa.func.max(place.line_end).label("line_end"),
+            sa.func.count().label("statements"),
+            sa.func.count().filter(elsewhere).label("shared"),
+            sa.func.count().filter(status == InsightStatus.CONTRADICTED).label("contradicted"),
+            sa.func.count().filter(status == InsightStatus.PENDING_REVIEW).label("waiting"),
+            sa.func.max(place.seen_at).label("seen_at"),
         )
         .join(projects, projects.c.id == place.project_id)
         .join(insights, insights.c.id == place.insight_id)
@@ -251,8 +239,8 @@ def _grouped(project_id: str | None, path: str | None) -> Select[Any]:
 
 _FRAGMENT_ORDER: dict[FragmentSort, tuple[Any, ...]] = {
     FragmentSort.PATH: (),
-    FragmentSort.SIZE: (func.count().desc(),),
-    FragmentSort.NEWEST: (func.max(insight_sources.c.seen_at).desc(),),
+    FragmentSort.SIZE: (sa.func.count().desc(),),
+    FragmentSort.NEWEST: (sa.func.max(insight_sources.c.seen_at).desc(),),
 }
 
 
@@ -285,14 +273,16 @@ _IDS = {
 }
 
 
-def find(connection: Connection, kind: Named, name: str) -> str:
+def find(connection: sa.Connection, kind: Named, name: str) -> str:
     """Return the id that a name means: the id, or its beginning with or without the prefix.
 
     Raises `NotFound`, and `BadInput` for a name that means several.
     """
     wanted = kind + name.strip().lower().removeprefix(kind)
     column = _IDS[kind]
-    query = select(column).where(func.substr(column, 1, len(wanted)) == wanted).order_by(column)
+    query = (
+        sa.select(column).where(sa.func.substr(column, 1, len(wanted)) == wanted).order_by(column)
+    )
     found: list[str] = list(connection.execute(query.limit(MOST)).scalars())
     what, where = _WHAT[kind]
     if not found or wanted == kind:
@@ -354,17 +344,17 @@ class Bullet:
     resolved_at: int
 
 
-def lines(connection: Connection, ids: Collection[str]) -> list[Line]:
+def lines(connection: sa.Connection, ids: Collection[str]) -> list[Line]:
     """Return where the very texts of insights stand and stood, by path and line.
 
     A statement's source is another one with every other word of its section, so that of what a file
     says no more only the last is told; every place that stands is.
     """
-    query = select(
-        insight_sources, func.coalesce(projects.c.name, "").label("project_name")
+    query = sa.select(
+        insight_sources, sa.func.coalesce(projects.c.name, "").label("project_name")
     ).outerjoin(projects, projects.c.id == insight_sources.c.project_id)
     seen = _seen(connection, ids)
-    by_file: dict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
+    by_file: dict[tuple[str, str], list[sa.Row[Any]]] = defaultdict(list)
     for row in rows_in(connection, query, insight_sources.c.said_id, ids):
         by_file[row.said_id, row.path].append(row)
     found = []
@@ -377,11 +367,11 @@ def lines(connection: Connection, ids: Collection[str]) -> list[Line]:
     return sorted(found, key=lambda each: (each.path, each.line_start, each.said_id))
 
 
-def at_line(connection: Connection, path: str, line: int) -> list[str]:
+def at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
     """Return the insights whose text stands at a line of a file now, the narrowest first."""
     length = insight_sources.c.line_end - insight_sources.c.line_start
     query = (
-        select(insight_sources.c.said_id)
+        sa.select(insight_sources.c.said_id)
         .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
         .where(insight_sources.c.line_start <= line, insight_sources.c.line_end >= line)
         .order_by(length, insight_sources.c.ordinal)
@@ -389,12 +379,12 @@ def at_line(connection: Connection, path: str, line: int) -> list[str]:
     return list(dict.fromkeys(connection.execute(query).scalars()))
 
 
-def bullets(connection: Connection, principles: Collection[str]) -> list[Bullet]:
+def bullets(connection: sa.Connection, principles: Collection[str]) -> list[Bullet]:
     """Return where principles stand in files now, by path and place."""
     told = resolved_bullets
-    here = and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent)
+    here = sa.and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent)
     query = (
-        select(told, resolutions, func.coalesce(projects.c.name, "").label("project"))
+        sa.select(told, resolutions, sa.func.coalesce(projects.c.name, "").label("project"))
         .join(resolutions, here)
         .outerjoin(projects, projects.c.id == resolutions.c.project_id)
     )
@@ -405,22 +395,26 @@ def bullets(connection: Connection, principles: Collection[str]) -> list[Bullet]
     return sorted(found, key=lambda each: (each.path, each.agent, each.ordinal))
 
 
-def taken_back(connection: Connection, keys: Iterable[tuple[SourceKind, str]]) -> list[Revocation]:
+def taken_back(
+    connection: sa.Connection, keys: Iterable[tuple[SourceKind, str]]
+) -> list[Revocation]:
     """Return what a person took back of those, by time; also what counts again since."""
-    query = select(revocations).order_by(revocations.c.id)
-    named = tuple_(revocations.c.kind, revocations.c.key)
+    query = sa.select(revocations).order_by(revocations.c.id)
+    named = sa.tuple_(revocations.c.kind, revocations.c.key)
     return [entity(Revocation, row) for row in rows_in(connection, query, named, keys)]
 
 
-def _seen(connection: Connection, ids: Collection[str]) -> dict[tuple[str, str], tuple[int, ...]]:
+def _seen(
+    connection: sa.Connection, ids: Collection[str]
+) -> dict[tuple[str, str], tuple[int, ...]]:
     """Return for each text and file in how many revisions it was seen, first and last."""
     seen = (
-        func.count(observations.c.file_hash.distinct()),
-        func.min(observations.c.at),
-        func.max(observations.c.at),
+        sa.func.count(observations.c.file_hash.distinct()),
+        sa.func.min(observations.c.at),
+        sa.func.max(observations.c.at),
     )
     key = (insight_sources.c.said_id, insight_sources.c.path)
     places = observations.join(insight_sources)
-    query = select(*key, *seen).select_from(places).group_by(*key)
+    query = sa.select(*key, *seen).select_from(places).group_by(*key)
     rows = rows_in(connection, query, insight_sources.c.said_id, ids)
     return {(said_id, path): tuple(times) for said_id, path, *times in rows}

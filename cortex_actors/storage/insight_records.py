@@ -18,17 +18,7 @@ import secrets
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    and_,
-    func,
-    literal_column,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.domain.insight import LIVE, Granularity, Insight, InsightSource
@@ -52,8 +42,6 @@ from cortex_actors.text.credentials import fingerprint
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from sqlalchemy import Select
-
 
 #: How files end that are one person's own.
 PRIVATE = ".local.md"
@@ -68,43 +56,43 @@ _BETWEEN = "/"
 SEEN = tuple(sorted(LIVE))
 
 
-def live_insights() -> ColumnElement[bool]:
+def live_insights() -> sa.ColumnElement[bool]:
     """Return the condition that files say an insight and people see it."""
     return insights.c.status.in_(SEEN)
 
 
-def live_of(ids: Collection[str]) -> ColumnElement[bool]:
+def live_of(ids: Collection[str]) -> sa.ColumnElement[bool]:
     """Return the condition that an insight is one of those, and live.
 
     The plus has SQLite look them up: from a dozen on it would walk all that are live.
     """
-    status = literal_column("+insights.status", insights.c.status.type)
-    return and_(insights.c.id.in_(ids), status.in_(SEEN))
+    status = sa.literal_column("+insights.status", insights.c.status.type)
+    return sa.and_(insights.c.id.in_(ids), status.in_(SEEN))
 
 
-def with_evidence() -> Select[Any]:
+def with_evidence() -> sa.Select[Any]:
     """Return the query for insights with what is counted about them."""
-    return select(insights, _observed().label("observed"), _projects().label("project_names"))
+    return sa.select(insights, _observed().label("observed"), _projects().label("project_names"))
 
 
-def of_project(project_id: str) -> Select[tuple[str]]:
+def of_project(project_id: str) -> sa.Select[tuple[str]]:
     """Return the query for ids of insights that a project says."""
-    return select(insight_sources.c.insight_id).where(
+    return sa.select(insight_sources.c.insight_id).where(
         insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None)
     )
 
 
-def public(path: ColumnElement[str]) -> ColumnElement[bool]:
+def public(path: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
     """Return the condition that a file is for more than one person to read."""
     return path.not_like(f"%{PRIVATE}")
 
 
-def shared() -> ColumnElement[bool]:
+def shared() -> sa.ColumnElement[bool]:
     """Return the condition that a file for more than one person says an insight as it is shown.
 
     That is its own words, and under the heading that it has: both may stand in private alone.
     """
-    says: Select[Any] = select(insight_sources.c.id).where(
+    says: sa.Select[Any] = sa.select(insight_sources.c.id).where(
         insight_sources.c.said_id == insights.c.id,
         insight_sources.c.withdrawn_at.is_(None),
         insight_sources.c.heading.is_not_distinct_from(insights.c.heading),
@@ -113,16 +101,16 @@ def shared() -> ColumnElement[bool]:
     return says.correlate(insights).exists()
 
 
-def places() -> Select[Any]:
+def places() -> sa.Select[Any]:
     """Return the query for where insights stand now, with the name of the project."""
     return (
-        select(insight_sources, projects.c.name.label("project_name"))
+        sa.select(insight_sources, projects.c.name.label("project_name"))
         .join(projects, projects.c.id == insight_sources.c.project_id)
         .where(insight_sources.c.withdrawn_at.is_(None))
     )
 
 
-def insight(row: Row[Any]) -> Insight:
+def insight(row: sa.Row[Any]) -> Insight:
     """Return a row as an insight."""
     names = row.project_names[: -len(_END)].split(_END + ",") if row.project_names else ()
     return entity(
@@ -136,13 +124,13 @@ def insight(row: Row[Any]) -> Insight:
     )
 
 
-def source(row: Row[Any]) -> InsightSource:
+def source(row: sa.Row[Any]) -> InsightSource:
     """Return a row as a source."""
     kind = StatementKind(row.kind) if row.kind else None
     return entity(InsightSource, row, project=row.project_name, file_hash="", kind=kind)
 
 
-def _observed() -> ColumnElement[int]:
+def _observed() -> sa.ColumnElement[int]:
     """Return the count of the revisions that said it, of files that say it still.
 
     A statement's source changes with every other word of its section, so that what was observed of
@@ -150,14 +138,14 @@ def _observed() -> ColumnElement[int]:
     """
     now = insight_sources.alias("now")
     still = (
-        select(now.c.id)
+        sa.select(now.c.id)
         .where(now.c.insight_id == insight_sources.c.insight_id)
         .where(now.c.path == insight_sources.c.path, now.c.withdrawn_at.is_(None))
         .exists()
     )
     revision = insight_sources.c.path + _BETWEEN + observations.c.file_hash
     return (
-        select(func.count(revision.distinct()))
+        sa.select(sa.func.count(revision.distinct()))
         .select_from(observations.join(insight_sources))
         .where(insight_sources.c.insight_id == insights.c.id, still)
         .correlate(insights)
@@ -165,16 +153,16 @@ def _observed() -> ColumnElement[int]:
     )
 
 
-def _projects() -> ColumnElement[str]:
+def _projects() -> sa.ColumnElement[str]:
     """Return the names of the projects that say it, joined."""
     saying = (
-        select(insight_sources.c.project_id)
+        sa.select(insight_sources.c.project_id)
         .where(insight_sources.c.insight_id == insights.c.id)
         .where(insight_sources.c.withdrawn_at.is_(None))
         .correlate(insights)
     )
     return (
-        select(func.group_concat(projects.c.name + _END))
+        sa.select(sa.func.group_concat(projects.c.name + _END))
         .where(projects.c.id.in_(saying))
         .correlate(insights)
         .scalar_subquery()
@@ -197,7 +185,7 @@ _Mark = tuple[str, str, str]
 
 
 def note(
-    connection: Connection, path: str, found: Sequence[Alert], *, project_id: str, at: int
+    connection: sa.Connection, path: str, found: Sequence[Alert], *, project_id: str, at: int
 ) -> None:
     """Make the alerts of a file those, and end the others that it had.
 
@@ -224,55 +212,57 @@ def note(
         )
 
 
-def end(connection: Connection, path: str, at: int, *, but: set[_Mark] | None = None) -> None:
+def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None = None) -> None:
     """End the alerts of a file, but for some."""
-    query = select(alerts).where(alerts.c.path == path, alerts.c.ended_at.is_(None))
+    query = sa.select(alerts).where(alerts.c.path == path, alerts.c.ended_at.is_(None))
     over = [
         row.id
         for row in connection.execute(query)
         if (row.fragment_id, row.kind, row.detail) not in (but or set())
     ]
     if over:
-        connection.execute(update(alerts).where(alerts.c.id.in_(over)).values({"ended_at": at}))
+        connection.execute(sa.update(alerts).where(alerts.c.id.in_(over)).values({"ended_at": at}))
 
 
-def looked_at(connection: Connection, insight_id: str, at: int) -> None:
+def looked_at(connection: sa.Connection, insight_id: str, at: int) -> None:
     """End the alerts of a text that a person has decided about; a secret is one still."""
     driver_of(connection).execute(_LOOKED_AT, (at, insight_id))
 
 
-def standing(connection: Connection, path: str | None = None) -> list[Alert]:
+def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
     """Return the alerts that have not ended, of one file or of all, by path and line."""
-    query = select(alerts).where(alerts.c.ended_at.is_(None))
+    query = sa.select(alerts).where(alerts.c.ended_at.is_(None))
     if path is not None:
         query = query.where(alerts.c.path == path)
     query = query.order_by(alerts.c.path, alerts.c.line_start, alerts.c.id)
     return [entity(Alert, row) for row in connection.execute(query)]
 
 
-def count(connection: Connection) -> dict[AlertKind, int]:
+def count(connection: sa.Connection) -> dict[AlertKind, int]:
     """Return how many alerts of each kind have not ended."""
-    query = select(alerts.c.kind, func.count()).where(alerts.c.ended_at.is_(None))
+    query = sa.select(alerts.c.kind, sa.func.count()).where(alerts.c.ended_at.is_(None))
     found = connection.execute(query.group_by(alerts.c.kind)).all()
     return Counter({AlertKind(kind): number for kind, number in found})
 
 
-def _decided(connection: Connection, path: str) -> set[tuple[str, int]]:
+def _decided(connection: sa.Connection, path: str) -> set[tuple[str, int]]:
     """Return where in a file texts stand, by fragment and line, that need no look any more."""
     query = (
-        select(insight_sources.c.fragment_id, insight_sources.c.line_start)
+        sa.select(insight_sources.c.fragment_id, insight_sources.c.line_start)
         .join(insights, insights.c.id == insight_sources.c.said_id)
         .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
-        .where(or_(insights.c.review.is_(None), insights.c.id.in_(select(reviews.c.insight_id))))
+        .where(
+            sa.or_(insights.c.review.is_(None), insights.c.id.in_(sa.select(reviews.c.insight_id)))
+        )
     )
     return {(row.fragment_id, row.line_start) for row in connection.execute(query)}
 
 
-def _print(connection: Connection, alert: Alert) -> str | None:
+def _print(connection: sa.Connection, alert: Alert) -> str | None:
     """Return the fingerprint of an alert's secret; None where it has none."""
     if not alert.value:
         return None
-    query = select(meta.c.value).where(meta.c.name == KEY)
+    query = sa.select(meta.c.value).where(meta.c.name == KEY)
     key = connection.execute(query).scalar_one_or_none()
     if key is None:
         key = secrets.token_bytes(KEY_BYTES)
@@ -336,7 +326,7 @@ _CONCERNED = (
 )
 
 
-def settle(connection: Connection, ids: Iterable[str]) -> None:
+def settle(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Give insights the status that their rows say, and let be found those that are live.
 
     Those that contradict one of them are settled with it.
@@ -348,7 +338,7 @@ def settle(connection: Connection, ids: Iterable[str]) -> None:
     remake(connection, concerned)
 
 
-def approve(connection: Connection, insight_id: str, *, at: int) -> bool:
+def approve(connection: sa.Connection, insight_id: str, *, at: int) -> bool:
     """Let an insight be used that waited for a person; False when it did not wait.
 
     It never waits again, whoever says it, and its alerts end.
@@ -364,10 +354,10 @@ def approve(connection: Connection, insight_id: str, *, at: int) -> bool:
     return True
 
 
-def remake(connection: Connection, ids: Iterable[str]) -> int:
+def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Let those insights be found that are live, and no other of them; return how many are."""
     count = 0
-    seen = select(insights).order_by(insights.c.id)
+    seen = sa.select(insights).order_by(insights.c.id)
     for some in chunks(dict.fromkeys(ids)):
         rows = connection.execute(seen.where(live_of(some)))
         made = [each for row in rows for each in _passages(row)]
@@ -376,7 +366,7 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     return count
 
 
-def _passages(row: Row[Any]) -> Sequence[Passage]:
+def _passages(row: sa.Row[Any]) -> Sequence[Passage]:
     """Return the texts by which an insight is found.
 
     A statement is compared by its own words alone; under its headings it is only looked for.

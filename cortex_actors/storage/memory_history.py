@@ -24,18 +24,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    Select,
-    String,
-    cast,
-    false,
-    insert,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound
@@ -98,20 +87,22 @@ class Change:
     number: int = 0
 
 
-def note(connection: Connection, *changes: Change) -> list[int]:
+def note(connection: sa.Connection, *changes: Change) -> list[int]:
     """Write down what was done; return the numbers of the changes."""
     numbers = []
     for each in changes:
         row = {name: getattr(each, name) for name in ("kind", "memory_id", "by", "at")}
         row |= {"others": list(each.others), "before": dict(each.before)}
         row["reason"] = each.reason or None
-        done = connection.execute(insert(memory_changes).values(row).returning(memory_changes.c.id))
+        done = connection.execute(
+            sa.insert(memory_changes).values(row).returning(memory_changes.c.id)
+        )
         numbers.append(int(done.scalar_one()))
     return numbers
 
 
 def listed(
-    connection: Connection,
+    connection: sa.Connection,
     *,
     memory: str | None = None,
     kind: ChangeKind | None = None,
@@ -124,31 +115,31 @@ def listed(
     With a reader, only those of memories that this agent may read; that one was forgotten is told
     to who forgot it.
     """
-    query = _narrowed(select(memory_changes), memory, kind, reader)
+    query = _narrowed(sa.select(memory_changes), memory, kind, reader)
     query = query.order_by(memory_changes.c.id.desc()).limit(limit).offset(skip)
     return [_change(row, reader) for row in connection.execute(query)]
 
 
 def count(
-    connection: Connection,
+    connection: sa.Connection,
     *,
     memory: str | None = None,
     kind: ChangeKind | None = None,
     reader: str | None = None,
 ) -> int:
     """Return how many changes `listed` has in all."""
-    query = _narrowed(select(memory_changes.c.id), memory, kind, reader)
+    query = _narrowed(sa.select(memory_changes.c.id), memory, kind, reader)
     return count_rows(connection, query.subquery())
 
 
-def one(connection: Connection, number: int, *, reader: str | None = None) -> Change:
+def one(connection: sa.Connection, number: int, *, reader: str | None = None) -> Change:
     """Return a change by the number that somebody was told; the owner may know an agent's, too.
 
     Raises `NotFound`. An agent's number is looked for in all changes it may know of.
     """
-    query = _narrowed(select(memory_changes), None, None, reader)
+    query = _narrowed(sa.select(memory_changes), None, None, reader)
     if abs(number) < _TOLD:
-        rows = memory_changes.c.id == number if reader is None else false()
+        rows = memory_changes.c.id == number if reader is None else sa.false()
         found = [_change(row, None) for row in connection.execute(query.where(rows))]
     else:
         newest = connection.execute(query.order_by(memory_changes.c.id.desc()))
@@ -164,19 +155,19 @@ def unknown(number: int) -> NotFound:
     return NotFound(f"there is no change {number}; list them with: cortex memory changes")
 
 
-def is_known(connection: Connection, memory_id: str, *, reader: str | None) -> bool:
+def is_known(connection: sa.Connection, memory_id: str, *, reader: str | None) -> bool:
     """Tell whether somebody may know of changes of what has just that id, forgotten or not."""
-    query = _narrowed(select(memory_changes.c.id), None, None, reader)
+    query = _narrowed(sa.select(memory_changes.c.id), None, None, reader)
     of_it = query.where(memory_changes.c.memory_id == memory_id)
     return connection.execute(of_it.limit(1)).first() is not None
 
 
 def last(
-    connection: Connection, memory_id: str, *kinds: ChangeKind, reader: str | None = None
+    connection: sa.Connection, memory_id: str, *kinds: ChangeKind, reader: str | None = None
 ) -> Change | None:
     """Return the newest change of a memory that stands and is of one of those kinds."""
     row = memory_changes.c
-    query = select(memory_changes).where(
+    query = sa.select(memory_changes).where(
         row.memory_id == memory_id, row.kind.in_(kinds), row.undone_at.is_(None)
     )
     found = connection.execute(query.order_by(row.id.desc()).limit(1)).one_or_none()
@@ -195,36 +186,36 @@ def number_of(change: Change, reader: str | None) -> int:
     return _TOLD + int.from_bytes(sha256(said.encode()).digest()[:5], "big")
 
 
-def mark(connection: Connection, number: int, *, by: str, at: int) -> None:
+def mark(connection: sa.Connection, number: int, *, by: str, at: int) -> None:
     """Note that a change was undone."""
     row = {"one": number, "undone_at": at, "undone_by": by}
     change_rows(connection, memory_changes, [row])
 
 
-def empty(connection: Connection, ids: set[str]) -> None:
+def empty(connection: sa.Connection, ids: set[str]) -> None:
     """Take out of the changes of forgotten memories whatever could say what they said."""
     driver_of(connection).execute(_EMPTY, (json.dumps(sorted(ids)),))
 
 
 def _narrowed(
-    query: Select[Any], memory: str | None, kind: ChangeKind | None, reader: str | None
-) -> Select[Any]:
+    query: sa.Select[Any], memory: str | None, kind: ChangeKind | None, reader: str | None
+) -> sa.Select[Any]:
     """Return a query for changes of one memory, of a kind, that somebody may know of."""
     row = memory_changes.c
     if memory is not None:
-        others = cast(row.others, String).like(f'%"{memory}"%')
-        query = query.where(or_(row.memory_id == memory, others))
+        others = sa.cast(row.others, sa.String).like(f'%"{memory}"%')
+        query = query.where(sa.or_(row.memory_id == memory, others))
     if kind is not None:
         query = query.where(row.kind == kind)
     if reader is not None:
-        mine = select(memories.c.id).where(memories.c.id == row.memory_id, readable(reader))
+        mine = sa.select(memories.c.id).where(memories.c.id == row.memory_id, readable(reader))
         query = query.where(
-            or_(mine.exists(), (row.kind == ChangeKind.FORGET) & (row.by == reader))
+            sa.or_(mine.exists(), (row.kind == ChangeKind.FORGET) & (row.by == reader))
         )
     return query
 
 
-def _change(row: Row[Any], reader: str | None) -> Change:
+def _change(row: sa.Row[Any], reader: str | None) -> Change:
     """Return a row as a change, as somebody is told of it."""
     change = entity(Change, row)
     return replace(change, number=number_of(change, reader))
@@ -291,7 +282,7 @@ class Node:
         return "leaf" if self.is_leaf else "intermediate"
 
 
-def wholes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+def wholes(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the outermost whole that each memory is part of, itself if of none.
 
     Unknown ids are left out; of a ring, it is the memory behind which the ring closes.
@@ -299,7 +290,7 @@ def wholes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     return {each: found for each, (found, _) in _outermost(connection, ids).items()}
 
 
-def current(connection: Connection, ids: Iterable[str]) -> dict[str, str | None]:
+def current(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | None]:
     """Return the active memory that each stands for: itself, or the whole it is part of by now.
 
     None where there is none: it is unknown, or it, or its whole, was archived or superseded.
@@ -312,14 +303,14 @@ def current(connection: Connection, ids: Iterable[str]) -> dict[str, str | None]
     }
 
 
-def below(connection: Connection, ids: Iterable[str]) -> set[str]:
+def below(connection: sa.Connection, ids: Iterable[str]) -> set[str]:
     """Return everything that those memories were made of, without themselves."""
     wanted = list(ids)
     rows = driver_of(connection).execute(_BELOW, (json.dumps(wanted),))
     return {each for (each,) in rows} - set(wanted)
 
 
-def tree(connection: Connection, memory_id: str) -> list[Node]:
+def tree(connection: sa.Connection, memory_id: str) -> list[Node]:
     """Return what a memory was made of: itself first, then each part with all of its own.
 
     Nothing for one that is unknown. The parts of a whole come in the order of the merge.
@@ -352,7 +343,7 @@ def _walked(
     return found
 
 
-def _outermost(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+def _outermost(connection: sa.Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return the whole behind which no other is, and its state, for each memory."""
     wanted = list(dict.fromkeys(ids))
     rows = driver_of(connection).execute(_UP, (json.dumps(wanted),)).fetchall()
@@ -391,7 +382,7 @@ _PLACED = {
 
 
 def deepen(
-    connection: Connection,
+    connection: sa.Connection,
     wanted: Mapping[str, Layer],
     *,
     at: int,
@@ -405,7 +396,7 @@ def deepen(
     """
     moved = []
     columns = [table.c[name] for table, (_, *names) in _PLACED.items() for name in names]
-    query = select(*columns).join_from(memories, memory_attention)
+    query = sa.select(*columns).join_from(memories, memory_attention)
     for name, layer in wanted.items():
         active = query.where(memories.c.id == name, memories.c.status == MemoryStatus.ACTIVE)
         before = connection.execute(active).mappings().one_or_none()
@@ -419,19 +410,21 @@ def deepen(
     return moved
 
 
-def lift(connection: Connection, memory_id: str, values: Mapping[str, Any]) -> None:
+def lift(connection: sa.Connection, memory_id: str, values: Mapping[str, Any]) -> None:
     """Write the layer and attention of a memory, as they are or as `deepen` noted them."""
     for table, (key, *names) in _PLACED.items():
-        mine = update(table).where(table.c[key] == memory_id)
+        mine = sa.update(table).where(table.c[key] == memory_id)
         connection.execute(mine.values({name: values[name] for name in names}))
 
 
-def fasten(connection: Connection, memory_id: str, since: int | None) -> None:
+def fasten(connection: sa.Connection, memory_id: str, since: int | None) -> None:
     """Write since when a memory is pinned; None for not at all."""
     change_rows(connection, memories, [{"one": memory_id, "pinned_at": since}])
 
 
-def pin(connection: Connection, ids: Iterable[str], *, pins: bool, at: int, by: str) -> list[str]:
+def pin(
+    connection: sa.Connection, ids: Iterable[str], *, pins: bool, at: int, by: str
+) -> list[str]:
     """Pin or unpin those of the memories that are not so yet, and note it.
 
     Active memories that are pinned are never merged, faded or archived by themselves.
@@ -439,7 +432,7 @@ def pin(connection: Connection, ids: Iterable[str], *, pins: bool, at: int, by: 
     changed = []
     kind = ChangeKind.PIN if pins else ChangeKind.UNPIN
     for name in dict.fromkeys(ids):
-        query = select(memories.c.pinned_at, memories.c.status).where(memories.c.id == name)
+        query = sa.select(memories.c.pinned_at, memories.c.status).where(memories.c.id == name)
         row = connection.execute(query).one_or_none()
         if row is None or (row.pinned_at is None) != pins:
             continue

@@ -18,17 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    delete,
-    exists,
-    func,
-    literal,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.storage import embeddings
@@ -76,7 +66,7 @@ class Change:
 
 
 def note(
-    connection: Connection, collection: str, *, put: Sequence[str] = (), drop: Sequence[str] = ()
+    connection: sa.Connection, collection: str, *, put: Sequence[str] = (), drop: Sequence[str] = ()
 ) -> None:
     """Write down that items came, changed or went; of what waits for an item the last word counts.
 
@@ -90,18 +80,18 @@ def note(
     driver.executemany(_NOTE, [*rows, *((collection, each, "drop") for each in drop)])
 
 
-def state(connection: Connection) -> State | None:
+def state(connection: sa.Connection) -> State | None:
     """Return the index's state; None before the first generation."""
-    row = connection.execute(select(index_state)).one_or_none()
+    row = connection.execute(sa.select(index_state)).one_or_none()
     return None if row is None else entity(State, row)
 
 
-def rebuild(connection: Connection, model: str) -> State:
+def rebuild(connection: sa.Connection, model: str) -> State:
     """Begin a new generation: everything that lives is to be told to it again."""
     before = state(connection)
     generation = (before.generation if before else 0) + 1
-    connection.execute(delete(index_ops))
-    everything = select(INDEX, passages.c.item_id, literal("put")).order_by(passages.c.id)
+    connection.execute(sa.delete(index_ops))
+    everything = sa.select(INDEX, passages.c.item_id, sa.literal("put")).order_by(passages.c.id)
     columns = ["collection", "item_id", "op"]
     connection.execute(insert(index_ops).from_select(columns, everything))
     token = secrets.token_hex(4)
@@ -110,7 +100,7 @@ def rebuild(connection: Connection, model: str) -> State:
     return State(generation, model, 0, token)
 
 
-def changes(connection: Connection, model: str, limit: int) -> list[Change]:
+def changes(connection: sa.Connection, model: str, limit: int) -> list[Change]:
     """Return what to tell the index next, in order.
 
     The list ends before the first item that has no vector yet, so that `applied_seq` never passes
@@ -120,9 +110,9 @@ def changes(connection: Connection, model: str, limit: int) -> list[Change]:
     """
     if _is_of_another(connection, model):
         return []
-    of_text = and_(vectors.c.text_hash == passages.c.text_hash, vectors.c.model == model)
+    of_text = sa.and_(vectors.c.text_hash == passages.c.text_hash, vectors.c.model == model)
     query = (
-        select(
+        sa.select(
             index_ops.c.seq,
             index_ops.c.collection,
             index_ops.c.item_id,
@@ -141,7 +131,7 @@ def changes(connection: Connection, model: str, limit: int) -> list[Change]:
     return [_change(row, model, usual) for row in ready]
 
 
-def applied(connection: Connection, told: Sequence[Change], *, model: str | None = None) -> None:
+def applied(connection: sa.Connection, told: Sequence[Change], *, model: str | None = None) -> None:
     """Note that the index was told those changes, the last of which is the newest.
 
     A damaged vector is dropped, and its item waits to be embedded and told again. Nothing is noted
@@ -150,35 +140,35 @@ def applied(connection: Connection, told: Sequence[Change], *, model: str | None
     if model is not None and _is_of_another(connection, model):
         return
     seq = told[-1].seq
-    connection.execute(update(index_state).values({"applied_seq": seq}))
-    connection.execute(delete(index_ops).where(index_ops.c.seq <= seq))
+    connection.execute(sa.update(index_state).values({"applied_seq": seq}))
+    connection.execute(sa.delete(index_ops).where(index_ops.c.seq <= seq))
     for owner, digest in {change.damaged for change in told if change.damaged is not None}:
         remake(connection, owner, [digest])
 
 
-def pending(connection: Connection) -> int:
+def pending(connection: sa.Connection) -> int:
     """Return how many changes the index has not been told."""
     return count_rows(connection, index_ops)
 
 
-def held(connection: Connection, collection: str) -> list[str]:
+def held(connection: sa.Connection, collection: str) -> list[str]:
     """Return the items that a collection of the index must hold: those that wait for no change."""
-    query = select(passages.c.item_id).where(_settled(collection)).order_by(passages.c.id)
+    query = sa.select(passages.c.item_id).where(_settled(collection)).order_by(passages.c.id)
     return list(connection.execute(query).scalars())
 
 
-def told(connection: Connection, collection: str = "cortex_insights") -> int:
+def told(connection: sa.Connection, collection: str = "cortex_insights") -> int:
     """Return how many items a collection of the index must hold; those that wait may be in it."""
     return count_rows(connection, passages, _settled(collection))
 
 
-def unsure(connection: Connection, collection: str = "cortex_insights") -> list[str]:
+def unsure(connection: sa.Connection, collection: str = "cortex_insights") -> list[str]:
     """Return the items that `told` leaves out: the index may hold them or not."""
-    query = select(index_ops.c.item_id).where(index_ops.c.collection == collection)
+    query = sa.select(index_ops.c.item_id).where(index_ops.c.collection == collection)
     return list(connection.execute(query.distinct()).scalars())
 
 
-def _is_of_another(connection: Connection, model: str) -> bool:
+def _is_of_another(connection: sa.Connection, model: str) -> bool:
     """Say whether the generation in use holds another model's vectors."""
     now = state(connection)
     return now is not None and now.model != model
@@ -193,14 +183,14 @@ def _change(row: Any, model: str, usual: int) -> Change:
     return Change(row.seq, row.collection, row.item_id, np.frombuffer(row.vector, np.float32))
 
 
-def _waits() -> ColumnElement[bool]:
+def _waits() -> sa.ColumnElement[bool]:
     """Return the condition that a row of `index_ops` is about a passage."""
-    return and_(index_ops.c.item_id == passages.c.item_id, index_ops.c.collection == INDEX)
+    return sa.and_(index_ops.c.item_id == passages.c.item_id, index_ops.c.collection == INDEX)
 
 
-def _settled(collection: str) -> ColumnElement[bool]:
+def _settled(collection: str) -> sa.ColumnElement[bool]:
     """Return the condition that a passage lies in a collection and no change of it waits."""
-    return and_(literal(collection) == INDEX, ~exists().where(_waits()))
+    return sa.and_(sa.literal(collection) == INDEX, ~sa.exists().where(_waits()))
 
 
 #: Bytes of a vector where the ledger has none yet: 384 numbers.
@@ -217,21 +207,21 @@ class Holding:
     unsure: frozenset[str]
 
 
-def holding(connection: Connection, collection: str) -> Holding:
+def holding(connection: sa.Connection, collection: str) -> Holding:
     """Return what a collection of the index must hold."""
     order = tuple(held(connection, collection))
     return Holding(order, frozenset(order), frozenset(unsure(connection, collection)))
 
 
 def rows_of(
-    connection: Connection, model: str, collection: str, *, ids: Collection[str]
+    connection: sa.Connection, model: str, collection: str, *, ids: Collection[str]
 ) -> dict[str, Matrix]:
     """Return the vectors that items have in a collection, by id; damaged ones are left out."""
-    of_text = and_(vectors.c.text_hash == passages.c.text_hash, vectors.c.model == model)
+    of_text = sa.and_(vectors.c.text_hash == passages.c.text_hash, vectors.c.model == model)
     query = (
-        select(passages.c.item_id, vectors.c.vector)
+        sa.select(passages.c.item_id, vectors.c.vector)
         .join(vectors, of_text)
-        .where(literal(collection) == INDEX)
+        .where(sa.literal(collection) == INDEX)
     )
     rows = rows_in(connection, query, passages.c.item_id, ids)
     found: dict[str, bytes] = {row.item_id: row.vector for row in rows}
@@ -243,8 +233,8 @@ def rows_of(
     }
 
 
-def size(connection: Connection, model: str) -> tuple[int, int]:
+def size(connection: sa.Connection, model: str) -> tuple[int, int]:
     """Return how many vectors the whole index may hold, and the bytes of one."""
-    length = select(func.length(vectors.c.vector)).where(vectors.c.model == model).limit(1)
+    length = sa.select(sa.func.length(vectors.c.vector)).where(vectors.c.model == model).limit(1)
     bytes_of_one = int(connection.execute(length).scalar() or USUAL_BYTES)
     return count_rows(connection, passages), bytes_of_one

@@ -19,20 +19,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from sqlalchemy import (
-    ColumnElement,
-    CompoundSelect,
-    Connection,
-    Select,
-    and_,
-    case,
-    exists,
-    false,
-    func,
-    or_,
-    select,
-    union_all,
-)
+import sqlalchemy as sa
 
 from cortex_actors.domain.memory import Layer, Place
 from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, fresh_for, window
@@ -70,20 +57,20 @@ if TYPE_CHECKING:
 _NEVER = 2**62
 
 
-def present(least: float, now: int, decays: Mapping[Layer, Decay]) -> ColumnElement[bool]:
+def present(least: float, now: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
     """Return the condition on a row of `memories` that its attention is at least that now."""
     known = product(Layer, range(COUNTED + 1))
     ages = {each: window(*each, least, decays) for each in known}
     touched = {each: now - age for each, age in ages.items() if age is not None}
-    pinned = memories.c.pinned_at.is_not(None) if least <= WHOLE else false()
+    pinned = memories.c.pinned_at.is_not(None) if least <= WHOLE else sa.false()
     if not touched:
         return pinned
     since = _by_accesses(touched, _NEVER)
     # What is pinned has its 1 and no more, however often it was read.
-    return or_(pinned, and_(memories.c.pinned_at.is_(None), _touched() >= since))
+    return sa.or_(pinned, sa.and_(memories.c.pinned_at.is_(None), _touched() >= since))
 
 
-def faded(before: int, decays: Mapping[Layer, Decay]) -> ColumnElement[bool]:
+def faded(before: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
     """Return the condition on a row of `memories` that it had faded at a time already.
 
     It has then as little attention as it ever will. What is pinned or lies in the cortex never has.
@@ -92,33 +79,33 @@ def faded(before: int, decays: Mapping[Layer, Decay]) -> ColumnElement[bool]:
     ages = {each: fresh_for(*each, decays) for each in known}
     touched = {each: before if it is None else before - it - 1 for each, it in ages.items()}
     until = _by_accesses(touched, -_NEVER)
-    return and_(memories.c.pinned_at.is_(None), _touched() <= until)
+    return sa.and_(memories.c.pinned_at.is_(None), _touched() <= until)
 
 
-def _by_accesses(times: Mapping[tuple[Layer, int], int], other: int) -> ColumnElement[int]:
+def _by_accesses(times: Mapping[tuple[Layer, int], int], other: int) -> sa.ColumnElement[int]:
     """Return a time by a memory's layer and how often it was read."""
-    counted = func.min(func.coalesce(_read(memory_attention.c.access_count), 0), COUNTED)
+    counted = sa.func.min(sa.func.coalesce(_read(memory_attention.c.access_count), 0), COUNTED)
     known = (
-        (and_(memories.c.layer == layer, counted == count), at)
+        (sa.and_(memories.c.layer == layer, counted == count), at)
         for (layer, count), at in times.items()
     )
-    return case(*known, else_=other)
+    return sa.case(*known, else_=other)
 
 
-def _touched() -> ColumnElement[int]:
+def _touched() -> sa.ColumnElement[int]:
     """Return when a memory was last said, read or promoted."""
-    read = func.coalesce(_read(memory_attention.c.accessed_at), 0)
-    return func.max(memories.c.created_at, read, func.coalesce(memories.c.promoted_at, 0))
+    read = sa.func.coalesce(_read(memory_attention.c.accessed_at), 0)
+    return sa.func.max(memories.c.created_at, read, sa.func.coalesce(memories.c.promoted_at, 0))
 
 
-def _read(column: ColumnElement[Any]) -> ColumnElement[Any]:
+def _read(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     """Return what changes when a memory is read."""
-    query = select(column).where(memory_attention.c.memory_id == memories.c.id)
+    query = sa.select(column).where(memory_attention.c.memory_id == memories.c.id)
     return query.correlate(memories).scalar_subquery()
 
 
 #: Selects `passages.id`.
-Ids: TypeAlias = "Select[tuple[int]] | CompoundSelect[tuple[int]]"
+Ids: TypeAlias = "sa.Select[tuple[int]] | sa.CompoundSelect[tuple[int]]"
 
 #: Every collection that has passages.
 COLLECTIONS = (
@@ -151,7 +138,7 @@ class Scope:
         """Selects what may be found; None for everything there is."""
         if self.allowed is not None or set(self.collections) == set(COLLECTIONS):
             return self.allowed
-        return select(passages.c.id).where(passages.c.collection.in_(self.collections))
+        return sa.select(passages.c.id).where(passages.c.collection.in_(self.collections))
 
 
 def scope(
@@ -183,40 +170,40 @@ def scope(
     selects = [part.where(passages.c.collection.in_(some)) for part, some in kept]
     searched = tuple(name for _, some in kept for name in some)
     if not selects:
-        return Scope((), select(passages.c.id).where(false()))
-    return Scope(searched, selects[0] if len(selects) == 1 else union_all(*selects))
+        return Scope((), sa.select(passages.c.id).where(sa.false()))
+    return Scope(searched, selects[0] if len(selects) == 1 else sa.union_all(*selects))
 
 
-def numbers(connection: Connection, seen: Scope) -> NDArray[np.int64] | None:
+def numbers(connection: sa.Connection, seen: Scope) -> NDArray[np.int64] | None:
     """Return the numbers of the passages that may be found; None for everything there is."""
     if seen.ids is None:
         return None
     # Written one behind the other they are read in a third of the time of as many rows.
-    query = select(func.group_concat(seen.ids.subquery().c.id))
+    query = sa.select(sa.func.group_concat(seen.ids.subquery().c.id))
     written = connection.execute(query).scalar_one()
     return np.fromstring(written or "", np.int64, sep=",")
 
 
-def count(connection: Connection, seen: Scope) -> int:
+def count(connection: sa.Connection, seen: Scope) -> int:
     """Return how many items may be found."""
-    query = select(func.count()).where(passages.c.place != Place.PAIRED)
+    query = sa.select(sa.func.count()).where(passages.c.place != Place.PAIRED)
     if seen.ids is not None:
         query = query.where(passages.c.id.in_(seen.ids))
     return int(connection.execute(query).scalar_one())
 
 
-def late(connection: Connection, model: str, seen: Scope) -> tuple[int, bool]:
+def late(connection: sa.Connection, model: str, seen: Scope) -> tuple[int, bool]:
     """Return how many texts that may be found have no vector yet, and whether these are all."""
     return embeddings.some_unembedded(connection, model, seen.ids)
 
 
-def _insights(where: Where) -> Select[tuple[int]] | None:
+def _insights(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of insights that meet the conditions; None when none can."""
     if where.of_memories or where.of_knowledge:
         return None
     query = _of(insight_rows.c.id)
     if where.project_id is not None:
-        said = exists().where(
+        said = sa.exists().where(
             insight_sources.c.insight_id == insight_rows.c.id,
             insight_sources.c.project_id == where.project_id,
             insight_sources.c.withdrawn_at.is_(None),
@@ -228,7 +215,7 @@ def _insights(where: Where) -> Select[tuple[int]] | None:
     return query.where(*(listed(insight_rows.c.tags, tag) for tag in where.tags))
 
 
-def _knowledge(where: Where) -> Select[tuple[int]] | None:
+def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of documents that meet the conditions; None when none can."""
     if where.of_insights or where.of_memories:
         return None
@@ -246,7 +233,7 @@ def _knowledge(where: Where) -> Select[tuple[int]] | None:
 
 def memory_conditions(
     where: Where, now: int, decays: Mapping[Layer, Decay] = DECAYS
-) -> list[ColumnElement[bool]]:
+) -> list[sa.ColumnElement[bool]]:
     """Return the conditions on rows of `memories`, whatever their status."""
     rows = memory_rows.c
     asked = {name: getattr(where, name) for name in ("realm", "agent_id", "thread")}
@@ -258,12 +245,12 @@ def memory_conditions(
         found.append(rows.type.in_(where.types))
     if where.attention is not None:
         found.append(present(where.attention, now, decays))
-    mine = exists().where(memory_tags.c.memory_id == rows.id)
+    mine = sa.exists().where(memory_tags.c.memory_id == rows.id)
     tagged = (mine.where(memory_tags.c.tag == tag) for tag in where.tags)
     return [*found, *_between(rows.created_at, where), *tagged]
 
 
-def _crumbs(where: Where) -> Select[tuple[int]] | None:
+def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of crumbs that meet the conditions; None when none can.
 
     All that a crumb has of them is an agent and a time, and nobody else ever reads one.
@@ -277,18 +264,18 @@ def _crumbs(where: Where) -> Select[tuple[int]] | None:
     return query.where(*_between(crumb_rows.c.left_at, where))
 
 
-def _of(item_id: ColumnElement[str]) -> Select[tuple[int]]:
+def _of(item_id: sa.ColumnElement[str]) -> sa.Select[tuple[int]]:
     """Return the query for the passages of items."""
-    return select(passages.c.id).where(passages.c.item_id == item_id)
+    return sa.select(passages.c.id).where(passages.c.item_id == item_id)
 
 
-def _between(moment: ColumnElement[int], where: Where) -> list[ColumnElement[bool]]:
+def _between(moment: sa.ColumnElement[int], where: Where) -> list[sa.ColumnElement[bool]]:
     """Return the conditions on when something happened."""
     found = [] if where.since is None else [moment >= where.since]
     return found if where.until is None else [*found, moment < where.until]
 
 
-def listed(words: ColumnElement[Any], word: str) -> ColumnElement[bool]:
+def listed(words: sa.ColumnElement[Any], word: str) -> sa.ColumnElement[bool]:
     """Return the condition that a JSON list holds a word."""
-    each = func.json_each(words).table_valued("value")
-    return exists().where(each.c.value == word)
+    each = sa.func.json_each(words).table_valued("value")
+    return sa.exists().where(each.c.value == word)
