@@ -169,11 +169,15 @@ def show_removed(found: Answer) -> None:
 
 
 @shows("stores enable", "notes", timeout=TIMEOUT)
+def show_enabled(found: Answer) -> None:
+    """Print which store is asked again."""
+    show_lines(f"{found['store']['name']} is asked from now on{lasts(found)}")
+
+
 @shows("stores disable", "notes", timeout=TIMEOUT)
-def show_switched(found: Answer) -> None:
-    """Print whether a store is asked from now on."""
-    how = "is asked from now on" if found["store"]["enabled"] else "is not asked any more"
-    show_lines(f"{found['store']['name']} {how}{lasts(found)}")
+def show_disabled(found: Answer) -> None:
+    """Print which store is not asked any more."""
+    show_lines(f"{found['store']['name']} is not asked any more{lasts(found)}")
 
 
 @shows("stores tune", "notes --weight 2 --floor 0.3")

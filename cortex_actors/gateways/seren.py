@@ -156,11 +156,7 @@ def memory_routes(premises: Premises) -> APIRouter:
             found = await premises.desk.outside_topics(
                 body.topics, body.n_results, layers=_layers(tiers), exclude_ids=body.exclude_ids
             )
-        matched = [[clean(tag) for tag in each["matched"]] for each in found["hits"]]
-        hits = [
-            _row(each, matched_topics=some, overlap=len(some))
-            for each, some in zip(found["hits"], matched, strict=True)
-        ]
+        hits = [_matching(each) for each in found["hits"]]
         return {"topics": body.topics, "hits": hits, "searched_tiers": tiers}
 
     @router.get("/")
@@ -187,6 +183,12 @@ def _tiers(body: Tiers) -> list[str]:
 def _layers(tiers: Sequence[str]) -> list[str]:
     """Return the layers of some tiers."""
     return [layer for tier in tiers for layer in LAYERS[tier]]
+
+
+def _matching(each: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a memory as a hit of its tags."""
+    matched = [clean(tag) for tag in each["matched"]]
+    return _row(each, matched_topics=matched, overlap=len(matched))
 
 
 def _hits(found: Sequence[Mapping[str, Any]], *, inline: bool) -> list[dict[str, Any]]:
