@@ -274,7 +274,6 @@ class Accumulator(Consumer):
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Take in what a file says now."""
         given = event.payload
-        # Return the audit row of a run that begins now.
         now = self.desk.clock.now()
         run = projects.Run(
             id=f"run_{ulid(now)}",

@@ -208,7 +208,7 @@ class Ruling:
 
         `model` is whose vectors are compared, `judge` names the model that may be asked.
         """
-        # Return the thresholds of the settings; what may be one cluster may be merged.
+        # What may be one cluster may be merged.
         cluster, judged = settings.cluster, settings.judged
         plain = Thresholds(merge=cluster, cluster=cluster, judged=judged, floor=settings.floor)
         own = {

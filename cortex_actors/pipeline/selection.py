@@ -136,7 +136,6 @@ class Bench:
         claim, conflict = Claim(principle.content), Found()
         best = (0.0, -1.0)
         for line, cosine in self._worth(lines, claim, row):
-            # Return what a principle and a statement are to each other.
             domain = line.domain if line.domain in principle.domains else None
             thresholds = self._limits.of(domain, domain)
             found = judge(

@@ -165,7 +165,7 @@ def neutral(text: str) -> str:
     words = " ".join(text.split())
     limit = MOST
     while True:
-        # Return words on one line without anything that acts.
+        # On one line, and without anything that acts.
         written = ""
         for piece, is_code in _pieces(visible(_led(_INLINE.sub(_told, _cut(words, limit))))):
             written += _code(piece, written[-1:]) if is_code else piece

@@ -174,7 +174,6 @@ class _Trial:
                     self._judged(each, thresholds, near=near) if is_compared else Relation.UNRELATED
                 )
             found.append((each.label, self._known[key]))
-        # Return the figures of pairs with what was found of them.
         known = [(label, what) for label, what in found if label is not Label.HARMLESS]
         return Figures(
             merges=_score(known, Label.DUPLICATE, Relation.SAME),

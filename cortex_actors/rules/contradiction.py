@@ -160,6 +160,7 @@ def _is_value(change: Change) -> bool:
 
 def denials(left: Reading, right: Reading) -> Iterator[Clash]:
     """Yield what one statement forbids and the other wants."""
+    # Both want the same in a family: a denial beside it is of something else.
     if any(
         left.positions[slot].choice & right.positions[slot].wanted
         or left.positions[slot].wanted & right.positions[slot].choice

@@ -89,7 +89,7 @@ class _Text:
     def peek(self) -> str:
         """Return the next character that is no blank; empty at the end."""
         while True:
-            # Return where a match that may be empty ends.
+            # The match may be empty.
             found = _SPACE.match(self._held, self._at)
             self._at = self._at if found is None else found.end()
             if self._at < len(self._held):

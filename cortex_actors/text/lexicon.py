@@ -380,7 +380,7 @@ def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
         elif isinstance(value, dict):
             merged[key] = _merged(known[key], value)
         elif key in {"family", "measure"}:
-            # Return families of both; what is added to a known slot extends it.
+            # What is added to a known slot extends it.
             slots = {each["slot"]: each for each in known[key]}
             for each in value:
                 slots[each["slot"]] = _merged(slots.get(each["slot"], {}), each)

@@ -62,7 +62,6 @@ def lines(data: bytes, *, path: str) -> list[Line]:
 
     Raises `FileTooLarge` above `MAX_BYTES` and `NotText` for NUL bytes, which text never has.
     """
-    # Raise the typed error for bytes that are no text we take.
     if len(data) > MAX_BYTES:
         raise FileTooLarge(
             f"cannot read {path}: it has {len(data):,} bytes and an instruction file may have "

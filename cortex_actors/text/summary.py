@@ -181,7 +181,7 @@ def parse(text: str) -> Crumb:
     whose head has a word that is none of the known ones.
     """
     lines = plain(text).split("\n")
-    # Return the lines of the head, and those behind it up to the end.
+    # The lines of the head, and those behind it up to the end.
     heads = [n for n, line in enumerate(lines) if _HEAD.fullmatch(line.strip())]
     if not heads:
         raise BadInput(

@@ -315,6 +315,7 @@ class Watcher(AsyncioActor):
         self._absent = not swept.present
         if not swept.present:
             return
+        # A file that is here and was read as another project's is news to us.
         ours = {
             path: state
             for path, state in known.items()
