@@ -277,6 +277,7 @@ class Line(Kept["AsyncHTTPTransport"]):
         It is given an address and how many there are, and raises one of `unreached` where nothing
         can be connected to; the last of these is raised.
         """
+        self._require_open()
         failure: Exception = StoreDown("has no address")
         ips = await self.pin.resolved()
         for ip in ips:

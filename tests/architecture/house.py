@@ -85,7 +85,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
-BOUNDS: dict[str, int] = {"code lines": 60_973, "modules": 302}
+BOUNDS: dict[str, int] = {"code lines": 60_974, "modules": 302}
 
 
 @dataclass(frozen=True)
