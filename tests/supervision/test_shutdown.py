@@ -233,10 +233,11 @@ class TestAbandoned:
 
     async def test_a_start(self, lab: Lab) -> None:
         """A start that survives its cancellation is abandoned, and what it gives is killed."""
-        go = asyncio.Event()
+        go, began = asyncio.Event(), asyncio.Event()
         top = await lab.top().start()
-        asking = asyncio.create_task(top.start_child(_deaf(lab, go)))
-        asyncio.get_running_loop().call_later(0.001, top.kill)
+        asking = asyncio.create_task(top.start_child(_deaf(lab, go, began)))
+        await began.wait()
+        top.kill()
         await asyncio.wait({asking})
 
         assert "killed" == await top.exited()
@@ -248,10 +249,11 @@ class TestAbandoned:
 
     async def test_a_start_that_ends_late(self, lab: Lab) -> None:
         """What a cancelled start gives all the same is killed and waited for."""
-        go = asyncio.Event()
+        go, began = asyncio.Event(), asyncio.Event()
         top = await lab.top(grace=5.0).start()
-        asking = asyncio.create_task(top.start_child(_deaf(lab, go)))
-        asyncio.get_running_loop().call_later(0.001, top.kill)
+        asking = asyncio.create_task(top.start_child(_deaf(lab, go, began)))
+        await began.wait()
+        top.kill()
         asyncio.get_running_loop().call_later(0.002, go.set)
         await asyncio.wait({asking})
 
@@ -270,11 +272,12 @@ class TestOwnFault:
         assert "by a fault of its own" in caplog.text
 
 
-def _deaf(lab: Lab, go: asyncio.Event) -> Any:
-    """Return the spec of a child whose start does not hear that it is cancelled."""
+def _deaf(lab: Lab, go: asyncio.Event, began: asyncio.Event) -> Any:
+    """Return the spec of a child whose start says that it began, and hears no cancellation."""
     spec = lab.spec("a")
 
     async def start() -> Any:
+        began.set()
         waiting = asyncio.ensure_future(go.wait())
         while not waiting.done():
             try:
