@@ -519,12 +519,10 @@ class Books:
         missing = [each for each in wanted.values() if each.name not in register.bound]
         binding = (self.binder.bind(each) for each in missing)
         found = await asyncio.gather(*binding, return_exceptions=True)
-        register.unbindable = {}
-        for spec, each in zip(missing, found, strict=True):
-            if isinstance(each, StoreDown):
-                register.unbindable[spec.name] = str(each)
-            elif isinstance(each, BaseException):
+        made = {spec.name: each for spec, each in zip(missing, found, strict=True)}
+        register.unbindable = {name: str(e) for name, e in made.items() if isinstance(e, StoreDown)}
+        register.bound |= {n: e for n, e in made.items() if not isinstance(e, BaseException)}
+        for each in found:
+            if isinstance(each, BaseException) and not isinstance(each, StoreDown):
                 raise each
-            else:
-                register.bound[spec.name] = each
         return any(type(each) is StoreDown for each in found)

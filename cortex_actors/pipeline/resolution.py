@@ -444,7 +444,7 @@ def failed(
 #: What a line of a section begins with that is a principle.
 BULLET = "- "
 
-#: Before a bullet that contradicts its file, and behind one, as `formatters/section.py` has them.
+#: Before a bullet that contradicts its file, and behind one, as `render/section.py` has them.
 _CONFLICT = "[CONFLICT] "
 _WORTH = re.compile(r" \*\(confidence: [\d.]+, rank: [\d.]+\)\*\Z")
 

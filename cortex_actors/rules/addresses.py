@@ -1,7 +1,7 @@
 """What an address of a store or of a Chroma server may be: no name server is asked.
 
 `problem` judges the server that keeps our own vectors, `address` takes apart where another store
-is; `rules/reach.py` judges what its name turns out to be.
+is; `reach` judges what its name turns out to be.
 
 Which addresses of the net a store may be on, as a calculation.
 

@@ -3,7 +3,7 @@
 The category with the most keywords wins, and so does the domain; a tie goes to the first in the
 alphabet. (Cerno's own ties followed the order of a map, which is the alphabet's up to OTP 25 and
 nobody's since.) Where no keyword speaks, the text is a fact and nobody vouches for that:
-`rules/prototypes.py` may then have a second opinion.
+the second opinion below may then speak.
 
 A second opinion where keywords are silent: the category of the examples a text lies nearest to.
 

@@ -1,7 +1,7 @@
 """Principles as people look through them: filtered, sorted, a page at a time.
 
 Only ids are listed here: what a principle is has one reader, `storage/principles.py`, and what
-speaks for it one, `storage/fading.py`.
+speaks for it one, `storage/principle_decay.py`.
 
 The graph of principles as people look at it: those that are linked, and their links.
 

@@ -397,7 +397,7 @@ class Reading:
         universal: whether it leaves no exception.
         permitting: whether it says that something may be.
         denying: whether it is against something.
-        switched, order, amounts, lead, label, command, foreign: see `rules/traits.py`.
+        switched, order, amounts, lead, label, command, foreign: see the functions of these names.
         unfinished: whether something follows that it only announces.
         places: dimension -> values in which it holds; a dimension that is missing is not limited.
 

@@ -84,7 +84,7 @@ OPEN: dict[str, int] = {
     "field": 10,
 }
 
-#: What the product may have and need not use up. The next are 61,000 code lines in 320 modules.
+#: What the product may have and need not use up. The next are 59,000 code lines in 325 modules.
 BOUNDS: dict[str, int] = {"code lines": 60_974, "modules": 302}
 
 

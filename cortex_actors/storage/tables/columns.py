@@ -100,18 +100,21 @@ def put_rows(
 ) -> None:
     """Write rows; one whose key is there gets the columns `change` anew, or all that are given.
 
-    With an empty `change` it stays as it is. Rows all have the same columns.
+    With an empty `change` it stays as it is. Where a key is all that is given, it must be new, or
+    SQLAlchemy's `IntegrityError` is raised. Rows all have the same columns.
     """
     if not (made := list(rows)):
         return
     key = [each.name for each in table.primary_key]
     names = [each for each in made[0] if each not in key] if change is None else list(change)
-    statement = insert(table).on_conflict_do_nothing()
+    statement = insert(table)
     if names:
         # Named by hand: SQLAlchemy's own `excluded` copies the whole table each time, which took a
         # quarter of what learning a file takes.
         again: dict[str, Any] = {each: literal_column(f'excluded."{each}"') for each in names}
-        statement = insert(table).on_conflict_do_update(index_elements=key, set_=again)
+        statement = statement.on_conflict_do_update(index_elements=key, set_=again)
+    elif change is not None:
+        statement = statement.on_conflict_do_nothing()
     connection.execute(statement, made)
 
 
