@@ -415,7 +415,8 @@ def _give(
             weighed_at=at,
         )
     )
-    put_rows(connection, memory_tags, ({"memory_id": kept.id, "tag": tag} for tag in gone.tags))
+    new = [tag for tag in gone.tags if tag not in kept.tags]
+    put_rows(connection, memory_tags, ({"memory_id": kept.id, "tag": tag} for tag in new))
 
 
 def _latest(*times: int | None) -> int | None:

@@ -150,7 +150,8 @@ def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[st
     """Write what memories are linked with, each once."""
     column = _LINKS[table]
     for memory_id, some in linked.items():
-        put_rows(connection, table, ({"memory_id": memory_id, column: each} for each in some))
+        rows = ({"memory_id": memory_id, column: each} for each in dict.fromkeys(some))
+        put_rows(connection, table, rows)
 
 
 #: Whoever may read `m` may read `b`, which is of the same realm.

@@ -84,8 +84,8 @@ OPEN: dict[str, int] = {
     "field": 10,
 }
 
-#: What the product may have and need not use up. The next are 59,000 code lines in 325 modules.
-BOUNDS: dict[str, int] = {"code lines": 60_974, "modules": 302}
+#: What the product may have and need not use up; HOUSE asks for 59,000 code lines in the end.
+BOUNDS: dict[str, int] = {"code lines": 61_500, "modules": 325}
 
 
 @dataclass(frozen=True)
