@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
 from cortex_actors.rules.clustering import pair
 from cortex_actors.storage import contradictions, insight_evidence, insight_records, insights
@@ -63,8 +64,8 @@ def load_groups(around: Neighbourhood) -> Groups:
     """Return who stands for whom: what nobody says more fully, of those what most voices say.
 
     A fuller text stands for what says less of it only where it adds no voice and no project: who
-    says "X" does not say "X and Y". Of true duplicates the shortest leads, and not what most files
-    say: one project may have any number of them.
+    says "X" does not say "X and Y". Of true duplicates a rule leads, then the shortest, and not
+    what most files say: one project may have any number of them.
     """
     live = [each for each in around.visited if _is_live(around, each)]
     above = {each: _above(around, each) for each in live}
@@ -159,10 +160,11 @@ def _stands(around: Neighbourhood, found: Groups, text: str) -> bool:
     return _is_live(around, text) and insight_of(around, found, text) == text
 
 
-def _place(around: Neighbourhood, text: str) -> tuple[int, int, int, str]:
+def _place(around: Neighbourhood, text: str) -> tuple[int, bool, int, int, str]:
     """Return where a text stands among those that may lead, the first of them first."""
     found = around.texts[text]
-    return -len(found.voices), len(found.content), -len(found.paths), text
+    is_no_rule = found.kind is not StatementKind.RULE
+    return -len(found.voices), is_no_rule, len(found.content), -len(found.paths), text
 
 
 def _is_live(around: Neighbourhood, text: str) -> bool:

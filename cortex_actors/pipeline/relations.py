@@ -134,10 +134,10 @@ class Relations:
             self._slots[text.id] = contradiction.slots(text.claim, lexicon=self.lexicon)
         return self._slots[text.id]
 
-    def _is_local(self, left: Spoken, right: Spoken) -> bool:
-        """Whether two texts of different projects are short facts, each of its own."""
-        facts = left.kind is right.kind is StatementKind.FACT
-        return facts and (is_local(self._read(left)) or is_local(self._read(right)))
+    def _is_local(self, *texts: Spoken) -> bool:
+        """Whether one of two texts of different projects is a fact of its own project alone."""
+        facts = [each for each in texts if each.kind is StatementKind.FACT]
+        return any(is_local(self._read(each)) for each in facts)
 
     def _read(self, text: Spoken) -> Reading:
         return read(text.claim, self.lexicon or lexicon.standard())

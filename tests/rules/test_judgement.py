@@ -168,7 +168,7 @@ class TestNeverMerged:
         ],
     )
     def test_at_any_cosine(self, left: str, right: str) -> None:
-        """What differs in a value, name, order, limit or denial is not one, however alike."""
+        """What differs in a value, a name, an order or a denial is not one, however alike."""
         assert Relation.SAME is not _judged(left, right, 0.99)
 
     @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
