@@ -40,9 +40,9 @@ LABELS = {
 #: The embedder whose cosines a file has.
 FILE = "file"
 
-#: What is promised: F1 of contradictions, precision and recall of duplicates, and how many
-#: contradictions are merged.
-F1, PRECISION, RECALL, MERGED = 0.75, 0.95, 0.45, 0
+#: What is promised: F1 of contradictions, precision of duplicates, and how many contradictions are
+#: merged. What is not merged is no loss: a near duplicate is proposed.
+F1, PRECISION, MERGED = 0.75, 0.95, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,6 @@ def goals(report: Report) -> list[tuple[str, float, float, bool]]:
             PRECISION,
             duplicates.precision >= PRECISION,
         ),
-        ("duplicates, recall", duplicates.recall, RECALL, duplicates.recall >= RECALL),
         ("contradictions merged", merged, MERGED, merged <= MERGED),
     ]
 
