@@ -184,9 +184,8 @@ def _is_name(word: Word) -> bool:
 #: What two statements must not differ in to be one.
 HARD = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.NAME, Difference.OPPOSITE})
 
-#: Words of a statement that says less than another one, at least, and share of the other one's
-#: words that these are: with less, it is only mentioned there.
-LESS, HALF = 3, 0.5
+#: Words of a statement that says less than another one, at least: fewer are a label.
+LESS = 3
 
 #: Words that a short fact has at most: two projects say the same so by chance.
 BRIEF = 3
@@ -308,7 +307,8 @@ def keeps(fuller: Reading, other: Reading) -> bool:
     mine, its = _claims(fuller), _claims(other)
     if mine == its:
         return bool(its)
-    return its < mine and len(its) >= max(LESS, HALF * len(mine))
+    narrower = PLACING & _plain(fuller) - _plain(other)
+    return its < mine and len(its) >= LESS and not narrower
 
 
 def is_local(reading: Reading) -> bool:
@@ -340,13 +340,20 @@ def _digits(word: str) -> str:
 
 def _limits(reading: Reading) -> tuple[bool, bool, frozenset[str]]:
     """Return how a statement is limited: words that weaken or bound what it says."""
-    words = {each.text for each in reading.wording.words if not each.code}
-    return reading.conditional, reading.excepting, LIMITING & words
+    return reading.conditional, reading.excepting, LIMITING & _plain(reading)
+
+
+def _plain(reading: Reading) -> frozenset[str]:
+    """Return the words and signs of a statement outside code."""
+    return frozenset(each.text for each in reading.wording.words if not each.code)
 
 
 #: Words and signs that weaken or bound what stands beside them: what one of two statements says
 #: with one of these holds for less, or for something else.
 LIMITING: Final = frozenset(table("likeness")["limiting"].split())
+
+#: Words that tell where something holds: with one of these more a statement holds for less.
+PLACING: Final = frozenset(table("likeness")["placing"].split())
 
 #: Words with which a phrase begins that stands first or last in a sentence, and may do either.
 _LEADING: Final = frozenset(table("likeness")["leading"].split())

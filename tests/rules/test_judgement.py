@@ -107,7 +107,7 @@ class TestSame:
     @pytest.mark.parametrize(
         ("less", "fuller"),
         [
-            ("Run the linter and fix it", "Run the linter and fix it: reviewers look at the rest"),
+            ("Run the linter and fix it", "Run the linter and fix it: reviewers read the rest"),
             ("Never commit large binaries", "Never commit large binaries or generated files"),
             ("Close every database session", "Close every database session, the pool is small"),
         ],
