@@ -25,7 +25,7 @@ from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import COHERENCE
 from cortex_actors.rules.contradiction import Limits, Thresholds, are_chosen, opposition
 from cortex_actors.rules.promotion import Thresholds as Promotion
-from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local, lacks
+from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
 
@@ -119,9 +119,7 @@ class Relations:
         if said.relation is Relation.SAME:
             # Rows of a list, and examples, do not count as contradictions, and are not one either.
             against = contradiction.gate(left.claim, right.claim, lexicon=self.lexicon)
-            missing = lacks(self._read(left), self._read(right))
-            why = missing if against is None else against.reason
-            said = said if why is None else _related(said, f"but {why}")
+            said = said if against is None else _related(said, f"but {against.reason}")
             if left.projects == right.projects:
                 said = replace(said, fuller=max(left.content, right.content, key=len))
         return self._fitted(left, right, said)

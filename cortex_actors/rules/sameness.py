@@ -212,10 +212,9 @@ def _facts_differ(left: Reading, right: Reading) -> str | None:
     """Return the number, name, switch or order in which two statements differ."""
     if left.command != right.command:
         return "they are different commands"
-    if left.numbers and right.numbers and left.numbers != right.numbers:
+    if _numbers(left) != _numbers(right):
         return "their numbers differ"
-    fewer, more = sorted((left.names, right.names), key=len)
-    if fewer and fewer != more and not (settled(left, right) and fewer <= more):
+    if left.names != right.names:
         return "they name different things"
     if left.label and right.label and not left.label & right.label:
         return "their labels differ"
@@ -285,15 +284,6 @@ def _stand(reading: Reading, slot: str) -> tuple[frozenset[str], ...]:
     return frozenset(), frozenset(position.forbidden & position.stated)
 
 
-def lacks(left: Reading, right: Reading) -> str | None:
-    """Return the number or name that one of two statements lacks, or None."""
-    if _numbers(left) != _numbers(right):
-        return "one has a number that the other lacks"
-    if left.names != right.names:
-        return "one has a name that the other lacks"
-    return None
-
-
 def keeps(fuller: Reading, other: Reading) -> bool:
     """Tell whether a statement says all that another one says, and may stand for it.
 
@@ -302,7 +292,7 @@ def keeps(fuller: Reading, other: Reading) -> bool:
     """
     if fuller.command or other.command or fuller.unfinished or other.unfinished:
         return False
-    if lacks(fuller, other) or _limits(fuller) != _limits(other):
+    if _bounds(fuller) != _bounds(other):
         return False
     mine, its = _claims(fuller), _claims(other)
     if mine == its:
@@ -338,9 +328,10 @@ def _digits(word: str) -> str:
     return str(SPELT[word]) if SPELT.get(word, 0) > 1 else word
 
 
-def _limits(reading: Reading) -> tuple[bool, bool, frozenset[str]]:
-    """Return how a statement is limited: words that weaken or bound what it says."""
-    return reading.conditional, reading.excepting, LIMITING & _plain(reading)
+def _bounds(reading: Reading) -> tuple[object, ...]:
+    """Return what two statements of one claim share: numbers, names, conditions and limits."""
+    limits = LIMITING & _plain(reading)
+    return _numbers(reading), reading.names, reading.conditional, reading.excepting, limits
 
 
 def _plain(reading: Reading) -> frozenset[str]:
