@@ -1,6 +1,6 @@
 """A statement as the rules understand it, read once and kept.
 
-Small things about a statement that decide a comparison: switches, order, amounts.
+Small things about a statement that decide a comparison: switches, order, amounts, its lead.
 
 The numbers a statement gives: of what, how many, and whether more or less would do.
 
@@ -263,6 +263,18 @@ def counts(word: str) -> bool:
     return _value(word) is not None or word in _UNITS or f"{word}s" in _UNITS
 
 
+def lead(parts: Sequence[Part], *, label: frozenset[str]) -> tuple[frozenset[str], bool]:
+    """Return the words of what a statement says first, and whether it is against that.
+
+    A label, "Formatting:", says nothing yet.
+    """
+    for part in parts:
+        said = part.sense in {Sense.WANTED, Sense.AGAINST} and not set(part.stems) <= label
+        if said and len(part.stems) > 1:
+            return frozenset(part.stems), part.sense is Sense.AGAINST
+    return frozenset(), False
+
+
 def label_of(words: Sequence[Word]) -> frozenset[str]:
     """Return the words before the colon with which a statement begins: "Formatting: ruff"."""
     for number, word in enumerate(words[: _LABEL + 1]):
@@ -285,6 +297,12 @@ def foreign(plain: str) -> bool:
     """Whether a text is mostly in a script other than the Latin one."""
     letters = [letter for letter in plain if letter.isalpha()]
     return sum(letter > _LATIN for letter in letters) * 3 > len(letters)
+
+
+def alike(left: str, right: str) -> float:
+    """Return the share of groups of three letters that two texts have in common (Jaccard)."""
+    one, other = ({text[n : n + 3] for n in range(len(text) - 2)} for text in (left, right))
+    return len(one & other) / max(1, len(one | other))
 
 
 def _before(words: Sequence[Word], number: int) -> str:
@@ -379,7 +397,7 @@ class Reading:
         universal: whether it leaves no exception.
         permitting: whether it says that something may be.
         denying: whether it is against something.
-        switched, order, amounts, label, command, foreign: see the functions of these names.
+        switched, order, amounts, lead, label, command, foreign: see the functions of these names.
         unfinished: whether something follows that it only announces.
         places: dimension -> values in which it holds; a dimension that is missing is not limited.
 
@@ -401,6 +419,7 @@ class Reading:
     switched: bool | None
     order: int
     amounts: Mapping[str, float]
+    lead: tuple[frozenset[str], bool]
     label: frozenset[str]
     command: str
     foreign: bool
@@ -432,6 +451,7 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
         switched=switched(said.words, turned, lexicon),
         order=order(said.words, turned, lexicon),
         amounts=amounts(said.words),
+        lead=lead(parts, label=label),
         label=label,
         command=command(claim.text, said, lexicon),
         foreign=foreign(said.plain),
