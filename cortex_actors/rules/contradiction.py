@@ -37,6 +37,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.sameness import Difference, align, differ, reordered, same
 from cortex_actors.text import claims
 from cortex_actors.text.claims import alike, read
@@ -410,6 +411,9 @@ class Thresholds:
 #: Share of groups of three letters in common from which texts in another script are one.
 LETTERS = 0.9
 
+#: What shows something and asks for nothing.
+_SHOWING = frozenset({StatementKind.COMMAND, StatementKind.EXAMPLE})
+
 #: Calibrated for the default model, all-MiniLM-L6-v2.
 DEFAULTS = Thresholds()
 
@@ -421,11 +425,14 @@ def judge(
     cosine: float | None,
     thresholds: Thresholds = DEFAULTS,
     lexicon: Lexicon | None = None,
+    kinds: tuple[StatementKind, StatementKind] | None = None,
+    siblings: bool = False,
 ) -> Judgement:
     """Return what two statements are to each other; the order does not matter.
 
     Without a cosine only what the texts themselves show is found. `Relation.SAME` is the only
-    relation under which two statements may be merged.
+    relation under which two statements may be merged. `kinds` are those of the two statements where
+    they are known; `siblings` says that both are under the same headings of one file.
     """
     tables = lexicon or standard()
     # One of them may stand under no heading.
@@ -435,8 +442,9 @@ def judge(
     one, other = read(first, tables), read(second, tables)
     score = 0.0 if cosine is None else cosine
     places = apart(one, other)
-    found = None if places else _clash(one, other, cosine, tables)
-    if found is not None:
+    asks = _may_contradict(kinds) and not places
+    found = _clash(one, other, cosine, tables) if asks else None
+    if found is not None and not (siblings and not _topics(one) & _topics(other)):
         return _placed(found, first, second)
     shared = sorted(_topics(one) & _topics(other))
     if places is None and (score >= thresholds.judged or cosine is None):
@@ -446,6 +454,11 @@ def judge(
     if score >= thresholds.floor or shared:
         return _said(Relation.RELATED, _related(places, shared, score))
     return _said(Relation.UNRELATED, f"cosine {score:.2f} and no topic in common")
+
+
+def _may_contradict(kinds: tuple[StatementKind, StatementKind] | None) -> bool:
+    """Whether statements of these kinds are compared at all: commands and examples ask nothing."""
+    return kinds is None or _SHOWING.isdisjoint(kinds)
 
 
 def gate(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> Judgement | None:
