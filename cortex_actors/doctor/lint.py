@@ -1,0 +1,276 @@
+"""Lint: what is wrong in the instruction files of a project, found without a daemon or a model.
+
+Contradictions and duplicates are those of the daemon's own rules, without a cosine: what the texts
+themselves show. A contradiction counts in one place, as it does there: files that speak for other
+folders or globs do not disagree. A duplicate is worth a report where both are rules and one is
+read wherever the other is, unless one file is a copy of the other, which nobody edits by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cortex_actors.doctor import references
+from cortex_actors.domain.insight import Claim, Conflict, Relation
+from cortex_actors.domain.project import StatementKind
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.rules import contradiction
+from cortex_actors.text.claims import read
+from cortex_actors.text.lexicon import standard
+from cortex_actors.text.sections import dialect_of, folder_of
+from cortex_actors.text.statements import statements
+from cortex_actors.text.suspicion import is_boilerplate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from cortex_actors.domain.project import Statement
+
+#: Statements that have a word in common beyond which it tells nothing of what they are about.
+COMMON: Final = 40
+
+#: Words of a text that is worth a report when it is there twice.
+FEWEST_WORDS: Final = 5
+
+#: Share of the smaller file's statements that are in another file, too, from which one is a copy.
+COPY: Final = 0.5
+
+
+class Rule(StrEnum):
+    """What a finding is of."""
+
+    CONTRADICTION = "contradiction"
+    DUPLICATE = "duplicate"
+    STALE = "stale-reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in a file: its path from the project's root, first and last line, and the text."""
+
+    path: str
+    line: int
+    last: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: where, why, and the other place where there are two."""
+
+    rule: Rule
+    spot: Spot
+    why: str
+    other: Spot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What was looked at in one project, and found, in the order of files and lines.
+
+    `unread` are files that could not be checked: path -> why.
+    """
+
+    root: str
+    files: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    unread: dict[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a program reads it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A statement of the project as it is judged."""
+
+    spot: Spot
+    claim: Claim
+    kind: StatementKind
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The stems that say something."""
+        return frozenset(read(self.claim, standard()).stems)
+
+
+def lint(paths: Sequence[Path]) -> list[Linted]:
+    """Return what is wrong in the files of some folders, a result for each project. Blocks.
+
+    A folder, or a file, is judged with all files of its repository; without one a folder is a
+    project by itself. What touches none of the paths is left out. Raises `NotFound` for a path
+    that does not exist, `BadInput` for a file that instructs no agent.
+    """
+    asked: dict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        if not path.exists():
+            raise NotFound(f"cannot check {path}: there is no such file or folder; give one")
+        real = os.path.realpath(path)
+        root = _root_of(real)
+        inside = os.path.relpath(real, root)
+        if path.is_file() and dialect_of(inside) is None:
+            raise BadInput(
+                f"cannot check {path}: it is no instruction file; give a CLAUDE.md, AGENTS.md or "
+                "the like, or a folder"
+            )
+        asked[root].add(inside)
+    return [_linted(root, inside) for root, inside in asked.items()]
+
+
+def _root_of(path: str) -> str:
+    """Return the folder of the repository that holds a path; without one the nearest folder."""
+    start = folder = path if Path(path).is_dir() else posixpath.dirname(path)
+    while not os.path.lexists(posixpath.join(folder, ".git")):
+        above = posixpath.dirname(folder)
+        if above == folder:
+            return start
+        folder = above
+    return folder
+
+
+def _linted(root: str, inside: set[str]) -> Linted:
+    """Return what is wrong with the files at some paths of a project."""
+    checkout = references.Checkout(root)
+    unread: dict[str, str] = {}
+    findings: list[Finding] = []
+    said: list[_Said] = []
+    files = _files(checkout, inside)
+    for path in files:
+        try:
+            data = Path(root, path).read_bytes()
+            said += _said(data, path)
+            for each in references.lost(data, path, checkout=checkout):
+                spot = Spot(path, each.line, each.line, each.name)
+                findings.append(Finding(Rule.STALE, spot, each.why))
+        except (BadInput, OSError) as error:
+            unread[path] = getattr(error, "strerror", None) or str(error)
+    findings += _judged(said)
+    return Linted(
+        root,
+        tuple(path for path in files if _is_asked(path, inside)),
+        tuple(
+            sorted(
+                (each for each in findings if any(_is_asked(path, inside) for path in _at(each))),
+                key=lambda each: (each.spot.path, each.spot.line, each.rule),
+            )
+        ),
+        {path: why for path, why in unread.items() if _is_asked(path, inside)},
+    )
+
+
+def _files(checkout: references.Checkout, inside: Iterable[str]) -> list[str]:
+    """Return the instruction files of a project, without links to one another."""
+    named = {each for each in inside if Path(checkout.root, each).is_file()}
+    found: dict[str, str] = {}
+    for path in sorted({*checkout.files, *named}):
+        if dialect_of(path) is not None:
+            real = os.path.realpath(posixpath.join(checkout.root, path))
+            if real not in found or not Path(checkout.root, path).is_symlink():
+                found[real] = path
+    return sorted(found.values())
+
+
+def _is_asked(path: str, inside: Iterable[str]) -> bool:
+    """Tell whether a file is one of some paths, or below one."""
+    return any(each in {".", path} or path.startswith(f"{each}/") for each in inside)
+
+
+def _at(finding: Finding) -> Iterator[str]:
+    """Yield the paths that a finding is about."""
+    yield finding.spot.path
+    if finding.other is not None:
+        yield finding.other.path
+
+
+def _said(data: bytes, path: str) -> Iterator[_Said]:
+    """Yield what a file says; what tools write into every file says nothing."""
+    dialect = dialect_of(path)
+    scope = folder_of(path)
+    for fragment in dialect.parse(data, path=path, project="") if dialect else ():
+        where = ",".join((scope, *fragment.applies_to)) if fragment.applies_to else scope
+        for each in statements(fragment):
+            if not is_boilerplate(each.text):
+                claim = Claim(" ".join(each.text.split()), each.heading or None, where)
+                yield _Said(_spot(each, path), claim, each.kind)
+
+
+def _spot(statement: Statement, path: str) -> Spot:
+    """Return where a statement is."""
+    return Spot(path, statement.line_start, statement.line_end, statement.text)
+
+
+def _judged(said: Sequence[_Said]) -> Iterator[Finding]:
+    """Yield the pairs that contradict each other or say the same, each once."""
+    first: dict[tuple[str, str], _Said] = {}
+    copies = _copies(said)
+    for each in said:
+        again = first.setdefault((each.claim.text, each.claim.scope), each)
+        if again is not each and _is_twice(again, each, copies):
+            yield Finding(Rule.DUPLICATE, each.spot, "the same text", again.spot)
+    for one, other in _candidates(list(first.values())):
+        found = contradiction.judge(
+            one.claim,
+            other.claim,
+            cosine=None,
+            kinds=(one.kind, other.kind),
+            siblings=one.claim.heading == other.claim.heading and one.spot.path == other.spot.path,
+        )
+        if found.contradicts and found.conflict is not Conflict.CONTEXTUAL:
+            yield Finding(Rule.CONTRADICTION, other.spot, found.reason, one.spot)
+        elif found.relation is Relation.SAME and _is_twice(one, other, copies):
+            yield Finding(Rule.DUPLICATE, other.spot, found.reason, one.spot)
+
+
+def _is_twice(one: _Said, other: _Said, copies: set[tuple[str, str]]) -> bool:
+    """Tell whether two statements that say the same are worth a report."""
+    scopes = sorted((one.claim.scope, other.claim.scope), key=len)
+    return (
+        one.kind is other.kind is StatementKind.RULE
+        and min(len(each.claim.text.split()) for each in (one, other)) >= FEWEST_WORDS
+        and (not scopes[0] or f"{scopes[1]}/".startswith(f"{scopes[0]}/"))
+        and (one.spot.path, other.spot.path) not in copies
+    )
+
+
+def _copies(said: Iterable[_Said]) -> set[tuple[str, str]]:
+    """Return the pairs of files of which one is a copy of the other."""
+    texts: dict[str, set[str]] = defaultdict(set)
+    for each in said:
+        texts[each.spot.path].add(each.claim.text)
+    return {
+        pair
+        for one, other in combinations(texts, 2)
+        for pair in ((one, other), (other, one))
+        if len(texts[one] & texts[other]) >= COPY * min(len(texts[one]), len(texts[other]))
+    }
+
+
+def _candidates(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
+    """Yield the pairs that have rare words in common, or take a stand on the same.
+
+    Comparing all pairs would take minutes for the files of one large project.
+    """
+    by_word: dict[str, list[int]] = defaultdict(list)
+    by_slot: dict[str, list[int]] = defaultdict(list)
+    for number, each in enumerate(said):
+        for word in each.words:
+            by_word[word].append(number)
+        for slot in contradiction.slots(each.claim):
+            by_slot[slot].append(number)
+    shared: Counter[tuple[int, int]] = Counter()
+    for numbers in by_word.values():
+        if len(numbers) <= COMMON:
+            shared.update(combinations(numbers, 2))
+    pairs = {pair for pair, count in shared.items() if count > 1}
+    pairs.update(pair for numbers in by_slot.values() for pair in combinations(numbers, 2))
+    for one, other in sorted(pairs):
+        yield said[one], said[other]
