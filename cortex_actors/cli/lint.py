@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote
 
 from cortex_actors import __version__
 from cortex_actors.cli.declare import Argument, Option, command
-from cortex_actors.cli.output import JsonOption, console, counted, show_json, shortened
+from cortex_actors.cli.output import JsonOption, console, counted, shortened, show_json
 from cortex_actors.errors import BadInput, UsageError, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from cortex_actors.doctor.lint import Finding, Linted, Spot
 
@@ -38,6 +39,7 @@ def lint(
         list[Path] | None,
         Argument(metavar="[PATH...]", help="Folders or instruction files (default: this folder)."),
     ] = None,
+    *,
     sarif: Annotated[bool, Option(help="Print SARIF 2.1.0.")] = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -56,7 +58,7 @@ def lint(
     if sarif:
         show_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [*map(_run, found)]})
     elif as_json:
-        show_json({"projects": [each.as_json() for each in found]})
+        show_json({"projects": [asdict(each) for each in found]})
     else:
         _show(found)
     unread = {Path(each.root, path): why for each in found for path, why in each.unread.items()}
@@ -87,15 +89,10 @@ def _show_finding(root: str, finding: Finding) -> None:
     head.append(f": {finding.rule}: ", style=colour)
     # Not wrapped by us: a line of output stays one that can be searched for.
     out.print(head + Text(visible(shortened(finding.spot.text)), style="none"), soft_wrap=True)
-    for line in _about(root, finding):
+    other = finding.other
+    about = [f"{_place(root, other)}: {shortened(other.text)}"] if other is not None else []
+    for line in (*about, finding.why):
         out.print(Text(f"    {visible(line)}", style="dim"), soft_wrap=True)
-
-
-def _about(root: str, finding: Finding) -> Iterator[str]:
-    """Yield the lines below a finding."""
-    if finding.other is not None:
-        yield f"{_place(root, finding.other)}: {shortened(finding.other.text)}"
-    yield finding.why
 
 
 def _place(root: str, spot: Spot) -> str:

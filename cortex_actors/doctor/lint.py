@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cortex_actors.doctor import references
 from cortex_actors.domain.insight import Claim, Conflict, Relation
@@ -32,15 +32,13 @@ from cortex_actors.text.suspicion import is_boilerplate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cortex_actors.domain.project import Statement
-
 #: Statements that have a word in common beyond which it tells nothing of what they are about.
 COMMON: Final = 40
 
 #: Words of a text that is worth a report when it is there twice.
 FEWEST_WORDS: Final = 5
 
-#: Share of the smaller file's statements that are in another file, too, from which one is a copy.
+#: Share of the smaller file's statements, two at least, from which it is a copy of the other.
 COPY: Final = 0.5
 
 
@@ -84,10 +82,6 @@ class Linted:
     findings: tuple[Finding, ...]
     unread: dict[str, str]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it as a program reads it."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class _Said:
@@ -96,6 +90,8 @@ class _Said:
     spot: Spot
     claim: Claim
     kind: StatementKind
+    #: Whether it belongs to a list item above it: it is about that one.
+    is_nested: bool
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -154,16 +150,15 @@ def _linted(root: str, inside: set[str]) -> Linted:
         except (BadInput, OSError) as error:
             unread[path] = getattr(error, "strerror", None) or str(error)
     findings += _judged(said)
+    findings.sort(key=lambda each: (each.spot.path, each.spot.line, each.rule))
+    asked = {path for path in files if any(_holds(each, path) for each in inside)}
     return Linted(
         root,
-        tuple(path for path in files if _is_asked(path, inside)),
+        tuple(path for path in files if path in asked),
         tuple(
-            sorted(
-                (each for each in findings if any(_is_asked(path, inside) for path in _at(each))),
-                key=lambda each: (each.spot.path, each.spot.line, each.rule),
-            )
+            each for each in findings if asked & {each.spot.path, (each.other or each.spot).path}
         ),
-        {path: why for path, why in unread.items() if _is_asked(path, inside)},
+        {path: why for path, why in unread.items() if path in asked},
     )
 
 
@@ -179,33 +174,24 @@ def _files(checkout: references.Checkout, inside: Iterable[str]) -> list[str]:
     return sorted(found.values())
 
 
-def _is_asked(path: str, inside: Iterable[str]) -> bool:
-    """Tell whether a file is one of some paths, or below one."""
-    return any(each in {".", path} or path.startswith(f"{each}/") for each in inside)
-
-
-def _at(finding: Finding) -> Iterator[str]:
-    """Yield the paths that a finding is about."""
-    yield finding.spot.path
-    if finding.other is not None:
-        yield finding.other.path
+def _holds(folder: str, path: str) -> bool:
+    """Tell whether a folder is the root, or another path is it, or below it."""
+    return folder in {"", "."} or f"{path}/".startswith(f"{folder}/")
 
 
 def _said(data: bytes, path: str) -> Iterator[_Said]:
     """Yield what a file says; what tools write into every file says nothing."""
     dialect = dialect_of(path)
     scope = folder_of(path)
+    indented = [line[:1].isspace() for line in data.splitlines()]
     for fragment in dialect.parse(data, path=path, project="") if dialect else ():
         where = ",".join((scope, *fragment.applies_to)) if fragment.applies_to else scope
         for each in statements(fragment):
             if not is_boilerplate(each.text):
                 claim = Claim(" ".join(each.text.split()), each.heading or None, where)
-                yield _Said(_spot(each, path), claim, each.kind)
-
-
-def _spot(statement: Statement, path: str) -> Spot:
-    """Return where a statement is."""
-    return Spot(path, statement.line_start, statement.line_end, statement.text)
+                nested = indented[each.line_start - 1]
+                spot = Spot(path, each.line_start, each.line_end, each.text)
+                yield _Said(spot, claim, each.kind, nested)
 
 
 def _judged(said: Sequence[_Said]) -> Iterator[Finding]:
@@ -214,7 +200,7 @@ def _judged(said: Sequence[_Said]) -> Iterator[Finding]:
     copies = _copies(said)
     for each in said:
         again = first.setdefault((each.claim.text, each.claim.scope), each)
-        if again is not each and _is_twice(again, each, copies):
+        if again is not each and _is_twice(again, each, copies=copies):
             yield Finding(Rule.DUPLICATE, each.spot, "the same text", again.spot)
     for one, other in _candidates(list(first.values())):
         found = contradiction.judge(
@@ -226,17 +212,19 @@ def _judged(said: Sequence[_Said]) -> Iterator[Finding]:
         )
         if found.contradicts and found.conflict is not Conflict.CONTEXTUAL:
             yield Finding(Rule.CONTRADICTION, other.spot, found.reason, one.spot)
-        elif found.relation is Relation.SAME and _is_twice(one, other, copies):
+        elif found.relation is Relation.SAME and _is_twice(one, other, copies=copies):
             yield Finding(Rule.DUPLICATE, other.spot, found.reason, one.spot)
 
 
-def _is_twice(one: _Said, other: _Said, copies: set[tuple[str, str]]) -> bool:
+def _is_twice(one: _Said, other: _Said, *, copies: set[tuple[str, str]]) -> bool:
     """Tell whether two statements that say the same are worth a report."""
+    if one.is_nested and other.is_nested and one.claim.heading != other.claim.heading:
+        return False
     scopes = sorted((one.claim.scope, other.claim.scope), key=len)
     return (
         one.kind is other.kind is StatementKind.RULE
         and min(len(each.claim.text.split()) for each in (one, other)) >= FEWEST_WORDS
-        and (not scopes[0] or f"{scopes[1]}/".startswith(f"{scopes[0]}/"))
+        and _holds(*scopes)
         and (one.spot.path, other.spot.path) not in copies
     )
 
@@ -250,7 +238,7 @@ def _copies(said: Iterable[_Said]) -> set[tuple[str, str]]:
         pair
         for one, other in combinations(texts, 2)
         for pair in ((one, other), (other, one))
-        if len(texts[one] & texts[other]) >= COPY * min(len(texts[one]), len(texts[other]))
+        if len(texts[one] & texts[other]) >= max(2, COPY * min(len(texts[one]), len(texts[other])))
     }
 
 

@@ -11,6 +11,7 @@ read. A Windows path is no reference: `src\app.ts` may be an escape.
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import posixpath
@@ -18,10 +19,11 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from cortex_actors.files.ignores import Ignores
+from cortex_actors.text.lexicon import expression, table
 from cortex_actors.text.markdown import Kind, Trail, heading, kinds, lines
 from cortex_actors.text.sections import imports
 
@@ -34,82 +36,19 @@ MOST = 200_000
 #: Characters that are read of a makefile, a `package.json` or `.gitmodules`.
 LARGEST = 1 << 20
 
-#: Makefiles by name; others by their ending.
-_MAKEFILES: Final = frozenset({"Makefile", "makefile", "GNUmakefile"})
+_TABLE = table("references", package="doctor")
+_WORDS = {name: frozenset(some.split()) for name, some in _TABLE["words"].items()}
+_PATTERNS = {
+    name: re.compile(expression(each, _TABLE["parts"])) for name, each in _TABLE["patterns"].items()
+}
+_LINK, _PATH, _BEHIND = (_PATTERNS[name] for name in ("link", "path", "behind"))
 
-#: Files from which makefiles are generated: then no target is known to be missing.
-_GENERATORS: Final = frozenset(
-    "CMakeLists.txt configure configure.ac configure.in Makefile.in Makefile.am meson.build "
-    "Makefile.PL premake5.lua Kbuild".split()
-)
-
-#: Languages of fences that hold what people type.
-_SHELLS: Final = frozenset("bash console fish shell shell-session sh terminal zsh".split()) | {""}
-
-#: Words near a reference by which it need not exist here, and words of headings above it.
-_HYPOTHETICAL = re.compile(
-    r"\b(?:creat|generat|renam|delet|remov|deprecat|scaffold|gitignore|replac|mov|bootstrap"
-    r"|download|clon|compil|propos|suppos|plann|produc|emit|optional|former|previous)\w*"
-    r"|\b(?:legacy|obsolete|future|todo|examples?|instance|e\.g|such as|similar to|like this"
-    r"|outputs?|writes?|written|saved?|stored?|missing|used to|will be|instead of|without|no longer"
-    r"|upstream|external|separate|sibling|another|other (?:repo\w*|projects?)|add an?|naming|named"
-    r"|new (?:file|folder|directory|module|page|component|test|package|skill)s?|pattern"
-    r"|(?:if|when|where) (?:it|they|you|there|present|available|any|needed)"
-    r"|(?:do(?:es)? not|don't|doesn't) (?:exist|have)|(?:is|are)(?:n't| not) there)\b",
-    re.IGNORECASE,
-)
-_ABOVE = re.compile(
-    r"\b(?:creat|add|generat|scaffold|migrat|deprecat|remov|propos|plann|future|roadmap|todo"
-    r"|example|template|legacy|output|new|upstream|troubleshoot|histor|changelog)\w*",
-    re.IGNORECASE,
-)
-
-#: Names that stand for others, and folders and files that tools and people make for themselves.
-_PLACEHOLDER = re.compile(
-    r"(?i:(?:^|[/._-])(?:x{2,}|n{2,}|y{4}|foo|bar|baz|qux|your|example|sample|dummy|my|some|any"
-    r"|name|path|file|feature|component|module|package|topic|slug|id|timestamp|date"
-    r"|generated|__generated__|gen|outputs?|out|tmp|temp|logs?|cache|coverage|artifacts|results"
-    r"|downloads|uploads|local|secrets?|env|credentials)(?=[/._-]|$))"
-    r"|(?:^|/)(?:My|Your|Foo|Bar|Example|Sample|Some|Xxx)(?=[A-Z./_-]|$)|[A-Z]{2}_[A-Z]|\.\.\."
-)
-
+_COMMENT = re.compile(r"<!--.*?-->")
 _CODE = re.compile(r"(`+)([^`]+)\1")
-_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(<?([^()\s>]+)>?(?:\s+\"[^\"]*\")?\)")
-_PATH = re.compile(r"(?:\.{1,2}/)*[\w.][\w.@+-]*(?:/[\w.@+-]+)+/?")
-
-#: What follows a path: a line, a part of a page, a test.
-_BEHIND = re.compile(r"(?::{1,2}[\w:.,()\[\] -]*|[#?].*)$")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|/|#|~", re.IGNORECASE)
 _UP = re.compile(r"^(?:\.{1,2}/)+")
 _ENDING = re.compile(r"\.[A-Za-z]\w{0,7}$")
-
-#: Words about addresses, branches and names, which look like folders.
-_ADDRESSES = re.compile(
-    r"\b(?:GET|POST|PUT|PATCH|DELETE|[Ee]ndpoints?|[Rr]outes?|URLs?|[Bb]ranch\w*)\b"
-)
-
-_FENCE = re.compile(r"[\s>]*(?:[-*+]\s+)?(?:`{3,}|~{3,})\s*\{?\.?([\w-]*)")
-_ELSEWHERE = re.compile(
-    r"\bgit clone\b|\bcd (?:\.\.|~|/|\$)|\b(?:npm|pnpm|yarn|bun) (?:create|init)\b|\bnpx "
-)
 _STEPS = re.compile(r"&&|\|\||[;|]")
-_FRONT = r"\s*(?:\$ |> |% )?(?:(?:sudo|time|CI=\S+|[A-Z_]+=\S+)\s+)*"
-_SCRIPT = re.compile(
-    rf"{_FRONT}(npm|pnpm|yarn|bun)(?:\s+--?[\w-]+(?:[= ][\w@./-]+)?)*\s+run\s+"
-    r"([\w][\w:-]*)(?![\w:.*/<{$\[-])(?!.*--if-present)"
-)
-_MAKE = re.compile(rf"{_FRONT}make\s+(?:[A-Z_]+=\S+\s+)*([a-zA-Z_][\w-]*)(?![\w.*/<{{$%=\[-])")
-_TARGET = re.compile(r"^([^\s#:=][^#:=]*?)\s*&?::?(?![:=])")
-_INCLUDE = re.compile(r"^[-s]?include\s+(.+)$", re.MULTILINE)
-
-#: Scripts by names that no dependency has as a program.
-_USUAL: Final = frozenset(
-    "build check clean deploy dev e2e fix format generate lint migrate preview release seed serve "
-    "start test typecheck type-check watch".split()
-)
-
-#: Sources that are named by the ending of what they are compiled to.
-_SOURCES: Final = {"js": ("ts", "tsx", "jsx"), "jsx": ("tsx",), "mjs": ("mts",), "cjs": ("cts",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,21 +103,23 @@ class Checkout:
     @cached_property
     def targets(self) -> re.Pattern[str] | None:
         """What matches the targets of every makefile; None where their text does not say all."""
-        if self._modules or not _GENERATORS.isdisjoint(self._last):
+        if self._modules or not _WORDS["generators"].isdisjoint(self._last):
             return None
         found = []
         for path in self.files:
             name = path.rpartition("/")[2]
-            if name not in _MAKEFILES and not name.endswith((".mk", ".make")):
+            if name not in _WORDS["makefiles"] and not name.endswith((".mk", ".make")):
                 continue
             text = self._text(path)
-            wanted = [each for found in _INCLUDE.findall(text) for each in found.split()]
-            if "$(eval" in text or not all(
-                each.rpartition("/")[2] in self._last for each in wanted
-            ):
+            wanted = [
+                each for found in _PATTERNS["include"].findall(text) for each in found.split()
+            ]
+            if "$(eval" in text or not all(map(self._is_known, wanted)):
                 return None
-            rules = filter(None, map(_TARGET.match, text.splitlines()))
-            found += [each for rule in rules for each in rule[1].split()]
+            rules = [rule[1] for rule in map(_PATTERNS["target"].match, text.splitlines()) if rule]
+            if any(_PATTERNS["call"].search(each) for each in rules):
+                return None
+            found += [each for rule in rules for each in rule.split()]
         # What a variable or a pattern stands for may be anything.
         parts = (re.split(r"\$[({][^)}]*[)}]|\$.|%", each) for each in dict.fromkeys(found))
         return re.compile("|".join(".*".join(map(re.escape, each)) for each in parts) or "(?!)")
@@ -191,7 +132,7 @@ class Checkout:
                 return True
         plain = _UP.sub("", wanted)
         stem, _, ending = plain.rpartition(".")
-        forms = {plain, *(f"{stem}.{each}" for each in _SOURCES.get(ending, ()))}
+        forms = {plain, *(f"{stem}.{each}" for each in _TABLE["sources"].get(ending, ()))}
         return any(
             f"/{known}".endswith(f"/{form}") or f"/{known}".rsplit(".", 1)[0].endswith(f"/{form}")
             for form in forms
@@ -199,7 +140,7 @@ class Checkout:
         )
 
     def owns(self, path: str, *, beside: str) -> bool:
-        """Tell whether a path begins at a folder of this project, and no command makes it."""
+        """Tell whether a path begins at a folder of this project."""
         first = _UP.sub("", path).split("/", 1)[0]
         return first in self.folders or posixpath.join(beside, first) in self.folders
 
@@ -238,6 +179,14 @@ class Checkout:
         """The folders of submodules, which may be empty here."""
         text = self._text(".gitmodules") if ".gitmodules" in self.files else ""
         return tuple(f"{each}/" for each in re.findall(r"(?m)^\s*path\s*=\s*(\S+)", text))
+
+    def has_source(self, name: str) -> bool:
+        """Tell whether make may build a name by its own rules, as `atlas` from `atlas.c`."""
+        return any(each in self.files for each in self._last.get(name, ()))
+
+    def _is_known(self, pattern: str) -> bool:
+        """Tell whether a makefile includes what is here: a name, or a pattern of some."""
+        return bool(fnmatch.filter(self._last, pattern.rpartition("/")[2]))
 
     def _named(self, name: str) -> Iterable[str]:
         """Return the files of that name."""
@@ -279,13 +228,14 @@ class _Reader:
     def read(self, text: str, kind: Kind) -> Iterator[tuple[str, str]]:
         """Yield what a line names and is not there, with what is wrong."""
         if kind is Kind.OPAQUE:
-            if self._language in _SHELLS:
+            if self._language == "" or self._language in _WORDS["shells"]:
                 yield from self._typed(text)
             return
-        fence = _FENCE.match(text)
+        fence = _PATTERNS["fence"].match(text)
         self._language = fence[1].lower() if fence and kind is Kind.TEXT else None
         if fence or kind is not Kind.TEXT:
             return
+        text = _COMMENT.sub("", text)
         self._come_to(text)
         for name in imports([text]) if "@" in text else ():
             if name.endswith(".md") or self._checkout.owns(name, beside=self._beside):
@@ -305,12 +255,14 @@ class _Reader:
 
     def _is_hypothetical(self, text: str) -> bool:
         """Tell whether what a line names need not be there, by its words or those above it."""
-        said = (_CODE.sub("`", each) for each in (self._lead, text))
-        return any(map(_HYPOTHETICAL.search, said)) or any(map(_ABOVE.search, self._trail.texts))
+        said = (_LINK.sub("", _CODE.sub("`", each)) for each in (self._lead, text))
+        return any(map(_PATTERNS["hypothetical"].search, said)) or any(
+            map(_PATTERNS["above"].search, self._trail.texts)
+        )
 
     def _typed(self, text: str) -> Iterator[tuple[str, str]]:
         """Yield what a line of a fence runs that is not there."""
-        if _ELSEWHERE.search(text):
+        if _PATTERNS["elsewhere"].search(text):
             # What follows is typed in another folder.
             self._language = "elsewhere"
         elif not self._is_hypothetical(""):
@@ -323,7 +275,9 @@ class _Reader:
             name = _BEHIND.sub("", code)
             if not _PATH.fullmatch(name) or not self._checkout.owns(name, beside=self._beside):
                 continue
-            if _ENDING.search(name) or (name.endswith("/") and not _ADDRESSES.search(text)):
+            if _ENDING.search(name) or (
+                name.endswith("/") and not _PATTERNS["addresses"].search(text)
+            ):
                 yield from self._path(name)
         for link in _LINK.findall(_CODE.sub("`", text)):
             name = unquote(_BEHIND.sub("", link.removeprefix("mdc:")))
@@ -334,19 +288,19 @@ class _Reader:
         """Yield the scripts and targets that a command line runs and nothing defines."""
         here = self._checkout
         for step in _STEPS.split(text):
-            run, make = _SCRIPT.match(step), _MAKE.match(step)
+            run, make = _PATTERNS["script"].match(step), _PATTERNS["make"].match(step)
             # The others run programs of dependencies as well, whose names nothing here tells.
-            is_script = run and (run[1] == "npm" or ":" in run[2] or run[2] in _USUAL)
+            is_script = run and (run[1] == "npm" or ":" in run[2] or run[2] in _WORDS["usual"])
             if run and is_script and here.scripts is not None and run[2] not in here.scripts:
                 yield run[2], f"no package.json has a script {run[2]}"
             is_target = make and here.targets is not None and not here.targets.fullmatch(make[1])
-            if make and is_target and not here.holds(make[1], beside=self._beside):
+            if make and is_target and not here.has_source(make[1]):
                 yield make[1], f"no makefile has a target {make[1]}"
 
     def _path(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield a path that is not there."""
         checkout, beside = self._checkout, self._beside
-        if _SCHEME.match(name) or _PLACEHOLDER.search(name):
+        if _SCHEME.match(name) or _PATTERNS["placeholder"].search(name):
             return
         if not checkout.holds(name, beside=beside) and not checkout.leaves_out(name, beside=beside):
             near = checkout.nearest(name)
