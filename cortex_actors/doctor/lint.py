@@ -84,7 +84,7 @@ class Linted:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Stated:
     """A statement of the project as it is judged."""
 
     spot: Spot
@@ -138,7 +138,7 @@ def _linted(root: str, inside: set[str]) -> Linted:
     checkout = references.Checkout(root)
     unread: dict[str, str] = {}
     findings: list[Finding] = []
-    said: list[_Said] = []
+    said: list[_Stated] = []
     files = _files(checkout, inside)
     for path in files:
         try:
@@ -179,7 +179,7 @@ def _holds(folder: str, path: str) -> bool:
     return folder in {"", "."} or f"{path}/".startswith(f"{folder}/")
 
 
-def _said(data: bytes, path: str) -> Iterator[_Said]:
+def _said(data: bytes, path: str) -> Iterator[_Stated]:
     """Yield what a file says; what tools write into every file says nothing."""
     dialect = dialect_of(path)
     scope = folder_of(path)
@@ -191,12 +191,12 @@ def _said(data: bytes, path: str) -> Iterator[_Said]:
                 claim = Claim(" ".join(each.text.split()), each.heading or None, where)
                 nested = indented[each.line_start - 1]
                 spot = Spot(path, each.line_start, each.line_end, each.text)
-                yield _Said(spot, claim, each.kind, nested)
+                yield _Stated(spot, claim, each.kind, nested)
 
 
-def _judged(said: Sequence[_Said]) -> Iterator[Finding]:
+def _judged(said: Sequence[_Stated]) -> Iterator[Finding]:
     """Yield the pairs that contradict each other or say the same, each once."""
-    first: dict[tuple[str, str], _Said] = {}
+    first: dict[tuple[str, str], _Stated] = {}
     copies = _copies(said)
     for each in said:
         again = first.setdefault((each.claim.text, each.claim.scope), each)
@@ -216,7 +216,7 @@ def _judged(said: Sequence[_Said]) -> Iterator[Finding]:
             yield Finding(Rule.DUPLICATE, other.spot, found.reason, one.spot)
 
 
-def _is_twice(one: _Said, other: _Said, *, copies: set[tuple[str, str]]) -> bool:
+def _is_twice(one: _Stated, other: _Stated, *, copies: set[tuple[str, str]]) -> bool:
     """Tell whether two statements that say the same are worth a report."""
     if one.is_nested and other.is_nested and one.claim.heading != other.claim.heading:
         return False
@@ -229,7 +229,7 @@ def _is_twice(one: _Said, other: _Said, *, copies: set[tuple[str, str]]) -> bool
     )
 
 
-def _copies(said: Iterable[_Said]) -> set[tuple[str, str]]:
+def _copies(said: Iterable[_Stated]) -> set[tuple[str, str]]:
     """Return the pairs of files of which one is a copy of the other."""
     texts: dict[str, set[str]] = defaultdict(set)
     for each in said:
@@ -242,7 +242,7 @@ def _copies(said: Iterable[_Said]) -> set[tuple[str, str]]:
     }
 
 
-def _candidates(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
+def _candidates(said: Sequence[_Stated]) -> Iterator[tuple[_Stated, _Stated]]:
     """Yield the pairs that have rare words in common, or take a stand on the same.
 
     Comparing all pairs would take minutes for the files of one large project.

@@ -207,7 +207,7 @@ def lost(data: bytes, path: str, *, checkout: Checkout) -> list[Lost]:
     `path` is relative to the checkout's root. Raises `NotText`, `FileTooLarge`.
     """
     text = lines(data, path=path)
-    reader = _Reader(checkout, posixpath.dirname(path))
+    reader = _Mentions(checkout, posixpath.dirname(path))
     found: dict[tuple[int, str], Lost] = {}
     for number, (line, kind) in enumerate(zip(text, kinds(text), strict=True), start=1):
         for name, why in reader.read(line.text, kind):
@@ -215,7 +215,7 @@ def lost(data: bytes, path: str, *, checkout: Checkout) -> list[Lost]:
     return list(found.values()) if checkout.is_whole else []
 
 
-class _Reader:
+class _Mentions:
     """Where a reader stands: below which heading and lead-in, in which fence."""
 
     def __init__(self, checkout: Checkout, beside: str) -> None:
