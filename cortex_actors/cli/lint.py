@@ -17,7 +17,7 @@ from cortex_actors.errors import BadInput, UsageError, visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.doctor.lint import Finding, Linted, Spot
+    from cortex_actors.doctor.lint import Flaw, Linted, Spot
 
 #: What a rule finds, how SARIF weighs it, and its colour in a terminal.
 RULES: Final = {
@@ -80,7 +80,7 @@ def _show(found: Sequence[Linted]) -> None:
     print(f"{', '.join(kinds) or 'nothing found'} in {files}")
 
 
-def _show_finding(root: str, finding: Finding) -> None:
+def _show_finding(root: str, finding: Flaw) -> None:
     """Print where something is wrong, the other place if there is one, and why."""
     from rich.text import Text  # noqa: PLC0415 - only where something is found
 
@@ -120,7 +120,7 @@ def _run(found: Linted) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding) -> dict[str, Any]:
+def _result(finding: Flaw) -> dict[str, Any]:
     """Return one finding as SARIF has it."""
     other = finding.other
     said = f'"{finding.spot.text}": {finding.why}'

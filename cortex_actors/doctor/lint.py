@@ -61,7 +61,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Flaw:
     """One thing that is wrong: where, why, and the other place where there are two."""
 
     rule: Rule
@@ -79,7 +79,7 @@ class Linted:
 
     root: str
     files: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Flaw, ...]
     unread: dict[str, str]
 
 
@@ -137,7 +137,7 @@ def _linted(root: str, inside: set[str]) -> Linted:
     """Return what is wrong with the files at some paths of a project."""
     checkout = references.Checkout(root)
     unread: dict[str, str] = {}
-    findings: list[Finding] = []
+    findings: list[Flaw] = []
     said: list[_Stated] = []
     files = _files(checkout, inside)
     for path in files:
@@ -146,7 +146,7 @@ def _linted(root: str, inside: set[str]) -> Linted:
             said += _said(data, path)
             for each in references.lost(data, path, checkout=checkout):
                 spot = Spot(path, each.line, each.line, each.name)
-                findings.append(Finding(Rule.STALE, spot, each.why))
+                findings.append(Flaw(Rule.STALE, spot, each.why))
         except (BadInput, OSError) as error:
             unread[path] = getattr(error, "strerror", None) or str(error)
     findings += _judged(said)
@@ -194,14 +194,14 @@ def _said(data: bytes, path: str) -> Iterator[_Stated]:
                 yield _Stated(spot, claim, each.kind, nested)
 
 
-def _judged(said: Sequence[_Stated]) -> Iterator[Finding]:
+def _judged(said: Sequence[_Stated]) -> Iterator[Flaw]:
     """Yield the pairs that contradict each other or say the same, each once."""
     first: dict[tuple[str, str], _Stated] = {}
     copies = _copies(said)
     for each in said:
         again = first.setdefault((each.claim.text, each.claim.scope), each)
         if again is not each and _is_twice(again, each, copies=copies):
-            yield Finding(Rule.DUPLICATE, each.spot, "the same text", again.spot)
+            yield Flaw(Rule.DUPLICATE, each.spot, "the same text", again.spot)
     for one, other in _candidates(list(first.values())):
         found = contradiction.judge(
             one.claim,
@@ -211,9 +211,9 @@ def _judged(said: Sequence[_Stated]) -> Iterator[Finding]:
             siblings=one.claim.heading == other.claim.heading and one.spot.path == other.spot.path,
         )
         if found.contradicts and found.conflict is not Conflict.CONTEXTUAL:
-            yield Finding(Rule.CONTRADICTION, other.spot, found.reason, one.spot)
+            yield Flaw(Rule.CONTRADICTION, other.spot, found.reason, one.spot)
         elif found.relation is Relation.SAME and _is_twice(one, other, copies=copies):
-            yield Finding(Rule.DUPLICATE, other.spot, found.reason, one.spot)
+            yield Flaw(Rule.DUPLICATE, other.spot, found.reason, one.spot)
 
 
 def _is_twice(one: _Stated, other: _Stated, *, copies: set[tuple[str, str]]) -> bool:
