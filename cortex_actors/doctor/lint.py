@@ -202,6 +202,7 @@ def _judged(said: Sequence[_Stated]) -> Iterator[Flaw]:
         again = first.setdefault((each.claim.text, each.claim.scope), each)
         if again is not each and _is_twice(again, each, copies=copies):
             yield Flaw(Rule.DUPLICATE, each.spot, "the same text", again.spot)
+    seen: set[frozenset[str]] = set()
     for one, other in _candidates(list(first.values())):
         found = contradiction.judge(
             one.claim,
@@ -210,10 +211,14 @@ def _judged(said: Sequence[_Stated]) -> Iterator[Flaw]:
             kinds=(one.kind, other.kind),
             siblings=one.claim.heading == other.claim.heading and one.spot.path == other.spot.path,
         )
-        if found.contradicts and found.conflict is not Conflict.CONTEXTUAL:
-            yield Flaw(Rule.CONTRADICTION, other.spot, found.reason, one.spot)
-        elif found.relation is Relation.SAME and _is_twice(one, other, copies=copies):
-            yield Flaw(Rule.DUPLICATE, other.spot, found.reason, one.spot)
+        is_wrong = found.contradicts and found.conflict is not Conflict.CONTEXTUAL
+        is_same = found.relation is Relation.SAME and _is_twice(one, other, copies=copies)
+        # Where a file is a copy of another, a pair is there twice.
+        pair = frozenset((one.claim.text, other.claim.text))
+        if (is_wrong or is_same) and pair not in seen:
+            seen.add(pair)
+            rule = Rule.CONTRADICTION if is_wrong else Rule.DUPLICATE
+            yield Flaw(rule, other.spot, found.reason, one.spot)
 
 
 def _is_twice(one: _Stated, other: _Stated, *, copies: set[tuple[str, str]]) -> bool:

@@ -124,6 +124,13 @@ class TestDuplicates:
 
         assert [] == places(check(root))
 
+    def test_in_a_copy(self, root: Path) -> None:
+        """What is wrong in a file is no second finding in a copy of it for another tool."""
+        write(root, "AGENTS.md", NPM, PNPM, *OTHERS)
+        write(root, ".ruler/AGENTS.md", NPM, PNPM, *OTHERS)
+
+        assert 1 == len(check(root).findings)
+
     def test_link_and_import(self, root: Path) -> None:
         """A link to another file, and an import of it, say nothing again."""
         write(root, "AGENTS.md", TWICE, *OTHERS)
