@@ -28,7 +28,7 @@ from cortex_actors.text.markdown import Kind, Trail, heading, kinds, lines
 from cortex_actors.text.sections import imports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 #: Files and folders of a project at most: of a larger one no reference is reported.
 MOST = 200_000
@@ -91,7 +91,7 @@ class Checkout:
     def scripts(self) -> frozenset[str] | None:
         """Scripts and dependencies of all `package.json`; None where one of these is no JSON."""
         found: set[str] = set()
-        for path in self._named("package.json"):
+        for path in self.named("package.json"):
             try:
                 package: Any = json.loads(self._text(path))
                 for each in ("scripts", "dependencies", "devDependencies"):
@@ -111,10 +111,9 @@ class Checkout:
             if name not in _WORDS["makefiles"] and not name.endswith((".mk", ".make")):
                 continue
             text = self._text(path)
-            wanted = [
-                each for found in _PATTERNS["include"].findall(text) for each in found.split()
-            ]
-            if "$(eval" in text or not all(map(self._is_known, wanted)):
+            wanted = " ".join(_PATTERNS["include"].findall(text)).split()
+            known = (fnmatch.filter(self._last, each.rpartition("/")[2]) for each in wanted)
+            if "$(eval" in text or not all(known):
                 return None
             rules = [rule[1] for rule in map(_PATTERNS["target"].match, text.splitlines()) if rule]
             if any(_PATTERNS["call"].search(each) for each in rules):
@@ -148,7 +147,9 @@ class Checkout:
         """Tell whether git ignores a path, or would; or whether it lies elsewhere."""
         for base in (beside, ""):
             whole = posixpath.normpath(posixpath.join(base, path))
-            if whole.startswith("..") or f"{whole}/".startswith(self._modules):
+            if whole.startswith("../") and base != beside:
+                continue
+            if f"{whole}/".startswith(("../", *self._modules)):
                 return True
             place = self.root
             for part in whole.split("/"):
@@ -180,17 +181,9 @@ class Checkout:
         text = self._text(".gitmodules") if ".gitmodules" in self.files else ""
         return tuple(f"{each}/" for each in re.findall(r"(?m)^\s*path\s*=\s*(\S+)", text))
 
-    def has_source(self, name: str) -> bool:
-        """Tell whether make may build a name by its own rules, as `atlas` from `atlas.c`."""
-        return any(each in self.files for each in self._last.get(name, ()))
-
-    def _is_known(self, pattern: str) -> bool:
-        """Tell whether a makefile includes what is here: a name, or a pattern of some."""
-        return bool(fnmatch.filter(self._last, pattern.rpartition("/")[2]))
-
-    def _named(self, name: str) -> Iterable[str]:
-        """Return the files of that name."""
-        return (each for each in self._last.get(name, ()) if each in self.files)
+    def named(self, name: str) -> list[str]:
+        """Return the files of a name, with whatever behind its first dot if it has none."""
+        return [each for each in self._last.get(name, ()) if each in self.files]
 
     def _text(self, path: str) -> str:
         """Return the beginning of a file; nothing of one that cannot be read."""
@@ -294,7 +287,8 @@ class _Mentions:
             if run and is_script and here.scripts is not None and run[2] not in here.scripts:
                 yield run[2], f"no package.json has a script {run[2]}"
             is_target = make and here.targets is not None and not here.targets.fullmatch(make[1])
-            if make and is_target and not here.has_source(make[1]):
+            # By its own rules make builds `atlas` from `atlas.c`.
+            if make and is_target and not here.named(make[1]):
                 yield make[1], f"no makefile has a target {make[1]}"
 
     def _path(self, name: str) -> Iterator[tuple[str, str]]:

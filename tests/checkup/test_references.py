@@ -162,6 +162,8 @@ class TestPaths:
 
         assert [] == lost(root, text, path="packages/ui/CLAUDE.md")
         assert ["src/card.ts"] == lost(root, "It is `src/card.ts`.", path="packages/ui/CLAUDE.md")
+        text = "Read [web](../../apps/web/README.md) and [more](../../../other/README.md)."
+        assert ["../../apps/web/README.md"] == lost(root, text, path="packages/ui/CLAUDE.md")
 
     def test_nearest(self, root: Path) -> None:
         """Where one other file has the name, the finding says which."""
