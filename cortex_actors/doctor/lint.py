@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,6 +41,9 @@ FEWEST_WORDS: Final = 5
 
 #: Share of the smaller file's statements, two at least, from which it is a copy of the other.
 COPY: Final = 0.5
+
+#: How the line of a nested text begins, and that of a step.
+_PART = re.compile(rb"\s|\d+[.)]\s")
 
 
 class Rule(StrEnum):
@@ -90,8 +94,8 @@ class _Stated:
     spot: Spot
     claim: Claim
     kind: StatementKind
-    #: Whether it belongs to a list item above it: it is about that one.
-    is_nested: bool
+    #: Whether it belongs to a list item above it, or is a step: it is about what it is below.
+    is_part: bool
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -183,15 +187,14 @@ def _said(data: bytes, path: str) -> Iterator[_Stated]:
     """Yield what a file says; what tools write into every file says nothing."""
     dialect = dialect_of(path)
     scope = folder_of(path)
-    indented = [line[:1].isspace() for line in data.splitlines()]
+    parts = [_PART.match(line) is not None for line in data.splitlines()]
     for fragment in dialect.parse(data, path=path, project="") if dialect else ():
         where = ",".join((scope, *fragment.applies_to)) if fragment.applies_to else scope
         for each in statements(fragment):
             if not is_boilerplate(each.text):
                 claim = Claim(" ".join(each.text.split()), each.heading or None, where)
-                nested = indented[each.line_start - 1]
                 spot = Spot(path, each.line_start, each.line_end, each.text)
-                yield _Stated(spot, claim, each.kind, nested)
+                yield _Stated(spot, claim, each.kind, parts[each.line_start - 1])
 
 
 def _judged(said: Sequence[_Stated]) -> Iterator[Flaw]:
@@ -223,7 +226,7 @@ def _judged(said: Sequence[_Stated]) -> Iterator[Flaw]:
 
 def _is_twice(one: _Stated, other: _Stated, *, copies: set[tuple[str, str]]) -> bool:
     """Tell whether two statements that say the same are worth a report."""
-    if one.is_nested and other.is_nested and one.claim.heading != other.claim.heading:
+    if one.is_part and other.is_part and one.claim.heading != other.claim.heading:
         return False
     scopes = sorted((one.claim.scope, other.claim.scope), key=len)
     return (

@@ -147,10 +147,15 @@ class TestDuplicates:
 
         assert [] == places(check(root))
 
-    def test_below_items(self, root: Path) -> None:
-        """The same words below two items of a list are about two things."""
-        write(root, "AGENTS.md", "Postgres", f"  - {TWICE}", "Redis", f"  - {TWICE}")
-        text = f"# Atlas\n\n- For Postgres:\n  - {TWICE}\n- For Redis:\n  - {TWICE}\n"
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"# Atlas\n\n- For Postgres:\n  - {TWICE}\n- For Redis:\n  - {TWICE}\n",
+            f"# Atlas\n\n## New view\n\n1. {TWICE}\n\n## New table\n\n1. {TWICE}\n",
+        ],
+    )
+    def test_parts(self, root: Path, text: str) -> None:
+        """The same words below two items, and as a step of two recipes, are about two things."""
         (root / "AGENTS.md").write_text(text, "utf-8")
 
         assert [] == places(check(root))

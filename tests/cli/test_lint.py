@@ -64,9 +64,7 @@ class TestPrinted:
             "    AGENTS.md:5: Always write a test for every bug that you fix.",
             "    the same text",
             "1 contradiction, 1 duplicate, 1 stale reference in 2 instruction files",
-        ] == [
-            line for line in capsys.readouterr().out.splitlines() if "package-manager" not in line
-        ]
+        ] == [line for line in capsys.readouterr().out.splitlines() if "against" not in line]
 
     def test_nothing(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A project without a finding, or a file, ends with 0 and says how much was read."""
