@@ -234,6 +234,8 @@ def _is_twice(one: _Stated, other: _Stated, *, copies: set[tuple[str, str]]) -> 
         and min(len(each.claim.text.split()) for each in (one, other)) >= FEWEST_WORDS
         and _holds(*scopes)
         and (one.spot.path, other.spot.path) not in copies
+        # What only one person keeps is their own.
+        and not any(each.spot.path.endswith(".local.md") for each in (one, other))
     )
 
 

@@ -140,6 +140,13 @@ class TestDuplicates:
 
         assert ([], ("AGENTS.md", "GEMINI.md")) == (places(found), found.files)
 
+    def test_private(self, root: Path) -> None:
+        """What a person keeps in a file of their own may be said there again."""
+        write(root, "CLAUDE.md", TWICE, *OTHERS)
+        write(root, "CLAUDE.local.md", TWICE, "Be brief.", "Answer in whole sentences, please.")
+
+        assert [] == places(check(root))
+
     def test_siblings(self, root: Path) -> None:
         """What the files of two folders say is read at one place at a time."""
         write(root, "apps/web/AGENTS.md", TWICE, OTHERS[0], OTHERS[1])
