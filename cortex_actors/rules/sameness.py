@@ -34,7 +34,7 @@ from difflib import SequenceMatcher
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from cortex_actors.text.claims import SPELT
+from cortex_actors.text.claims import SPELT, digits
 from cortex_actors.text.lexicon import STOP_WORDS, stem, table
 from cortex_actors.text.polarity import Sense
 from cortex_actors.text.summary import sentences
@@ -83,16 +83,12 @@ class Change:
 
     Attributes:
         left, right: what stands there; one of them may be empty.
-        before: the last words before it, in the left statement.
-        tool: whether it is the beginning of a command that goes on alike: another tool for it.
 
     """
 
     kind: Difference
     left: str
     right: str
-    before: tuple[str, ...]
-    tool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +114,6 @@ def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> Alignment:
             _kind(one[a:b], other[c:d], lexicon),
             " ".join(each.text for each in one[a:b]),
             " ".join(each.text for each in other[c:d]),
-            _before(left, one, a),
-            tool=_goes_on(one, b) and _goes_on(other, d),
         )
         for tag, a, b, c, d in matcher.get_opcodes()
         if tag != "equal"
@@ -130,22 +124,6 @@ def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> Alignment:
 
 def _keys(words: Sequence[Word], lexicon: Lexicon) -> list[str]:
     return [lexicon.synonyms.get(each.stem, each.stem) for each in words]
-
-
-def _before(said: Reading, words: Sequence[Word], number: int) -> tuple[str, ...]:
-    """Return the three words or signs before a word of a statement, or before its code."""
-    if number >= len(words):
-        return ()
-    every = said.wording.words
-    place = every.index(words[number])
-    while place and every[place].code and every[place - 1].code == every[place].code:
-        place -= 1
-    return tuple(each.text for each in every[max(0, place - 3) : place])
-
-
-def _goes_on(words: Sequence[Word], end: int) -> bool:
-    """Whether the code in which a change ends goes on after it."""
-    return 0 < end < len(words) and words[end - 1].code == words[end].code > 0
 
 
 def _kind(left: Sequence[Word], right: Sequence[Word], lexicon: Lexicon) -> Difference:
@@ -208,18 +186,15 @@ def differ(left: Reading, right: Reading, *, lexicon: Lexicon) -> str | None:
 
 
 def _facts_differ(left: Reading, right: Reading) -> str | None:
-    """Return the number, name, switch or order in which two statements differ."""
+    """Return the command, number, name or label in which two statements differ."""
     if left.command != right.command:
         return "they are different commands"
     if _numbers(left) != _numbers(right):
         return "their numbers differ"
     if left.names != right.names:
         return "they name different things"
-    if left.label and right.label and not left.label & right.label:
-        return "their labels differ"
-    if None not in {left.switched, right.switched} and left.switched is not right.switched:
-        return "one says on, the other off"
-    return "one says before, the other after" if left.order * right.order < 0 else None
+    is_other = left.label and right.label and not left.label & right.label
+    return "their labels differ" if is_other else None
 
 
 def stands(left: Reading, right: Reading) -> str | None:
@@ -233,9 +208,6 @@ def stands(left: Reading, right: Reading) -> str | None:
         return "one has an exception"
     if not stand and (_turned(left, right) or _turned(right, left)):
         return "one wants what the other does not"
-    for slot in left.positions.keys() & right.positions.keys():
-        if left.positions[slot].wanted != right.positions[slot].wanted:
-            return f"they stand apart on {slot}"
     return None
 
 
@@ -264,23 +236,10 @@ def _turned(left: Reading, right: Reading) -> bool:
 
 
 def settled(left: Reading, right: Reading) -> list[str]:
-    """Return the families on which two statements take the same stand, and nothing is left."""
+    """Return the things of which two statements choose, or reject, the same one."""
     both = left.positions.keys() & right.positions.keys()
-    equal = [slot for slot in both if _stand(left, slot) == _stand(right, slot)]
-    return sorted(slot for slot in equal if _speak(left, slot) and _speak(right, slot))
-
-
-def _speak(reading: Reading, slot: str) -> bool:
-    """Whether a statement takes a single stand in a family, for or against."""
-    position = reading.positions[slot]
-    return bool(position.choice or position.forbidden & position.stated)
-
-
-def _stand(reading: Reading, slot: str) -> tuple[frozenset[str], ...]:
-    position = reading.positions[slot]
-    if position.wanted:
-        return (frozenset(position.wanted),)
-    return frozenset(), frozenset(position.forbidden & position.stated)
+    stands = {slot: (left.positions[slot].stand, right.positions[slot].stand) for slot in both}
+    return sorted(slot for slot, (one, other) in stands.items() if one and one == other)
 
 
 def keeps(fuller: Reading, other: Reading) -> bool:
@@ -313,18 +272,12 @@ def is_local(reading: Reading) -> bool:
 def _claims(reading: Reading) -> frozenset[tuple[str, bool]]:
     """Return the words of a statement, each with whether it is against that."""
     against = {Sense.AGAINST, Sense.BARRED}
-    return frozenset((_digits(each), sense in against) for each, sense in reading.stems.items())
+    return frozenset((digits(each), sense in against) for each, sense in reading.stems.items())
 
 
 def _numbers(reading: Reading) -> frozenset[str]:
     """Return the numbers of a statement in digits."""
-    spelt = (each.text for each in reading.wording.words if SPELT.get(each.text, 0) > 1)
-    return frozenset(map(_digits, (*spelt, *reading.numbers)))
-
-
-def _digits(word: str) -> str:
-    """Return a word, a number of several in digits; "one" mostly is no number."""
-    return str(SPELT[word]) if SPELT.get(word, 0) > 1 else word
+    return frozenset(map(digits, reading.numbers))
 
 
 def _bounds(reading: Reading) -> tuple[object, ...]:
