@@ -123,13 +123,17 @@ def _quoted(path: Path) -> Iterator[tuple[str, Pair]]:
 def _placed(path: Path, folder: Path) -> Iterator[tuple[str, Pair]]:
     """Yield the pairs of a file that says where both texts stand; one that is gone is left out."""
     for row in rows(path):
-        repo = row["place_a"].partition(":")[0]
-        sides = [_claims(folder, row[each]) for each in ("place_a", "place_b")]
-        for left, right in product(*sides):
-            if not is_quiet(repo) and pair_hash(left.text, right.text) == row["hash"]:
+        places = row["place_a"], row["place_b"]
+        repos = places[0].partition(":")[0], places[1].partition(":")[0]
+        if any(map(is_quiet, repos)):
+            continue
+        for left, right in product(*(_claims(folder, each) for each in places)):
+            if pair_hash(left.text, right.text) == row["hash"]:
                 values = _values(left, right, float(row["cosine"]))
-                sure = row["sure"] == "yes"
-                yield row["hash"], Pair(path.name, row["label"], sure, (repo, repo), values)
+                yield (
+                    row["hash"],
+                    Pair(path.name, row["label"], row["sure"] == "yes", repos, values),
+                )
                 break
 
 
