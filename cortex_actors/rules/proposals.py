@@ -125,8 +125,11 @@ def features(
         # Likeness of meaning, and of words: what both are about, and most of what a duplicate is.
         "cosine": Feature(cosine, f"cosine {cosine:.2f}"),
         "words": Feature(shared, f"{shared:.0%} of the words in common"),
-        # Most contradictions between real files are two numbers of one thing.
-        "numbers": Feature(float(bool(numbers)), f"different numbers of {numbers}"),
+        # Most contradictions between real files are two numbers of one thing: of a unit alone
+        # ("120 lines" and "310 lines") less than of two words in common.
+        "numbers": Feature(
+            min(1.0, len(numbers) / 2), f"different numbers of {', '.join(numbers[:2])}"
+        ),
         "measures": Feature(float(bool(measures)), f"different values of {measures}"),
         "choices": Feature(float(bool(choices)), f"different choices of {choices}"),
         # The same said of another path, file or option.
@@ -156,17 +159,15 @@ def _no_duplicate(found: Mapping[str, Feature], left: Claim, right: Claim, lexic
     return clash or ("one is against what the other says" if is_turned else "")
 
 
-def _numbers_differ(left: Reading, right: Reading) -> str:
-    """Return of what two statements give different numbers, or nothing."""
+def _numbers_differ(left: Reading, right: Reading) -> list[str]:
+    """Return of what two statements give different numbers; nothing if one number is the same."""
     one, other = dict(_numbers(left)), dict(_numbers(right))
-    both = one.keys() & other.keys()
-    if any(one[each] == other[each] for each in both):
-        return ""
-    return min(both, default="")
+    both = sorted(one.keys() & other.keys())
+    return [] if any(one[each] == other[each] for each in both) else both
 
 
 def _numbers(said: Reading) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield things that may be counted, with the numbers that stand in or beside them."""
+    """Yield the stems of things that may be counted, with the numbers in or beside them."""
     words = [each for each in said.wording.spoken if each.text not in STOP_WORDS]
     for place, word in enumerate(words):
         found = tuple(each.replace(",", "") for each in _NUMBER.findall(word.text))
