@@ -117,7 +117,7 @@ def features(
     shared, contained = overlap(one, other)
     split = one.denying is not other.denying
     numbers = _numbers_differ(one, other)
-    measures, choices = _measures_differ(one, other), _choices_differ(one, other)
+    measures, choices = _measures_differ(one, other), _choices_differ(one, other, tables)
     denial = contained * max(0.0, cosine - _ABOUT) if split else 0.0
     heads = next(iter(one.stems), ""), next(iter(other.stems), None)
     listed = bool(first.heading) and first.heading == second.heading
@@ -191,13 +191,33 @@ def _things(words: list[Word], place: int) -> Iterator[str]:
                 return
 
 
-def _choices_differ(left: Reading, right: Reading) -> str:
-    """Return the families of which two statements want different members, or nothing."""
-    both = sorted(left.positions.keys() & right.positions.keys())
-    wanted = {each: (left.positions[each].wanted, right.positions[each].wanted) for each in both}
-    return ", ".join(
-        each for each, (one, other) in wanted.items() if one and other and not one & other
-    )
+def _choices_differ(left: Reading, right: Reading, lexicon: Lexicon) -> str:
+    """Return of what two statements name different choices, without those they are against."""
+    one, other = _chosen(left, lexicon), _chosen(right, lexicon)
+    both = sorted(one.keys() & other.keys())
+    return ", ".join(each for each in both if not one[each] & other[each])
+
+
+def _chosen(said: Reading, lexicon: Lexicon) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for word in said.wording.spoken:
+        of, choice = _choices().get(word.text, ("", ""))
+        known = lexicon.synonyms.get(word.stem, word.stem)
+        if of and said.stems.get(known) not in _AGAINST:
+            found.setdefault(of, set()).add(choice)
+    return found
+
+
+@cache
+def _choices() -> dict[str, tuple[str, str]]:
+    """Return word -> of what it is a choice, and which (`tables/choices.toml`)."""
+    made = table("choices", package="rules")["choices"]
+    return {
+        word: (of, choice)
+        for of, some in made.items()
+        for choice in some
+        for word in choice.split()
+    }
 
 
 def _measures_differ(left: Reading, right: Reading) -> str:
