@@ -101,7 +101,7 @@ def propose(
     score, reason = 1 / (1 + math.exp(-logit)), _reason(found, model)
     if score < model.threshold:
         return None
-    why = _no_duplicate(found, left, right, lexicon or standard())
+    why = _no_duplicate(left, right, found=found, lexicon=lexicon or standard())
     if model.kind is ProposalKind.DUPLICATE and why:
         return Proposal(ProposalKind.CONTRADICTION, score, f"{why}; {reason}")
     return Proposal(model.kind, score, reason)
@@ -117,7 +117,7 @@ def features(
     shared, contained = overlap(one, other)
     split = one.denying is not other.denying
     numbers = _numbers_differ(one, other)
-    measures, choices = _measures_differ(one, other), _choices_differ(one, other, tables)
+    measures, choices = _measures_differ(one, other), _choices_differ(one, other, lexicon=tables)
     denial = contained * max(0.0, cosine - _ABOUT) if split else 0.0
     heads = next(iter(one.stems), ""), next(iter(other.stems), None)
     listed = bool(first.heading) and first.heading == second.heading
@@ -144,7 +144,9 @@ def features(
     }
 
 
-def _no_duplicate(found: Mapping[str, Feature], left: Claim, right: Claim, lexicon: Lexicon) -> str:
+def _no_duplicate(
+    left: Claim, right: Claim, *, found: Mapping[str, Feature], lexicon: Lexicon
+) -> str:
     """Return why two statements are no duplicate however alike they are, or nothing.
 
     Real files have too few of these for the score to learn it.
@@ -191,7 +193,7 @@ def _things(words: list[Word], place: int) -> Iterator[str]:
                 return
 
 
-def _choices_differ(left: Reading, right: Reading, lexicon: Lexicon) -> str:
+def _choices_differ(left: Reading, right: Reading, *, lexicon: Lexicon) -> str:
     """Return of what two statements name different choices, without those they are against."""
     one, other = _chosen(left, lexicon), _chosen(right, lexicon)
     both = sorted(one.keys() & other.keys())
