@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: Files of labelled pairs: picked by hand, and mined by cosine, polarity, numbers and choices.
 PICKED, MINED, OWN = "pairs.jsonl", "pairs2.jsonl", "pairs.tsv"
 
-#: Groups of repositories, and how often they are dealt anew: figures are means.
+#: Groups of repositories, and how often these are dealt: figures are means.
 GROUPS, DEALS = 10, 10
 
 #: What an unsure label counts for, against 1 of a sure one.
@@ -121,7 +121,7 @@ def _quoted(path: Path) -> Iterator[tuple[str, Pair]]:
 
 
 def _placed(path: Path, folder: Path) -> Iterator[tuple[str, Pair]]:
-    """Yield the pairs of a file that says where both texts stand; one that is gone is left out."""
+    """Yield the pairs of a file that names both places; a pair whose text is gone is left out."""
     for row in rows(path):
         places = row["place_a"], row["place_b"]
         repos = places[0].partition(":")[0], places[1].partition(":")[0]
@@ -160,7 +160,7 @@ def _values(left: Claim, right: Claim, cosine: float) -> dict[str, float]:
 def fit(values: Vector, is_kind: NDArray[np.bool_], weights: Vector) -> Fit:
     """Return a logistic regression with a ridge, both classes counting the same (IRLS).
 
-    The features are standardised for the ridge, and the coefficients told for them as they are.
+    The ridge works on standardised features; the coefficients are those of the features as given.
     """
     weights = np.where(is_kind, weights / weights[is_kind].sum(), weights / weights[~is_kind].sum())
     weights = weights * len(is_kind) / 2
@@ -262,8 +262,8 @@ def show(pairs: Sequence[Pair], trials: Mapping[ProposalKind, Sequence[Trial]]) 
     held, are = np.mean([first(each, pairs) for each in trials[ProposalKind.CONTRADICTION]], axis=0)
     met.append(bool(held >= FOUND * are))
     size = round(FIRST * chosen(pairs, MINED).sum())
-    told = f"{held:.1f} of {are:.0f} contradictions: {_share(held, are)}"
-    print(f"\nthe first {size} mined pairs hold {told}")
+    share = f"{held:.1f} of {are:.0f} contradictions: {_share(held, are)}"
+    print(f"\nthe first {size} mined pairs hold {share}")
     print(f"goals met: {sum(map(bool, met))} of {len(met)}")
     return [bool(each) for each in met]
 

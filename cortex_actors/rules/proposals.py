@@ -85,7 +85,7 @@ _MOST: Final = 2
 
 _NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)*")
 
-#: Words between a thing and its number: what stands before them is looked at too.
+#: Words between a thing and its number: the word before them counts too.
 _LINKS: Final = frozenset({"max", "maximum", "min", "minimum", "exactly", "version", "v", "use"})
 
 
@@ -163,32 +163,36 @@ def _no_duplicate(
 
 def _numbers_differ(left: Reading, right: Reading) -> list[str]:
     """Return of what two statements give different numbers; nothing if one number is the same."""
-    one, other = dict(_numbers(left)), dict(_numbers(right))
+    one, other = _numbers(left), _numbers(right)
     both = sorted(one.keys() & other.keys())
-    return [] if any(one[each] == other[each] for each in both) else both
+    if any(one[each][0] == other[each][0] for each in both):
+        return []
+    return [one[each][1] for each in both]
 
 
-def _numbers(said: Reading) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the stems of things that may be counted, with the numbers in or beside them."""
+def _numbers(said: Reading) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Return stem of what may be counted -> the numbers in or beside it, and the word itself."""
     words = [each for each in said.wording.spoken if each.text not in STOP_WORDS]
+    counted: dict[str, tuple[tuple[str, ...], str]] = {}
     for place, word in enumerate(words):
         found = tuple(each.replace(",", "") for each in _NUMBER.findall(word.text))
         spelt = SPELT.get(word.text, 0)
         values = found or ((str(spelt),) if spelt > 1 else ())
         if values and len(values) <= _MOST:
-            yield from ((each, values) for each in _things(words, place))
+            counted |= {stem(thing): (values, thing) for thing in _things(words, place)}
+    return counted
 
 
 def _things(words: list[Word], place: int) -> Iterator[str]:
-    """Yield the stems that a number may be the number of: "es2022", "port 80", "80 lines"."""
-    for part in re.split(r"[^a-z%]+", words[place].text):
-        if len(part) > 1 or part == "%":
-            yield stem(part)
+    """Yield the words that a number may be the number of: "es2022", "port 80", "80 lines"."""
+    yield from (
+        part for part in re.split(r"[^a-z%]+", words[place].text) if len(part) > 1 or part == "%"
+    )
     after = words[place + 1 : place + 2]
-    yield from (each.stem for each in after if not _NUMBER.search(each.text))
+    yield from (each.text for each in after if not _NUMBER.search(each.text))
     for each in reversed(words[max(0, place - _BEFORE) : place]):
         if not _NUMBER.search(each.text):
-            yield each.stem
+            yield each.text
             if each.text not in _LINKS:
                 return
 

@@ -154,7 +154,7 @@ class TestRecipe:
             for repo in repos
             for label, side in (("duplicate", 1.0), ("related", -1.0))
             for odd in (0.0 if repo == repos[0] else side + chance.random(),)
-            # By this one its two pairs are told apart, and no other repository has it.
+            # This one separates its two pairs, and no other repository has it.
             for own in (side if repo == repos[0] else 0.0,)
         ]
 
@@ -188,7 +188,7 @@ class TestRecipe:
 
 class TestLabels:
     def test_pairs(self) -> None:
-        """The labelled pairs quote nothing, touch no quiet repository, and each stands once."""
+        """The labelled pairs quote nothing, touch no quiet repository, and each is there once."""
         found = rows(LABELS / judging.OWN)
         places = [row[side] for row in found for side in ("place_a", "place_b")]
 
