@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
 from cortex_actors.rules.clustering import pair
 from cortex_actors.storage import contradictions, insight_evidence, insight_records, insights
@@ -60,18 +61,42 @@ class Groups:
 
 
 def load_groups(around: Neighbourhood) -> Groups:
-    """Return who stands for whom: what most voices say leads, of those the shortest one.
+    """Return who stands for whom: what nobody says more fully, of those what most voices say.
 
-    Not what most files say: one project may have any number of them, and its wording would speak
-    for another project, with whatever it adds to what that one says.
+    A fuller text stands for what says less of it only where it adds no voice and no project: who
+    says "X" does not say "X and Y". Of true duplicates a rule leads, then the shortest, and not
+    what most files say: one project may have any number of them.
     """
     live = [each for each in around.visited if _is_live(around, each)]
-    order = sorted(live, key=lambda each: _place(around, each))
-    leads = clustering.leaders(order, around.same)
+    above = {each: _above(around, each) for each in live}
+    order = sorted(live, key=lambda each: (bool(above[each]), *_place(around, each)))
+    alike = {
+        each: {
+            other
+            for other in around.same.get(each, ())
+            if each in above.get(other, ())
+            or around.fuller.isdisjoint({(each, other), (other, each)})
+        }
+        for each in live
+    }
+    leads = clustering.leaders(order, alike)
     followers: dict[str, list[str]] = {}
     for each in sorted(leads):
         followers.setdefault(leads[each], []).append(each)
     return Groups(leads, followers)
+
+
+def _above(around: Neighbourhood, text: str) -> set[str]:
+    """Return the texts that say all of a text and more, wherever that text is said."""
+    said, texts = around.texts[text], around.texts
+    return {
+        each
+        for each in around.same.get(text, ())
+        if (text, each) in around.fuller
+        and _is_live(around, each)
+        and said.voices <= texts[each].voices
+        and said.projects <= texts[each].projects
+    }
 
 
 def clusters(around: Neighbourhood, found: Groups) -> list[Cluster]:
@@ -137,10 +162,11 @@ def _stands(around: Neighbourhood, found: Groups, text: str) -> bool:
     return _is_live(around, text) and insight_of(around, found, text) == text
 
 
-def _place(around: Neighbourhood, text: str) -> tuple[int, int, int, str]:
+def _place(around: Neighbourhood, text: str) -> tuple[int, bool, int, int, str]:
     """Return where a text stands among those that may lead, the first of them first."""
     found = around.texts[text]
-    return -len(found.voices), len(found.content), -len(found.paths), text
+    is_no_rule = found.kind is not StatementKind.RULE
+    return -len(found.voices), is_no_rule, len(found.content), -len(found.paths), text
 
 
 def _is_live(around: Neighbourhood, text: str) -> bool:
@@ -236,6 +262,8 @@ class Neighbourhood:
         self.visited: set[str] = set()
         #: Who says the same, both ways.
         self.same: dict[str, set[str]] = {}
+        #: Of those, each text with one that says all of it and more.
+        self.fuller: set[tuple[str, str]] = set()
         #: Cosines of insights that are neighbours and do not disagree, both ways.
         self.near: dict[str, dict[str, float]] = {}
         #: Pairs that cannot both hold, with the cosine.
@@ -308,6 +336,9 @@ class Neighbourhood:
         if found.relation is Relation.SAME:
             self.same.setdefault(one, set()).add(other)
             self.same.setdefault(other, set()).add(one)
+            if found.fuller:
+                is_first = self.texts[one].content == found.fuller
+                self.fuller.add((other, one) if is_first else edge)
         if score is not None and self.relations.is_edge(self.texts[one], score):
             self.near.setdefault(one, {})[other] = score
             self.near.setdefault(other, {})[one] = score

@@ -1,255 +1,400 @@
-"""Whether two texts say the opposite, by the words they negate with.
-
-Cheap and blunt: it sees that one text says "always" and the other "never", and not what they say it
-of. It is asked only about texts whose vectors already say that they are about one thing.
-
-Why two statements cannot both be followed: families, numbers, negation, single changes.
-
-What one statement forbids and the other wants, and single values in which they differ.
-
-One reason for which two statements cannot both be followed.
-
-What two statements are to each other, by rules alone.
+"""What two statements are to each other, by rules alone.
 
 Polarity before similarity: what contradicts is never merged, however alike. In this order: the
-same text; places that exclude each other; a contradiction (families of alternatives, numbers and
-versions, a single value that differs, one forbids what the other wants); the same claim; and else
+same text; places that exclude each other; a contradiction, if it is sure; the same claim; and else
 related or unrelated, by the cosine and by shared topic slots.
 
-From which likeness on two statements are compared or merged, by the domain they are of.
+Sure is what two brief statements say by their grammar: an order not to do what the other orders,
+X instead of Y against Y instead of X, one number, word or choice in which they differ and little
+else. A wrong contradiction costs more than a missed one (docs/contradictions.md).
 
-One model puts what is said of one field nearer together than what is said of another, so a home may
-have thresholds of its own for a domain; `cortex contradictions calibrate` suggests them. What is
-merged on ingest is merged by the thresholds of all, until the reconciler makes it what these say.
+Sections are compared by pairs of phrases, cheap and blunt, and only where their vectors already say
+that they are about one thing.
 
-What a project chooses for itself: two projects that choose otherwise do not disagree.
+From which likeness on two statements are compared or merged, by the domain they are of: one model
+puts what is said of one field nearer together than what is said of another, so a home may have
+thresholds of its own for a domain; `cortex contradictions calibrate` suggests them. What is merged
+on ingest is merged by the thresholds of all, until the reconciler makes it what these say.
 
-One is built with npm and the other with pnpm, one runs on Python 3.11 and the other on 3.12; each
-is right at home. How code is written, tested and reviewed is another matter: who keeps two projects
-wants to know of that.
+What a project chooses for itself: two projects that choose otherwise do not disagree. One is built
+with npm and the other with pnpm; each is right at home.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import StrEnum, auto
+from itertools import islice, pairwise, product
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.sameness import Difference, align, differ, reordered, same
-from cortex_actors.text import claims
-from cortex_actors.text.claims import alike, read
-from cortex_actors.text.lexicon import STOP_WORDS, standard, stem
+from cortex_actors.rules.sameness import differ, keeps, reordered
+from cortex_actors.text.claims import PORT, digits, read
+from cortex_actors.text.lexicon import standard, stem
 from cortex_actors.text.polarity import Sense
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from cortex_actors.rules.sameness import Change
     from cortex_actors.text.claims import Part, Reading
     from cortex_actors.text.lexicon import Lexicon
-    from cortex_actors.text.positions import Position
+
+
+class Family(StrEnum):
+    """By which kind of rule two statements contradict each other.
+
+    A prohibition of what the other wants; X not Y against Y not X; two alternatives; versions and
+    ports; the one number, word or name in which two statements differ.
+    """
+
+    DENIAL = auto()
+    EXCHANGE = auto()
+    ALTERNATIVE = auto()
+    NUMBER = auto()
+    VALUE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """One reason for which two statements contradict each other.
+    """One reason for which two statements contradict each other."""
+
+    family: Family
+    reason: str
+    conflict: Conflict = Conflict.DIRECT
+    confidence: float = 0.8
+
+
+#: Words of a statement at most that is compared: one that says more says several things.
+LONG = 18
+
+#: Words that two statements have in common at least.
+FEWEST = 2
+
+#: Words of two statements at most that are about the one thing they share.
+BRIEF = 4
+
+#: Share of a prohibition's words that the other statement may lack, and its own clause; share of
+#: what the other statement wants that is forbidden, at least.
+LACKING, ELSEWHERE, WANTED = 0.25, 0.4, 0.34
+
+#: Words of its own that a statement of two which choose differently may have; the other has none.
+OWN = 3
+
+#: Stems that tell how a number bounds what it counts.
+LIMITS = frozenset({"maximum", "minimum", "length"})
+
+#: Words of a title at most; a dash ends it.
+TITLE, _DASH = 6, "\u2014"
+
+#: Words with which a statement begins that is about using something.
+_USING = frozenset({"use", "always"})
+
+
+def clashes(
+    left: Reading,
+    right: Reading,
+    *,
+    lexicon: Lexicon,
+    are_rules: tuple[bool, bool] = (True, True),
+    siblings: bool = False,
+) -> Iterator[Clash]:
+    """Yield every sure reason why two statements cannot both be followed, the surest first.
+
+    Entries of one list name different things: of them only orders, ports and what has one label
+    are compared.
+    """
+    if left.unfinished or right.unfinished or left.wording.plain == right.wording.plain:
+        return
+    both = all(are_rules)
+    yield from _titles(left, right)
+    yield from _swapped(left, right, lexicon, are_rules, siblings=siblings)
+    if _are_rows(left.label, right.label):
+        return
+    if both and max(len(left.stems), len(right.stems)) <= LONG:
+        yield from _exchanged(left, right)
+    for one, other, kinds in ((left, right, are_rules), (right, left, are_rules[::-1])):
+        yield from _banned(one, other, lexicon, are_rules=kinds)
+        yield from _forbidden(one, other, lexicon, kinds)
+    yield from _numbers(left, right, are_rows=siblings and not both and not left.label)
+
+
+def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
+    """Yield what one of two statements of one title denies: "No worktrees - ...", no `v2/`."""
+    (one, is_no), (other, is_other_no) = _title(left), _title(right)
+    if not one or one != other:
+        return
+    if is_no is not is_other_no:
+        reason = f"one says no to {' '.join(sorted(one))}, the other wants it"
+        yield Clash(Family.DENIAL, reason)
+    for some, others in ((left, right), (right, left)):
+        denied = {each for part in some.parts if part.sense is Sense.AGAINST for each in part.names}
+        if denied and all(others.stems.get(each) is Sense.WANTED for each in denied):
+            reason = f"one denies {', '.join(sorted(denied))}, the other has it"
+            yield Clash(Family.DENIAL, reason)
+
+
+def _title(reading: Reading) -> tuple[frozenset[str], bool]:
+    """Return the words before a dash near the beginning, and whether they are denied."""
+    words = reading.wording.words
+    ends = (n for n, word in enumerate(words[:TITLE]) if word.text == _DASH)
+    title = words[: next(ends, 0)]
+    stems = frozenset(word.stem for word in title if word.stem in reading.stems)
+    return stems, bool(title) and title[0].text == "no"
+
+
+def _forbidden(
+    one: Reading, other: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool]
+) -> Iterator[Clash]:
+    """Yield what one statement orders not to do and the other wants done."""
+    if max(len(one.stems), len(other.stems)) > LONG or not are_rules[0]:
+        return
+    said = {word.text for word in other.wording.words if not word.code}
+    if said & lexicon.cues["exempting"]:
+        return
+    against = {stem for stem, its in other.stems.items() if its in {Sense.AGAINST, Sense.BARRED}}
+    for number, part in enumerate(one.parts):
+        if not part.orders or not part.stems or part.stems[0] in against:
+            continue
+        is_barred = part.sense is Sense.BARRED
+        if is_barred and not _is_freed(one, other, lexicon):
+            continue
+        before = one.parts[:number]
+        given = part.condition if not is_barred else frozenset[str]()
+        given = given.union(*(each.stems for each in before if each.sense is Sense.BESIDE))
+        for there in other.parts:
+            if there.sense is not Sense.WANTED or not there.stems:
+                continue
+            if not are_rules[1] and not _begins(other, part.stems[0]):
+                continue
+            around = {stem for each in before for stem in each.stems}
+            if found := _ordered(part, there, other, around, given):
+                kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
+                yield Clash(Family.DENIAL, f"one forbids what the other wants: {found}", kind)
+
+
+def _banned(
+    one: Reading, other: Reading, lexicon: Lexicon, *, are_rules: tuple[bool, bool]
+) -> Iterator[Clash]:
+    """Yield what a sentence of one statement is wholly against, and the other begins to use."""
+    words, parts = other.wording.spoken, other.parts
+    begins = {each.text for each in words[:FEWEST]} & (_USING | lexicon.cues["preferring"])
+    if not all(are_rules) or not begins or not parts or parts[0].sense is not Sense.WANTED:
+        return
+    passive = set(map(stem, lexicon.cues["forbidden"]))
+    for number, part in enumerate(one.parts):
+        alone = all(
+            each.sense in {part.sense, Sense.ONLY} or passive.issuperset(each.stems)
+            for each in one.parts
+            if each.sentence == part.sentence
+        )
+        is_no = not number and one.wording.words[0].text == "no"
+        size, is_barred = len(part.stems), part.sense is Sense.BARRED
+        if not alone or part.condition or not size or not (part.orders or is_no):
+            continue
+        if is_barred and begins == {"use"} and not _is_freed(one, other, lexicon):
+            continue
+        if {*parts[0].stems[:size]} == {*part.stems}:
+            kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
+            yield Clash(
+                Family.DENIAL, f"one forbids {part.told(part.stems)}, the other uses it", kind
+            )
+
+
+def _is_freed(one: Reading, other: Reading, lexicon: Lexicon) -> bool:
+    """Whether a statement lets be what another one forbids but under a condition."""
+    words, others = ({each.text for each in some.wording.words} for some in (one, other))
+    tied = {each for part in one.parts if part.sense is Sense.ONLY for each in part.stems}
+    is_tied = bool(tied & other.stems.keys() and words & others & lexicon.cues["until"])
+    return is_tied or bool(others & lexicon.cues["permitting"])
+
+
+def _begins(reading: Reading, stem: str) -> bool:
+    """Whether a statement begins with a verb as it is ordered: "Reorder", no "Reordering"."""
+    first, parts = reading.wording.words[0].text, reading.parts
+    return parts[0].stems[:1] == (stem,) and not first.endswith(("ing", "ed", "s"))
+
+
+def _ordered(
+    part: Part,
+    there: Part,
+    other: Reading,
+    around: set[str],
+    given: frozenset[str],
+) -> str | None:
+    """Return what a part forbids and a part of another statement wants, or None."""
+    wanted, forbidden = set(there.stems), dict.fromkeys(part.stems)
+    both = [each for each in forbidden if each in wanted]
+    # What is forbidden comes first; where that is all, the thing is named before it.
+    if part.stems[0] not in wanted or part.stems[0] in there.doing - part.doing:
+        return None
+    # Another command of one tool is another thing.
+    if part.names - there.names and there.names - part.names:
+        return None
+    context = (around & wanted) - set(both)
+    if len(both) < FEWEST and not context:
+        return None
+    needed = [each for each in forbidden if each not in part.listed]
+    lacking = sum(each not in other.stems for each in needed)
+    elsewhere = sum(each not in wanted for each in needed)
+    if lacking > LACKING * len(forbidden) or elsewhere > ELSEWHERE * len(forbidden):
+        return None
+    if part.listed and part.listed.isdisjoint(wanted):
+        return None
+    if len(given & other.stems.keys()) * 2 < len(given) or not part.manner <= other.stems.keys():
+        return None
+    covered = wanted & (forbidden.keys() | given | context)
+    return part.told(both) if len(covered) >= WANTED * len(wanted) else None
+
+
+def _exchanged(left: Reading, right: Reading) -> Iterator[Clash]:
+    """Yield two things of which each statement wants one and not the other."""
+    for (one, no_one), (other, no_other) in product(_compared(left), _compared(right)):
+        wanted, unwanted = {*one.stems} - {*no_one.stems}, {*no_one.stems} - {*one.stems}
+        its, not_its = {*other.stems} - {*no_other.stems}, {*no_other.stems} - {*other.stems}
+        this, that = wanted & not_its, unwanted & its
+        here = 2 * len(this) >= min(len(wanted), len(not_its))
+        if this and that and here and 2 * len(that) >= min(len(its), len(unwanted)):
+            reason = _against({one.told(this)}, {no_one.told(that)})
+            yield Clash(Family.EXCHANGE, reason, confidence=0.9)
+
+
+def _compared(reading: Reading) -> list[tuple[Part, Part]]:
+    """Return what a statement wants first and what instead of which: "X, not Y", "Y over X"."""
+    both = pairwise(reading.parts)
+    found = ((a, b) for a, b in both if (a.sense, b.sense) == (Sense.WANTED, Sense.AGAINST))
+    return [*islice(found, 1)]
+
+
+def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash]:
+    """Yield versions and ports that no value satisfies for both.
+
+    Entries of a list are for different things, unless they agree on another number.
+    """
+    both = sorted(left.ranges.keys() & right.ranges.keys())
+    agree = any(left.ranges[each].bounds() == right.ranges[each].bounds() for each in both)
+    for slot in both if agree or not are_rows else ():
+        one, other = left.ranges[slot], right.ranges[slot]
+        words = {*slot.split(), *map(stem, slot.split()), *left.numbers, *right.numbers}
+        less, more = _own(left, right, words, words)
+        if not one.meets(other) and (slot.startswith(PORT) or (not less and more <= OWN)):
+            shown = " against ".join(sorted((one.shown, other.shown)))
+            yield Clash(Family.NUMBER, f"{slot}: {shown}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    """One word of a statement in whose place another one has another word.
 
     Attributes:
-        least: the cosine from which on it counts; None where it counts whatever the cosine.
+        both: words that both statements have beside it, at least.
+        own: words that one of them alone may have beside it, at most.
+        idle: words that do not count.
+        slot: what the two words are alternatives of.
 
     """
 
-    reason: str
-    conflict: Conflict
-    least: float | None
-    confidence: float
+    family: Family
+    one: str
+    other: str
+    both: int
+    own: int
+    idle: frozenset[str] = frozenset()
+    slot: str = ""
 
 
-#: Cosine from which a single value that differs counts, and words that are the same at least.
-ALIKE, FEWEST = 0.5, 2
-
-#: Cosine from which a prohibition of what the other wants counts.
-DENIED = 0.5
-
-#: Share of what a prohibition's words weigh that the other statement must want.
-COVERED = 0.75
-
-#: Words of a prohibition that is said in one breath; the other statement may have twice as many.
-LONG = 7
-
-#: Words that two statements have at most which are about the one word they share.
-BRIEF = 5
-
-#: Share of the shorter statement's words that the other one has, where they differ in a switch, in
-#: the order or in an amount alone; and the cosine from which a word of its own may be on each side.
-SHARED, SURE = 0.5, 0.65
+def _swapped(
+    left: Reading, right: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool], *, siblings: bool
+) -> Iterator[Clash]:
+    """Yield the word in which two statements differ where one says nothing else of its own."""
+    for swap in _swaps(left, right, lexicon, are_rules, siblings=siblings):
+        these, those = {stem(swap.one)}, {stem(swap.other)}
+        # Who is against one of the two agrees with who wants the other.
+        if any(not side.is_wanted(word) for side, word in ((left, swap.one), (right, swap.other))):
+            continue
+        if _are_rows(left.label - these, right.label - those):
+            continue
+        less, more = _own(left, right, these | swap.idle, those | swap.idle)
+        shared = (left.stems.keys() - these) & (right.stems.keys() - those)
+        if len(shared) >= swap.both and not less and more <= swap.own:
+            yield Clash(swap.family, swap.slot + _against({swap.one}, {swap.other}))
 
 
-def differences(left: Reading, right: Reading, *, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield single values, switches, orders and amounts in which two statements differ."""
-    yield from _changes(left, right, lexicon)
-    both = len(left.stems.keys() & right.stems.keys())
-    is_one = both > 1 and both >= SHARED * min(len(left.stems), len(right.stems))
-    if not is_one or _apart(left, right, lexicon):
-        return
-    if None not in {left.switched, right.switched} and left.switched is not right.switched:
-        yield Clash("one says on, the other off", Conflict.DIRECT, ALIKE, 0.7)
-    if left.order * right.order < 0:
-        yield Clash("one says before, the other after", Conflict.DIRECT, ALIKE, 0.6)
-    for thing in sorted(left.amounts.keys() & right.amounts.keys()):
-        if left.amounts[thing] != right.amounts[thing]:
-            yield Clash(f"they count {thing} differently", Conflict.DIRECT, ALIKE, 0.6)
+def _swaps(
+    left: Reading, right: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool], *, siblings: bool
+) -> Iterator[_Swap]:
+    """Yield alternatives, opposites, numbers and code of one label in which two statements differ.
 
-
-def _apart(left: Reading, right: Reading, lexicon: Lexicon) -> bool:
-    """Whether each has a word of its own that may be what it speaks of."""
-    switches = {stem(word) for word in lexicon.cues["yes"] | lexicon.cues["no"]}
-    one, other = (
-        {each for each in some.stems if not claims.counts(each) and each not in switches}
-        for some in (left, right)
-    )
-    words, others = ({each.text for each in some.wording.words} for some in (left, right))
-    told = any(
-        lexicon.distinct.get(each, frozenset())
-        & (others - words) - lexicon.antonyms.get(each, set())
-        for each in words - others
-    )
-    return told or (bool(one - other) and bool(other - one))
-
-
-def _changes(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield the single place where two statements that are else the same differ in a value."""
-    found = align(left, right, lexicon=lexicon)
-    if not found.is_close or found.shared < FEWEST or left.foreign or right.foreign:
-        return
-    values = [each for each in found.changes if _is_value(each)]
-    if not values or any(_speaks_of(each) for each in found.changes if each not in values):
-        return
-    confidence = 0.8 if found.ratio >= SURE else 0.6
-    # The same way round whichever statement comes first.
-    reason = " against ".join(sorted((values[0].left, values[0].right)))
-    yield Clash(reason, Conflict.DIRECT, ALIKE, confidence)
-
-
-def _speaks_of(change: Change) -> bool:
-    """Whether two statements that are else alike speak of different things there."""
-    telling = [
-        sum(each not in STOP_WORDS for each in words.split())
-        for words in (change.left, change.right)
-    ]
-    named = change.kind is not Difference.WORDS
-    return all(telling) or max(telling) > FEWEST or (any(telling) and named)
-
-
-def _is_value(change: Change) -> bool:
-    """Whether what differs is a value: a number, a switch, or another tool for one command.
-
-    Names, paths and identifiers are none: they are what rows of a table and entries of a list
-    differ in.
+    Entries of a list differ in all of these, unless they have one label.
     """
-    one, other = change.left.split(), change.right.split()
-    if change.kind in {Difference.SWITCH, Difference.OPPOSITE}:
-        return True
-    if change.kind is Difference.NUMBER:
-        return len(one) == len(other) == 1
-    named = change.kind in {Difference.NAME, Difference.PLACE}
-    return named and change.tool and max(len(one), len(other)) <= FEWEST
-
-
-def denials(left: Reading, right: Reading) -> Iterator[Clash]:
-    """Yield what one statement forbids and the other wants."""
-    # Both want the same in a family: a denial beside it is of something else.
-    if any(
-        left.positions[slot].choice & right.positions[slot].wanted
-        or left.positions[slot].wanted & right.positions[slot].choice
-        for slot in left.positions.keys() & right.positions.keys()
-    ):
+    one_label = bool(left.label) and left.label == right.label
+    if siblings and not all(are_rules) and not one_label:
         return
-    for one, other in ((left, right), (right, left)):
-        for part in one.parts:
-            barred = part.sense is Sense.BARRED and other.universal and not other.excepting
-            if part.sense is not Sense.AGAINST and not barred:
-                continue
-            found = _wants(part, one, other)
-            if found:
-                reason = f"one forbids what the other wants: {found}"
-                kind = Conflict.PARTIAL if barred else Conflict.DIRECT
-                yield Clash(reason, kind, ALIKE if barred else DENIED, 0.6)
-
-
-def _wants(part: Part, one: Reading, other: Reading) -> str | None:
-    """Return what a part forbids and another statement wants, or None."""
-    denied = [each for each in dict.fromkeys(part.stems) if one.stems.get(each) is part.sense]
-    if not denied or not part.manner <= other.stems.keys():
-        return None
-    if not part.orders or len(part.stems) > LONG or len(other.stems) > 2 * LONG:
-        return None
-    for number, there in enumerate(other.parts):
-        near = {each for some in other.parts[number : number + 2] for each in some.stems}
-        every = [each for each in dict.fromkeys(part.stems) if each in near]
-        if there.sense is not Sense.WANTED or there.purpose or not there.opens:
-            continue
-        if denied[0] != there.stems[0] and not (
-            denied[0] in there.stems and denied[0] in part.names
-        ):
-            continue
-        if len(every) > 1 and _weight(every, part) >= COVERED * _weight(
-            dict.fromkeys(part.stems), part
-        ):
-            return " ".join(every)
-        if part.stems == (denied[0],) and _is_of(denied[0], part, there, one, other):
-            return denied[0]
-    return None
-
-
-def _is_of(denied: str, part: Part, there: Part, one: Reading, other: Reading) -> bool:
-    """Whether the one word that is forbidden is what both statements are about."""
-    if other.permitting and there.stems[0] == denied:
-        return True
-    is_brief = max(len(one.stems), len(other.stems)) <= BRIEF
-    return is_brief and bool(part.names or there.stems == (denied,))
-
-
-def _weight(stems: Iterable[str], part: Part) -> int:
-    """Return how much words say; code says twice as much."""
-    return sum(2 if each in part.names else 1 for each in stems)
-
-
-#: Cosine from which stands count that are not all that is said, and commands that run alternatives;
-#: and from which stands count that are said in phrases, which stand in for many things.
-RUN, FAR = 0.5, 0.3
-
-
-#: What "for everything" is for: no place of its own.
-EVERYWHERE = frozenset({"everyth", "anyth", "all", "any", "every", "whole", "entir", "alway"})
-
-#: Words of a statement that says little beside a number.
-SHORT = 10
-
-
-def clashes(left: Reading, right: Reading, *, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield every reason, the surest first."""
-    # Families of alternatives of which the two choose different members.
     for slot in sorted(left.positions.keys() & right.positions.keys()):
-        one, other = left.positions[slot], right.positions[slot]
-        if one.thing and other.thing and one.thing != other.thing:
-            continue
-        least = _least(one, other)
-        denied = sorted(_denied(one, other) | _denied(other, one))
-        if denied:
-            reason = f"{slot}: one wants {denied[0]}, the other forbids it"
-            yield Clash(reason, Conflict.DIRECT, least, 0.9)
-        elif one.excludes(one.choice, other.choice):
-            yield Clash(_against(slot, one.choice, other.choice), Conflict.DIRECT, least, 0.85)
-        elif one.excludes(_chosen(one), _chosen(other)):
-            run = least if one.choice or other.choice else RUN
-            yield Clash(_against(slot, _chosen(one), _chosen(other)), Conflict.DIRECT, run, 0.7)
-    yield from _numbers(left, right)
-    yield from differences(left, right, lexicon=lexicon)
-    yield from denials(left, right)
+        these, those = left.positions[slot].wanted, right.positions[slot].wanted
+        if len(these) == len(those) == 1 and these != those:
+            own = OWN if any(are_rules) else 1
+            yield _Swap(Family.ALTERNATIVE, min(these), min(those), 0, own, slot=f"{slot}: ")
+    if all(are_rules) or one_label:
+        least = 1 if max(len(left.stems), len(right.stems)) <= BRIEF else FEWEST
+        for one, other in _opposites(left, right, lexicon):
+            yield _Swap(Family.VALUE, one, other, least, OWN)
+    if siblings:
+        return
+    known = {*map(digits, left.numbers)} & {*map(digits, right.numbers)}
+    mine, its = ([n for n in some.numbers if digits(n) not in known] for some in (left, right))
+    if len(mine) == len(its) == 1:
+        yield _Swap(Family.VALUE, mine[0], its[0], FEWEST, 0, LIMITS)
+    one, other = _code(left), _code(right)
+    if (
+        one
+        and other
+        and one_label
+        and all(are_rules)
+        and one not in right.names
+        and other not in left.names
+    ):
+        yield _Swap(Family.VALUE, one, other, 1, LONG)
+
+
+def _opposites(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[tuple[str, str]]:
+    """Yield a word of each of two statements which is the other one's opposite."""
+    words, others = ({each.text for each in some.wording.words} for some in (left, right))
+    for one in sorted(words - others):
+        for other in sorted(lexicon.antonyms.get(one, frozenset()) & (others - words)):
+            yield one, other
+
+
+def _code(reading: Reading) -> str:
+    """Return the first word of a statement that is code; "" for none."""
+    return next((each.text for each in reading.wording.spoken if each.code), "")
+
+
+def _own(left: Reading, right: Reading, here: set[str], there: set[str]) -> tuple[int, int]:
+    """Return how much each of two statements says beside some words, the lesser first."""
+    less, more = sorted(
+        len(_beside(some, words) - other.stems.keys() - words)
+        for some, other, words in ((left, right, here), (right, left, there))
+    )
+    return less, more
+
+
+def _beside(reading: Reading, words: set[str]) -> set[str]:
+    """Return the stems outside parentheses of the sentences that have one of some words."""
+    some = [part for part in reading.parts if not words.isdisjoint(part.stems)]
+    which = {part.sentence for part in some or reading.parts}
+    return {
+        each
+        for part in reading.parts
+        if part.sentence in which
+        for each in (*part.stems, *part.condition)
+    } & reading.bare
+
+
+def _are_rows(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two labels name different things."""
+    return bool(one and other) and not (one <= other or other <= one)
 
 
 def apart(left: Reading, right: Reading) -> str | None:
@@ -262,58 +407,14 @@ def apart(left: Reading, right: Reading) -> str | None:
         several = one.places.get("language", frozenset())
         if len(several) > 1 and "language" not in other.places:
             return f"{', '.join(sorted(several))} alone"
-    here, there = _aims(left), _aims(right)
-    if here and there and (not here & there or here < there or there < here):
-        return " / ".join(sorted((" ".join(sorted(here)), " ".join(sorted(there)))))
+        if not one.within <= other.stems.keys():
+            return f"{' '.join(sorted(one.within))} alone"
     return None
 
 
-def _aims(reading: Reading) -> frozenset[str]:
-    """Return what a statement says it is for: "for page components"."""
-    aims = [part.stems for part in reading.parts if part.purpose]
-    brief = len(aims) == 1 and len(aims[0]) <= BRIEF and len(reading.stems) <= 2 * BRIEF
-    return frozenset(aims[0] if brief else ()) - EVERYWHERE
-
-
-def _least(one: Position, other: Position) -> float | None:
-    """Return the cosine from which two stands count: far apart only what is all that is said."""
-    if not (one.central and other.central):
-        return RUN
-    return FAR if one.family.phrases else None
-
-
-def _denied(one: Position, other: Position) -> set[str]:
-    """Return what one statement wants and the other speaks against."""
-    if one.wanted & other.wanted:
-        return set()
-    return one.wanted & (one.stated | one.implied) & other.forbidden & other.stated
-
-
-def _chosen(position: Position) -> frozenset[str]:
-    """Return what a statement chooses by saying so or by running it."""
-    run = position.implied & position.wanted
-    return position.choice or frozenset(run if len(run) == 1 else ())
-
-
-def _against(slot: str, one: frozenset[str], other: frozenset[str]) -> str:
+def _against(one: Iterable[str], other: Iterable[str]) -> str:
     """Return a reason that is the same whichever statement comes first."""
-    these, those = sorted((", ".join(sorted(one)), ", ".join(sorted(other))))
-    return f"{slot}: {these} against {those}"
-
-
-def _numbers(left: Reading, right: Reading) -> Iterator[Clash]:
-    """Yield measures and versions that no value satisfies for both."""
-    for slot in sorted(left.ranges.keys() & right.ranges.keys()):
-        one, other = left.ranges[slot], right.ranges[slot]
-        inside = one.meets(other)
-        alike = inside and (one.is_exact or other.is_exact)
-        broad = slot.startswith("version") and one.refines(other)
-        if one.bounds() == other.bounds() or alike or broad:
-            continue
-        kind = Conflict.PARTIAL if inside else Conflict.DIRECT
-        brief = max(len(left.stems), len(right.stems)) <= SHORT
-        least = None if brief else RUN
-        yield Clash(f"{slot}: {one.shown} against {other.shown}", kind, least, 0.85)
+    return " against ".join(sorted((", ".join(sorted(one)), ", ".join(sorted(other)))))
 
 
 #: A word -> phrases that say the opposite. A negated word is not the word: "should not" holds no
@@ -329,13 +430,6 @@ PAIRS = (
 
 #: "don't" and its like, so that the table needs only "not".
 _SHORT = re.compile(r"\b(do|does|should|must)n['\u2019]t\b")
-
-
-class _Side(Enum):
-    """Which side of a pair a text is on."""
-
-    WORD = auto()
-    OPPOSITE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,24 +450,22 @@ def opposition(left: str, right: str) -> Opposition | None:
 
     Texts that are both on both sides of a pair do not disagree on it: the same text twice agrees.
     """
-    one, other = _plain(left), _plain(right)
     for word, opposite in _PATTERNS:
-        here, there = _sides(one, word, opposite), _sides(other, word, opposite)
-        if here.keys() == there.keys():
+        one, other = (_sides(_plain(text), word, opposite) for text in (left, right))
+        if tuple(map(bool, one)) == tuple(map(bool, other)):
             continue
-        for side, against in ((_Side.WORD, _Side.OPPOSITE), (_Side.OPPOSITE, _Side.WORD)):
-            if side in here and against in there:
-                return Opposition(here[side], there[against])
+        for said, against in ((one[0], other[1]), (one[1], other[0])):
+            if said and against:
+                return Opposition(said, against)
     return None
 
 
-def _sides(text: str, word: re.Pattern[str], opposite: re.Pattern[str]) -> dict[_Side, str]:
-    """Return the sides a text is on, with the phrase that says so."""
-    against = opposite.search(text)
+def _sides(text: str, word: re.Pattern[str], opposite: re.Pattern[str]) -> tuple[str, str]:
+    """Return the phrases by which a text is on the side of a word, and of its opposite."""
     # Taken out first, so that the word inside its own negation is not met again.
-    said = word.search(opposite.sub(" ", text))
-    found = {_Side.WORD: said, _Side.OPPOSITE: against}
-    return {side: match[0] for side, match in found.items() if match is not None}
+    found = word.search(opposite.sub(" ", text)), opposite.search(text)
+    said, against = (match[0] if match else "" for match in found)
+    return said, against
 
 
 def _plain(text: str) -> str:
@@ -395,8 +487,8 @@ class Thresholds:
     """Cosines of one embedding model from which on a likeness means something.
 
     Attributes:
-        merge: two statements are one, unless they contradict or differ in a value.
-        cluster: two statements of a cluster are one, under the same condition.
+        merge: of two statements one may stand for the other that says less.
+        cluster: the same within a cluster.
         judged: two statements may be one if the rules find the same claim in both.
         floor: two statements may be about one thing; below it a shared slot is needed.
 
@@ -407,9 +499,6 @@ class Thresholds:
     judged: float = 0.5
     floor: float = 0.3
 
-
-#: Share of groups of three letters in common from which texts in another script are one.
-LETTERS = 0.9
 
 #: What shows something and asks for nothing.
 _SHOWING = frozenset({StatementKind.COMMAND, StatementKind.EXAMPLE})
@@ -425,7 +514,7 @@ def judge(
     cosine: float | None,
     thresholds: Thresholds = DEFAULTS,
     lexicon: Lexicon | None = None,
-    kinds: tuple[StatementKind, StatementKind] | None = None,
+    kinds: tuple[StatementKind | None, StatementKind | None] | None = None,
     siblings: bool = False,
 ) -> Judgement:
     """Return what two statements are to each other; the order does not matter.
@@ -435,41 +524,56 @@ def judge(
     they are known; `siblings` says that both are under the same headings of one file.
     """
     tables = lexicon or standard()
-    # One of them may stand under no heading.
-    first, second = sorted((left, right), key=lambda one: (one.text, one.heading or "", one.scope))
+    first, second = sorted((left, right), key=_place)
     if " ".join(first.text.split()) == " ".join(second.text.split()):
         return _said(Relation.SAME, "the same text")
+    found = gate(left, right, lexicon=tables, kinds=kinds, siblings=siblings)
+    if found is not None:
+        return found
     one, other = read(first, tables), read(second, tables)
     score = 0.0 if cosine is None else cosine
     places = apart(one, other)
-    asks = _may_contradict(kinds) and not places
-    found = _clash(one, other, cosine, tables) if asks else None
-    if found is not None and not (siblings and not _topics(one) & _topics(other)):
-        return _placed(found, first, second)
     shared = sorted(_topics(one) & _topics(other))
-    if places is None and (score >= thresholds.judged or cosine is None):
-        why = _same(one, other, score, thresholds, tables)
-        if why is not None and reordered(first.text, second.text) is None:
-            return _said(Relation.SAME, why)
+    asks = places is None and (kinds is None or _SHOWING.isdisjoint(kinds))
+    if asks and (score >= thresholds.judged or cosine is None):
+        same = _same(first, second, score, thresholds=thresholds, lexicon=tables)
+        if same is not None and reordered(first.text, second.text) is None:
+            return same
     if score >= thresholds.floor or shared:
         return _said(Relation.RELATED, _related(places, shared, score))
     return _said(Relation.UNRELATED, f"cosine {score:.2f} and no topic in common")
 
 
-def _may_contradict(kinds: tuple[StatementKind, StatementKind] | None) -> bool:
-    """Whether statements of these kinds are compared at all: commands and examples ask nothing."""
-    return kinds is None or _SHOWING.isdisjoint(kinds)
+def gate(
+    left: Claim,
+    right: Claim,
+    *,
+    lexicon: Lexicon | None = None,
+    kinds: tuple[StatementKind | None, StatementKind | None] | None = None,
+    siblings: bool = False,
+) -> Judgement | None:
+    """Return the contradiction of two statements whatever their cosine, or None.
 
-
-def gate(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> Judgement | None:
-    """Return the contradiction of two statements whatever their cosine, or None."""
+    Statements of unknown kinds are taken for rules; commands and examples contradict nothing.
+    """
     tables = lexicon or standard()
-    first, second = sorted((left, right))
+    first, second = sorted((left, right), key=_place)
     one, other = read(first, tables), read(second, tables)
-    if apart(one, other):
+    if (kinds is not None and not _SHOWING.isdisjoint(kinds)) or apart(one, other):
         return None
-    found = _clash(one, other, None, tables)
-    return None if found is None else _placed(found, first, second)
+    here, there = (each in {None, StatementKind.RULE} for each in kinds or (None, None))
+    are_rules = (here, there) if first is left else (there, here)
+    for each in clashes(one, other, lexicon=tables, are_rules=are_rules, siblings=siblings):
+        conflict = each.conflict if first.scope == second.scope else Conflict.CONTEXTUAL
+        return Judgement(
+            Relation.CONTRADICTION, Decider.RULES, each.reason, conflict, each.confidence
+        )
+    return None
+
+
+def _place(claim: Claim) -> tuple[str, str, str]:
+    """Return what statements are ordered by; one of them may stand under no heading."""
+    return claim.text, claim.heading or "", claim.scope
 
 
 def believed(
@@ -491,6 +595,22 @@ def believed(
     return Judgement(Relation.RELATED, said.decider, f"{said.reason}; but {why}")
 
 
+def agrees(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> bool:
+    """Tell whether two statements that are near each other may say the same in other words.
+
+    They neither contradict each other nor differ in a fact. They may have claims of their own, so
+    that none of them stands for the other one. A model that knows one script finds any two texts of
+    another one alike: of these the words are the same.
+    """
+    tables = lexicon or standard()
+    one, other = (read(each, tables) for each in sorted((left, right)))
+    if one.foreign or other.foreign:
+        return keeps(one, other) and keeps(other, one)
+    near = _said(Relation.SAME, "near")
+    is_one = believed(near, left, right, lexicon=tables).relation is Relation.SAME
+    return is_one and gate(left, right, lexicon=tables) is None
+
+
 def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
     """Return the topic slots of a statement: what it takes a stand on, whatever the stand.
 
@@ -501,45 +621,21 @@ def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
 
 
 def _topics(found: Reading) -> set[str]:
-    return {slot for slot, each in found.positions.items() if each.speaks} | set(found.ranges)
-
-
-def _clash(
-    one: Reading, other: Reading, cosine: float | None, lexicon: Lexicon
-) -> Judgement | None:
-    """Return the first contradiction that counts at a cosine."""
-    for each in clashes(one, other, lexicon=lexicon):
-        if each.least is None or cosine is None or cosine >= each.least:
-            return Judgement(
-                Relation.CONTRADICTION, Decider.RULES, each.reason, each.conflict, each.confidence
-            )
-    return None
-
-
-def _placed(found: Judgement, first: Claim, second: Claim) -> Judgement:
-    """Return a contradiction as contextual where the two hold at different places."""
-    if first.scope == second.scope:
-        return found
-    return Judgement(
-        found.relation, found.decider, found.reason, Conflict.CONTEXTUAL, found.confidence
-    )
+    return found.positions.keys() | found.ranges.keys()
 
 
 def _same(
-    one: Reading, other: Reading, score: float, thresholds: Thresholds, lexicon: Lexicon
-) -> str | None:
-    """Return why two statements are one claim, or None.
-
-    A model that knows one script finds any two texts of another one alike: those are compared by
-    their letters.
-    """
-    if (one.foreign or other.foreign) and alike(one.wording.plain, other.wording.plain) < LETTERS:
+    left: Claim, right: Claim, score: float, *, thresholds: Thresholds, lexicon: Lexicon
+) -> Judgement | None:
+    """Return two statements as one claim, or None: the same words, or nearly so and one more."""
+    one, other = read(left, lexicon), read(right, lexicon)
+    is_all, is_less = keeps(one, other), keeps(other, one)
+    if is_all and is_less:
+        return _said(Relation.SAME, "the same words in another form")
+    if score < thresholds.merge or not (is_all or is_less):
         return None
-    if differ(one, other, lexicon=lexicon) is not None:
-        return None
-    if score >= thresholds.merge:
-        return f"nearly the same words: cosine {score:.2f}"
-    return same(one, other, score)
+    why = f"one says all that the other does: cosine {score:.2f}"
+    return Judgement(Relation.SAME, Decider.RULES, why, fuller=left.text if is_all else right.text)
 
 
 def _related(places: str | None, shared: list[str], score: float) -> str:
@@ -571,22 +667,13 @@ class Limits:
         return min(each.judged for each in (self.default, *self.by_domain.values()))
 
 
-#: Slots of tools, libraries and services (`tables/families.toml`).
-CHOSEN: Final = frozenset(
-    "js-package-manager js-runtime python-package-manager jvm-build-tool ruby-version-manager "
-    "node-version-manager lockfile python-test-runner js-test-runner browser-test-runner "
-    "react-components module-system python-formatter python-types js-formatter js-linter "
-    "commit-hooks css state data-fetching http-client python-http-client js-orm database bundler "
-    "validation dates task-runner hosting ci containers pr-base".split()
-)
-
-#: How slots begin that stand for the version of something, or for a number that is given for it.
-GIVEN: Final = ("version of ", "port ", "default ")
+#: What is chosen by habit, and not by the stack of a project.
+HABITS: Final = frozenset({"indentation", "merging"})
 
 
 def is_chosen(slot: str) -> bool:
-    """Tell whether a slot is about what a project chooses for itself."""
-    return slot in CHOSEN or slot.startswith(GIVEN)
+    """Tell whether a slot is about what a project chooses for itself: tools, versions and ports."""
+    return slot not in HABITS
 
 
 def are_chosen(slots: Collection[str]) -> bool:

@@ -34,7 +34,7 @@ from difflib import SequenceMatcher
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from cortex_actors.text.claims import SPELT
+from cortex_actors.text.claims import SPELT, digits
 from cortex_actors.text.lexicon import STOP_WORDS, stem, table
 from cortex_actors.text.polarity import Sense
 from cortex_actors.text.summary import sentences
@@ -83,16 +83,12 @@ class Change:
 
     Attributes:
         left, right: what stands there; one of them may be empty.
-        before: the last words before it, in the left statement.
-        tool: whether it is the beginning of a command that goes on alike: another tool for it.
 
     """
 
     kind: Difference
     left: str
     right: str
-    before: tuple[str, ...]
-    tool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +114,6 @@ def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> Alignment:
             _kind(one[a:b], other[c:d], lexicon),
             " ".join(each.text for each in one[a:b]),
             " ".join(each.text for each in other[c:d]),
-            _before(left, one, a),
-            tool=_goes_on(one, b) and _goes_on(other, d),
         )
         for tag, a, b, c, d in matcher.get_opcodes()
         if tag != "equal"
@@ -130,22 +124,6 @@ def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> Alignment:
 
 def _keys(words: Sequence[Word], lexicon: Lexicon) -> list[str]:
     return [lexicon.synonyms.get(each.stem, each.stem) for each in words]
-
-
-def _before(said: Reading, words: Sequence[Word], number: int) -> tuple[str, ...]:
-    """Return the three words or signs before a word of a statement, or before its code."""
-    if number >= len(words):
-        return ()
-    every = said.wording.words
-    place = every.index(words[number])
-    while place and every[place].code and every[place - 1].code == every[place].code:
-        place -= 1
-    return tuple(each.text for each in every[max(0, place - 3) : place])
-
-
-def _goes_on(words: Sequence[Word], end: int) -> bool:
-    """Whether the code in which a change ends goes on after it."""
-    return 0 < end < len(words) and words[end - 1].code == words[end].code > 0
 
 
 def _kind(left: Sequence[Word], right: Sequence[Word], lexicon: Lexicon) -> Difference:
@@ -183,26 +161,11 @@ def _is_name(word: Word) -> bool:
 #: What two statements must not differ in to be one.
 HARD = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.NAME, Difference.OPPOSITE})
 
-#: Words that two statements with one stand may have beside it: the shorter one, and the longer one
-#: from a cosine on; below it twice as many as the shorter one.
-REST, LONG, SURE = 2, 8, 0.65
+#: Words of a statement that says less than another one, at least: fewer are a label.
+LESS = 3
 
-#: Share of all words that two statements which begin with the same have in common.
-THIRD = 0.3
-
-#: Share of each statement that a stand they share, and the words they share, must be.
-COVERED = 0.34
-
-#: Cosine from which each of two statements may have words of its own.
-OWN = 0.75
-
-#: Cosine from which two statements that begin with the same are one; words of such a beginning, and
-#: the share of them that is the same.
-LEADING, FEWEST, ALIKE = 0.6, 2, 0.6
-
-#: Share of the shorter statement's words that the longer one has, where both give one number; the
-#: cosine and the share of all words that make one claim together, and each for itself.
-CONTAINED, TOGETHER, NEAR, HALF = 0.7, 1.2, 0.8, 0.5
+#: Words that a short fact has at most: two projects say the same so by chance.
+BRIEF = 3
 
 #: Likeness from which a single other word is another thing, and no other way to say it.
 VERBATIM = 0.8
@@ -223,19 +186,15 @@ def differ(left: Reading, right: Reading, *, lexicon: Lexicon) -> str | None:
 
 
 def _facts_differ(left: Reading, right: Reading) -> str | None:
-    """Return the number, name, switch or order in which two statements differ."""
+    """Return the command, number, name or label in which two statements differ."""
     if left.command != right.command:
         return "they are different commands"
-    if left.numbers and right.numbers and left.numbers != right.numbers:
+    if _numbers(left) != _numbers(right):
         return "their numbers differ"
-    fewer, more = sorted((left.names, right.names), key=len)
-    if fewer and fewer != more and not (settled(left, right) and fewer <= more):
+    if left.names != right.names:
         return "they name different things"
-    if left.label and right.label and not left.label & right.label:
-        return "their labels differ"
-    if None not in {left.switched, right.switched} and left.switched is not right.switched:
-        return "one says on, the other off"
-    return "one says before, the other after" if left.order * right.order < 0 else None
+    is_other = left.label and right.label and not left.label & right.label
+    return "their labels differ" if is_other else None
 
 
 def stands(left: Reading, right: Reading) -> str | None:
@@ -249,9 +208,6 @@ def stands(left: Reading, right: Reading) -> str | None:
         return "one has an exception"
     if not stand and (_turned(left, right) or _turned(right, left)):
         return "one wants what the other does not"
-    for slot in left.positions.keys() & right.positions.keys():
-        if left.positions[slot].wanted != right.positions[slot].wanted:
-            return f"they stand apart on {slot}"
     return None
 
 
@@ -280,78 +236,67 @@ def _turned(left: Reading, right: Reading) -> bool:
 
 
 def settled(left: Reading, right: Reading) -> list[str]:
-    """Return the families on which two statements take the same stand, and nothing is left."""
+    """Return the things of which two statements choose, or reject, the same one."""
     both = left.positions.keys() & right.positions.keys()
-    equal = [slot for slot in both if _stand(left, slot) == _stand(right, slot)]
-    return sorted(slot for slot in equal if _speak(left, slot) and _speak(right, slot))
+    stands = {slot: (left.positions[slot].stand, right.positions[slot].stand) for slot in both}
+    return sorted(slot for slot, (one, other) in stands.items() if one and one == other)
 
 
-def _speak(reading: Reading, slot: str) -> bool:
-    """Whether a statement takes a single stand in a family, for or against."""
-    position = reading.positions[slot]
-    return bool(position.choice or position.forbidden & position.stated)
+def keeps(fuller: Reading, other: Reading) -> bool:
+    """Tell whether a statement says all that another one says, and may stand for it.
 
-
-def _stand(reading: Reading, slot: str) -> tuple[frozenset[str], ...]:
-    position = reading.positions[slot]
-    if position.wanted:
-        return (frozenset(position.wanted),)
-    return frozenset(), frozenset(position.forbidden & position.stated)
-
-
-def _leads_alike(left: Reading, right: Reading) -> bool:
-    """Whether what two statements say first is one claim; reasons and remedies may follow."""
-    (one, against), (other, denied) = left.lead, right.lead
-    both = len(one & other)
-    if against is not denied or both < FEWEST or both < ALIKE * len(one | other):
+    Its words hold those of the other one, wanted or forbidden as there; numbers, names, conditions
+    and limits are the same. A command and what only announces something are no claims.
+    """
+    if fuller.command or other.command or fuller.unfinished or other.unfinished:
         return False
-    return both > FEWEST or overlap(left, right)[0] >= HALF
+    if _bounds(fuller) != _bounds(other):
+        return False
+    mine, its = _claims(fuller), _claims(other)
+    if mine == its:
+        return bool(its)
+    narrower = NARROWING & _plain(fuller) - _plain(other)
+    return its < mine and len(its) >= LESS and not narrower
 
 
-def _topics(reading: Reading) -> set[str]:
-    return {slot for slot in reading.positions if _speak(reading, slot)}
+def is_local(reading: Reading) -> bool:
+    """Tell whether a fact tells of its project alone: a few words, or an entry of a list of files.
+
+    Each project has its own `package.json`.
+    """
+    first = next(iter(reading.wording.words), None)
+    is_entry = first is not None and (first.code > 0 or not first.text.isalpha())
+    return is_entry or len(reading.stems) <= BRIEF
 
 
-def same(left: Reading, right: Reading, cosine: float) -> str | None:
-    """Return why two statements are one claim, or None; the caller has excluded conflicts."""
-    one, other = set(left.stems), set(right.stems)
-    shared = settled(left, right)
-    fewest = min(len(one), len(other))
-    if fewest < (1 if shared else 2) or left.unfinished or right.unfinished:
-        return None
-    jaccard, contained = overlap(left, right)
-    if shared and not _topics(left) ^ _topics(right) and _covers(shared, left, right, cosine):
-        return f"both say the same on {', '.join(shared)}"
-    if left.conditional is not right.conditional:
-        return None
-    equal = sorted(left.ranges.keys() & right.ranges.keys())
-    if equal and contained >= CONTAINED and not _topics(left) ^ _topics(right):
-        return f"both give the same {equal[0]}"
-    if _leads_alike(left, right) and cosine >= LEADING and jaccard >= THIRD:
-        return "they begin with the same"
-    own = bool(one - other) and bool(other - one)
-    if own and (jaccard < HALF or cosine < OWN):
-        return None
-    if fewest > FEWEST and contained >= ALIKE and cosine + jaccard >= TOGETHER:
-        return f"the same words ({jaccard:.2f}) at cosine {cosine:.2f}"
-    if cosine >= NEAR and jaccard >= HALF:
-        return f"the same words ({jaccard:.2f}) at cosine {cosine:.2f}"
-    return None
+def _claims(reading: Reading) -> frozenset[tuple[str, bool]]:
+    """Return the words of a statement, each with whether it is against that."""
+    against = {Sense.AGAINST, Sense.BARRED}
+    return frozenset((digits(each), sense in against) for each, sense in reading.stems.items())
 
 
-def _covers(shared: list[str], left: Reading, right: Reading, cosine: float) -> bool:
-    """Whether a stand that two statements share is most of what both say."""
-    named = {
-        each for slot in shared for some in (left, right) for each in some.positions[slot].words
-    }
-    one, other = set(left.stems), set(right.stems)
-    less, more = sorted((len(one - other - named), len(other - one - named)))
-    covered = min(
-        len(some & (others | named)) / max(1, len(some))
-        for some, others in ((one, other), (other, one))
-    )
-    return covered >= COVERED and less <= REST and more <= (LONG if cosine >= SURE else 2 * REST)
+def _numbers(reading: Reading) -> frozenset[str]:
+    """Return the numbers of a statement in digits."""
+    return frozenset(map(digits, reading.numbers))
 
+
+def _bounds(reading: Reading) -> tuple[object, ...]:
+    """Return what two statements of one claim share: numbers, names, conditions and limits."""
+    limits = LIMITING & _plain(reading)
+    return _numbers(reading), reading.names, reading.conditional, reading.excepting, limits
+
+
+def _plain(reading: Reading) -> frozenset[str]:
+    """Return the words and signs of a statement outside code."""
+    return frozenset(each.text for each in reading.wording.words if not each.code)
+
+
+#: Words and signs that weaken or bound what stands beside them: what one of two statements says
+#: with one of these holds for less, or for something else.
+LIMITING: Final = frozenset(table("likeness")["limiting"].split())
+
+#: Words with one of which more a statement asks for less: where it holds, and what would do, too.
+NARROWING: Final = frozenset(table("likeness")["narrowing"].split())
 
 #: Words with which a phrase begins that stands first or last in a sentence, and may do either.
 _LEADING: Final = frozenset(table("likeness")["leading"].split())

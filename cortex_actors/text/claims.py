@@ -1,11 +1,7 @@
 """A statement as the rules understand it, read once and kept.
 
-Small things about a statement that decide a comparison: switches, order, amounts, its lead.
-
-The numbers a statement gives: of what, how many, and whether more or less would do.
-
-Known measures (`tables/measures.toml`) and versions have slots of their own. Any other number is
-kept with its unit and compared only where two statements say the same but for it.
+Its words, with what it does with each; the parts of its sentences; versions, ports and choices
+between alternatives; and small things that decide a comparison, as a label.
 """
 
 from __future__ import annotations
@@ -15,15 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cortex_actors.text.lexicon import STOP_WORDS, Wording, wording
+from cortex_actors.text.lexicon import STOP_WORDS, Wording, stem, wording
 from cortex_actors.text.polarity import Sense, senses
-from cortex_actors.text.positions import Position, positions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.insight import Claim
-    from cortex_actors.text.lexicon import Lexicon, Measure, Word
+    from cortex_actors.text.lexicon import Lexicon, Word
 
 
 #: Where a range has no end.
@@ -32,33 +27,24 @@ _ENDLESS = 1e9
 #: What a version's first number counts for, where versions are ordered as one number.
 _MAJOR = 1e6
 
-#: Letters beside a number in which what it measures is looked for.
-_NEAR = 60
-
-_QUANTITY = re.compile(
-    r"(?P<sign>at most |at least |up to |<=? ?|>=? ?|~ ?|max(?:imum)? |min(?:imum)? |under |below |"
-    r"over |exactly )?(?<![\w.])(?<!\d-)(?P<number>\d{1,6}(?:[.,]\d+)?)(?P<more>\+)?"
-    r"(?P<unit>[ -]?%| ?[a-z]+|-[a-z]+|)"
-)
-
+#: Words of numbers -> the numbers.
 SPELT = {
     each: number
     for number, each in enumerate(
         "zero one two three four five six seven eight nine ten eleven twelve".split()
     )
 }
-_SPELT_OUT = re.compile(rf"\b({'|'.join(list(SPELT)[2:])})(?= (?!of\b)[a-z]+|-space)")
 
-#: Units of a length; in parentheses they tell how long a file happens to be.
-_LINES = frozenset({"line", "lines", "loc"})
+#: How slots of ports begin, before the name of what listens there.
+PORT = "port of "
 
-#: Words beside a number that is the least.
-_LEAST = re.compile(r"minimum|at least|min\b|>=?|\d ?%?\+|above|threshold|below \d")
-
-_COUNTED = re.compile(rf"\d|{'|'.join(list(SPELT)[2:])}")
+_PORT = re.compile(
+    r"(?:\bports?\W{0,3}|localhost:|127\.0\.0\.1:|0\.0\.0\.0:|--port[= ]|(?<![\w.]):)"
+    r"(?P<number>\d{2,5})\b"
+)
 
 _VERSION = re.compile(
-    r"(?P<thing>[a-z#.+/]{1,12}(?: [a-z]{2,6})?)[\s:`\"'=*]{0,3}"
+    r"(?<![\w.@/-])(?P<thing>[a-z#.+/]{1,12}(?: [a-z]{2,6})?)[\s:`\"'=*]{0,3}"
     r"(?:version[\s:`\"'=*]{0,3}|v)?(?:is |to |of )?"
     r"(?P<sign>>=|<=|==|~=|\^|~|>|<|at least |at most )? ?v?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})"
     r"(?P<more>\+|\.x| or (?:later|newer|higher|above|greater)| and (?:later|above|up))?"
@@ -75,16 +61,6 @@ class Range:
     most: float
     shown: str
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether it names one value, or one release, and no bound."""
-        return self.most < _ENDLESS and self.least > -_ENDLESS
-
-    def refines(self, other: Range) -> bool:
-        """Whether one says 3.10 and the other only 3: a release within what is named broadly."""
-        coarse = not self.least % _MAJOR or not other.least % _MAJOR
-        return coarse and self.least // _MAJOR == other.least // _MAJOR and self.most == other.most
-
     def meets(self, other: Range) -> bool:
         """Whether some value is right for both."""
         return self.least <= other.most and other.least <= self.most
@@ -95,82 +71,54 @@ class Range:
 
 
 def ranges(said: Wording, senses: Sequence[Sense], *, lexicon: Lexicon) -> dict[str, Range]:
-    """Return slot -> what a statement allows of a known measure or version.
+    """Return slot -> what a statement allows of a version, or which port it gives a service.
 
-    A measure that is given two numbers in one statement is left out: which one counts, and where,
-    cannot be told.
+    What is given two numbers in one statement is left out: which one counts, and where, cannot be
+    told. So is a number that it is against: "3.12, not 3.10".
     """
     found: dict[str, Range] = {}
-    plain = _without_denied(said, senses)
-    if not _COUNTED.search(said.plain):
+    if not any(map(str.isdigit, said.plain)):
         return found
+    denied = {
+        word.start
+        for word, sense in zip(said.words, senses, strict=True)
+        if sense is Sense.AGAINST and word.text[0].isdigit()
+    }
     double: set[str] = set()
-    for each in (*_measured(plain, lexicon), *_versions(plain, lexicon)):
+    for each in (*_versions(said.plain, denied, lexicon), *_ports(said, denied, lexicon)):
         if found.setdefault(each.slot, each).bounds() != each.bounds():
             double.add(each.slot)
     return {slot: each for slot, each in found.items() if slot not in double}
 
 
-def _without_denied(said: Wording, senses: Sequence[Sense]) -> str:
-    """Return a text without the numbers it is against: "120, not 88"."""
-    plain = said.plain
-    for word, sense in zip(said.words, senses, strict=True):
-        if sense is Sense.AGAINST and word.text[0].isdigit() and _is_named(said, word):
-            plain = plain[: word.start] + "#" * len(word.text) + plain[word.end :]
-    return plain
-
-
-def _is_named(said: Wording, word: Word) -> bool:
-    """Whether a number follows "not" at once; in "never exceed 50 lines" it is the limit."""
-    place = said.words.index(word)
-    return place > 0 and said.words[place - 1].text in {"not", "of", "than", "over"}
-
-
-def _measured(plain: str, lexicon: Lexicon) -> Iterator[Range]:
-    """Yield the known measures that a text gives a number for."""
-    digits = _SPELT_OUT.sub(lambda match: str(SPELT[match[1]]), plain)
-    for match in _QUANTITY.finditer(digits):
-        number = float(match["number"].replace(",", ""))
-        unit = match["unit"].strip(" -")
-        if unit in _LINES and digits[: match.start()].rstrip().endswith("("):
-            continue
-        near = digits[max(0, match.start() - _NEAR) : match.end() + _NEAR]
-        for measure in lexicon.measures:
-            if _fits(measure, number, unit, near):
-                most = _ENDLESS if measure.least_counts and _LEAST.search(near) else number
-                yield Range(measure.slot, number, most, match[0].strip())
-                break
-
-
-def _fits(measure: Measure, number: float, unit: str, near: str) -> bool:
-    """Whether a number with its unit is one of this measure."""
-    if not measure.least <= number <= measure.most:
-        return False
-    # Without a unit of its own, or with a word that is no unit, the number must stand alone.
-    named = unit in measure.units or unit.rstrip("s") in measure.units
-    return named and measure.about.search(near) is not None
-
-
-def _versions(plain: str, lexicon: Lexicon) -> Iterator[Range]:
-    """Yield the versions that a text names."""
+def _versions(plain: str, denied: set[int], lexicon: Lexicon) -> Iterator[Range]:
+    """Yield the versions that a text names, but those that begin where it is against them."""
     for match in _VERSION.finditer(plain):
         # The thing whose version follows; the longer of two names.
         words = match["thing"]
         named = words.strip(" :(*-").removesuffix(" version").strip()
         slot = lexicon.versions.get(named) or lexicon.versions.get(named.rpartition(" ")[2])
-        if slot is None:
+        if slot is None or match["to"] or match.start("number") in denied:
             continue
         number = _numeric(match["number"])
         shown = f"{slot} {match['number']}{match['more'] or ''}"
         sign, more = (match["sign"] or "").strip(), match["more"]
-        if match["to"]:
-            continue
         if sign in {">=", ">", "at least"} or (more and more != ".x"):
             yield Range(f"version of {slot}", number, _ENDLESS, shown)
         elif sign in {"<=", "<", "at most"}:
             yield Range(f"version of {slot}", -_ENDLESS, number, shown)
         else:
             yield Range(f"version of {slot}", number, _last(match["number"]), shown)
+
+
+def _ports(said: Wording, denied: set[int], lexicon: Lexicon) -> Iterator[Range]:
+    """Yield the ports of services that a text names: "the backend listens on port 8000"."""
+    for match in _PORT.finditer(said.plain):
+        before = [each for each in said.words if each.end <= match.start() and not each.code]
+        named = [each.stem for each in before if each.stem in lexicon.services]
+        if named and match.start("number") not in denied:
+            number = float(match["number"])
+            yield Range(f"{PORT}{named[-1]}", number, number, match["number"])
 
 
 def _numeric(version: str) -> float:
@@ -186,93 +134,11 @@ def _last(version: str) -> float:
     return _numeric(version) + step - 1
 
 
-#: What makes "on" and "off" a switch.
-_SWITCHING = frozenset(
-    {"is", "are", "turn", "turned", "to", "switch", "switched", "default", "defaults", ":", "be"}
-)
-
-#: Words of a unit -> the unit, and how many of it one is.
-_UNITS = {
-    **dict.fromkeys(("ms", "millisecond", "milliseconds"), ("second", 0.001)),
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("second", 1.0)),
-    **dict.fromkeys(("min", "mins", "minut", "minute", "minutes"), ("second", 60.0)),
-    **dict.fromkeys(("h", "hr", "hour", "hours"), ("second", 3600.0)),
-    **dict.fromkeys(("day", "days"), ("second", 86400.0)),
-    **dict.fromkeys(("kb", "kib"), ("byte", 1e3)),
-    **dict.fromkeys(("mb", "mib"), ("byte", 1e6)),
-    **dict.fromkeys(("gb", "gib"), ("byte", 1e9)),
-}
-
-#: Words between a thing and its number: "port 8080", "port is set to 8080".
-_LINKS = frozenset({"is", "=", ":", "to", "of", "set", "at", "number", "limit", "be", "defaults"})
-
 #: What begins a remark on a command line.
 _REMARK = re.compile(r"\s(?:#|-|\u2013|\u2014)\s")
 
 #: Words of a label at most, and the last letter of Latin scripts.
 _LABEL, _LATIN = 4, "\u024f"
-
-#: Letters of the longest number that counts something.
-_DIGITS = 9
-
-
-def switched(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> bool | None:
-    """Return whether a statement says that something is on; None when it says neither, or both."""
-    found = set()
-    for number, (word, sense) in enumerate(zip(words, senses, strict=True)):
-        on = word.text in lexicon.cues["yes"]
-        if not on and word.text not in lexicon.cues["no"]:
-            continue
-        before = words[number - 1].text if number else ""
-        if word.text in {"on", "off"} and before not in _SWITCHING:
-            continue
-        found.add(on is not (sense is Sense.AGAINST))
-    return found.pop() if len(found) == 1 else None
-
-
-def order(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> int:
-    """Return -1 where something comes before another thing, 1 after it, 0 without either.
-
-    What may not be until something else has been comes after it.
-    """
-    said = {word.text for word in words if not word.code}
-    earlier = bool(said & lexicon.cues["earlier"])
-    later = bool(said & lexicon.cues["later"]) or "until" in said
-    if Sense.BARRED in senses and earlier:
-        earlier, later = False, True
-    return later - earlier
-
-
-def amounts(words: Sequence[Word]) -> dict[str, float]:
-    """Return what is counted -> how many; a thing that is counted twice is left out."""
-    found: dict[str, list[float]] = {}
-    for number, word in enumerate(words):
-        value = _value(word.text)
-        if value is None:
-            continue
-        after = words[number + 1] if number + 1 < len(words) else None
-        unit, factor = _UNITS.get(after.text if after else "", ("", 1.0))
-        thing = unit or _before(words, number) or (after.stem if after and after.is_word else "")
-        if thing:
-            found.setdefault(thing, []).append(value * factor)
-    return {thing: values[0] for thing, values in found.items() if len(values) == 1}
-
-
-def counts(word: str) -> bool:
-    """Whether a stem is a number or a unit, of which amounts are made."""
-    return _value(word) is not None or word in _UNITS or f"{word}s" in _UNITS
-
-
-def lead(parts: Sequence[Part], *, label: frozenset[str]) -> tuple[frozenset[str], bool]:
-    """Return the words of what a statement says first, and whether it is against that.
-
-    A label, "Formatting:", says nothing yet.
-    """
-    for part in parts:
-        said = part.sense in {Sense.WANTED, Sense.AGAINST} and not set(part.stems) <= label
-        if said and len(part.stems) > 1:
-            return frozenset(part.stems), part.sense is Sense.AGAINST
-    return frozenset(), False
 
 
 def label_of(words: Sequence[Word]) -> frozenset[str]:
@@ -299,40 +165,11 @@ def foreign(plain: str) -> bool:
     return sum(letter > _LATIN for letter in letters) * 3 > len(letters)
 
 
-def alike(left: str, right: str) -> float:
-    """Return the share of groups of three letters that two texts have in common (Jaccard)."""
-    one, other = ({text[n : n + 3] for n in range(len(text) - 2)} for text in (left, right))
-    return len(one & other) / max(1, len(one | other))
-
-
-def _before(words: Sequence[Word], number: int) -> str:
-    """Return the thing a number is said of: "port 8080", "timeout: 30"."""
-    for word in reversed(words[max(0, number - 4) : number]):
-        if word.text in _LINKS:
-            continue
-        return word.stem if word.is_word and word.text in _COUNTED_NOUNS else ""
-    return ""
-
-
-def _value(text: str) -> float | None:
-    """Return the number a word is, or None."""
-    if text in SPELT:
-        return float(SPELT[text])
-    plain = text.lstrip("~<>=").replace(",", "")
-    if not plain or len(plain) > _DIGITS or plain.count(".") > 1:
-        return None
-    return float(plain) if plain.replace(".", "").isdecimal() else None
-
-
-#: Things that are named before their number.
-_COUNTED_NOUNS = frozenset(
-    "port timeout retries retry limit size threshold ttl workers concurrency interval depth "
-    "replicas ports batch budget level".split()
-)
-
-
 #: Readings kept: a statement is compared with many neighbours, mostly one after the other.
 KEPT = 20_000
+
+#: Words of the place with which a statement begins, at most, and what is before it.
+_PLACE, _WITHIN = 8, frozenset({"in", "inside", "within", "for", "under", "on"})
 
 #: What makes a statement hold only now and then: it is compared, and merged only with its like.
 _CONDITIONS = frozenset(
@@ -342,46 +179,98 @@ _CONDITIONS = frozenset(
 #: What takes something out again.
 _EXCEPTIONS = frozenset({"but", "except", "unless", "excluding", "aber", "außer", "pero", "mais"})
 
-#: Signs after which a statement says another thing; a prohibition goes on over commas.
-_ENDS = frozenset(".;!?()\u2014:,")
-_LIST = _ENDS - {","}
+#: Signs after which a statement says another thing.
+_STOPS = frozenset(".;!?")
+_ENDS = _STOPS | {"\u2014", ":"}
 
-#: Words that may stand before a prohibition: "you must never", "please do not".
-_ORDERING = frozenset(
-    "do does did you we one must should shall will can may please always also and to so".split()
-)
+#: Words that may be between a verb and what forbids it: "and then do not".
+_ORDERING = frozenset("do please always also and then but so ever".split())
 
-#: Words after which a statement says what for, or why.
-_ASIDE = frozenset({"for", "because", "so", "since", "für", "weil", "para", "pour"})
+#: What is before a prohibition that is an order, and no report of what does not happen.
+_DEMANDING = frozenset({"(", "you", "must", "should", "shall", "may", "have"})
 
-#: Words by which a statement leaves no exception.
-_ALL = frozenset({"all", "every", "each", "always", "must", "any", "everywhere", "alle", "immer"})
+#: What denies without ordering it.
+_BARE = frozenset({"no", "without", "neither", "nor"})
+
+#: Between things of which each is meant: "lint, types or tests".
+_JOINING = frozenset({",", "or", "and", "nor", "/", "&"})
 
 _NUMBER = re.compile(r"v?\d[\d.,]*[%+x]?")
+_SIGNED = re.compile(r"[./_@#]")
 _HEADING = re.compile(r"[^\w.+#-]+")
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """Which of several alternatives one statement wants, and which it is against."""
+
+    wanted: frozenset[str]
+    forbidden: frozenset[str]
+
+    @property
+    def stand(self) -> frozenset[str]:
+        """What it stands for or against; empty where it wants several."""
+        if len(self.wanted) > 1:
+            return frozenset()
+        return self.wanted or frozenset(f"no {each}" for each in self.forbidden)
+
+
+def positions(
+    words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon
+) -> dict[str, Position]:
+    """Return slot -> what a statement chooses there; a tool that is run, `npm ci`, is no choice."""
+    found: dict[str, dict[str, Sense]] = {}
+    for number, (word, sense) in enumerate(zip(words, senses, strict=True)):
+        plain = stem(word.text)
+        plain = lexicon.synonyms.get(plain, plain)
+        known = lexicon.alternatives.get(plain)
+        if known is None or sense in {Sense.ONLY, Sense.BESIDE}:
+            continue
+        beside = words[number + 1 : number + 2]
+        is_aside = number > 0 and words[number - 1].text in lexicon.cues["aside"]
+        if not is_aside and not (beside and beside[0].code == word.code > 0):
+            found.setdefault(known[0], {})[known[1]] = sense
+    return {
+        slot: Position(
+            frozenset(each for each, sense in its.items() if sense is Sense.WANTED),
+            frozenset(each for each, sense in its.items() if sense is not Sense.WANTED),
+        )
+        for slot, its in found.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
-    """Words in a row that a statement does one thing with.
+    """Words in a row of one sentence that a statement does one thing with.
 
     Attributes:
-        purpose: whether they only say what for, or why: "use X for Y".
-        opens: whether a clause begins with them.
-        orders: whether they do, and nothing but "do not" or its like stands before them.
+        sentence: which of the statement's sentences they are in, from 0.
+        orders: whether they are forbidden by an order: "never", "you must not".
         stems: what they say, in their order, without light words.
+        texts: the words of these stems.
         names: those of them that are code.
-        manner: those that say how something is done: "casually", "blindly".
+        listed: those of something denied of which each is meant: "lint, types or tests".
+        manner: those of something denied that say how it is done: "casually", "blindly".
+        doing: those that only name what is done: "before publishing".
+        condition: stems of the rest of the sentence, from "if", "when" and their like on.
 
     """
 
     sense: Sense
-    purpose: bool
-    opens: bool
+    sentence: int
     orders: bool
     stems: tuple[str, ...]
-    names: frozenset[str] = frozenset()
-    manner: frozenset[str] = frozenset()
+    texts: tuple[str, ...]
+    names: frozenset[str]
+    listed: frozenset[str]
+    manner: frozenset[str]
+    doing: frozenset[str]
+    condition: frozenset[str]
+
+    def told(self, stems: Collection[str]) -> str:
+        """Return the words of some of its stems."""
+        both = zip(self.stems, self.texts, strict=True)
+        return " ".join(dict.fromkeys(text for each, text in both if each in stems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,40 +279,40 @@ class Reading:
 
     Attributes:
         stems: every word that says something -> what the statement does with it.
+        bare: those of them that are outside parentheses.
         names: code, paths and other words that are written in one way only, but for examples.
         numbers: every number, spelt out or not.
         conditional: whether it holds only if or when something is so.
         excepting: whether it takes something out again.
-        universal: whether it leaves no exception.
-        permitting: whether it says that something may be.
         denying: whether it is against something.
-        switched, order, amounts, lead, label, command, foreign: see the functions of these names.
+        label, command, foreign: see the functions of these names.
         unfinished: whether something follows that it only announces.
         places: dimension -> values in which it holds; a dimension that is missing is not limited.
+        within: stems of the place with which it begins: "inside `tests/` use ...".
 
     """
 
     wording: Wording
     parts: tuple[Part, ...]
     stems: Mapping[str, Sense]
+    bare: frozenset[str]
     names: frozenset[str]
     numbers: frozenset[str]
     positions: Mapping[str, Position]
     ranges: Mapping[str, Range]
     places: Mapping[str, frozenset[str]]
+    within: frozenset[str]
     conditional: bool
     excepting: bool
-    universal: bool
-    permitting: bool
     denying: bool
-    switched: bool | None
-    order: int
-    amounts: Mapping[str, float]
-    lead: tuple[frozenset[str], bool]
     label: frozenset[str]
     command: str
     foreign: bool
     unfinished: bool
+
+    def is_wanted(self, word: str) -> bool:
+        """Tell whether a word is not denied; a word that only holds others together never is."""
+        return self.stems.get(stem(word), Sense.WANTED) is Sense.WANTED
 
 
 @lru_cache(maxsize=KEPT)
@@ -432,30 +321,25 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
     said = wording(claim.text)
     turned = senses(said, lexicon)
     label = frozenset(lexicon.synonyms.get(each, each) for each in label_of(said.words))
+    weights = [weighty(word, lexicon) for word in said.words]
     plain = list(_without_examples(said.words))
-    above = claim.heading or ""
-    around = f"{above} {claim.text}"
-    parts = tuple(_parts(said.words, turned, lexicon))
+    parts = tuple(_Cutter(said.words, turned, weights, lexicon).parts())
     return Reading(
         wording=said,
         parts=parts,
         stems=_stems(parts),
-        names=frozenset(word.text for word in plain if _is_name(word)),
-        numbers=frozenset(word.text for word in said.words if _NUMBER.fullmatch(word.text)),
-        positions=positions(said, turned, around=around, lexicon=lexicon),
+        bare=frozenset(filter(None, map(weights.__getitem__, plain))),
+        names=frozenset(said.words[n].text for n in plain if _is_name(said.words[n])),
+        numbers=frozenset(filter(_is_number, (word.text for word in said.words))),
+        positions=positions(said.words, turned, lexicon),
         ranges=ranges(said, turned, lexicon=lexicon),
         places=_places(claim, said.words, lexicon),
+        within=frozenset(filter(None, (weights[n] for n in _opening(said.words)))),
         excepting=any(word.text in _EXCEPTIONS for word in said.words if not word.code),
-        permitting=any(word.text in lexicon.cues["permitting"] for word in said.words),
-        denying=any(part.sense is Sense.AGAINST for part in parts),
-        switched=switched(said.words, turned, lexicon),
-        order=order(said.words, turned, lexicon),
-        amounts=amounts(said.words),
-        lead=lead(parts, label=label),
+        denying=Sense.AGAINST in turned,
         label=label,
         command=command(claim.text, said, lexicon),
         foreign=foreign(said.plain),
-        universal=any(word.text in _ALL for word in said.words if not word.code),
         unfinished=said.plain.rstrip(" *`").endswith((":", "\uff1a")),
         conditional=Sense.ONLY in turned
         or any(word.text in _CONDITIONS for word in said.words if not word.code),
@@ -466,7 +350,9 @@ def weighty(word: Word, lexicon: Lexicon) -> str | None:
     """Return the stem a word is compared by, or None for one that says nothing by itself."""
     if not word.is_word:
         return None
-    found = lexicon.synonyms.get(word.stem, word.stem)
+    # `type` and "types" are one thing.
+    plain = stem(word.text)
+    found = lexicon.synonyms.get(plain, plain)
     if word.code:
         return found
     holds = word.text in STOP_WORDS or word.text in _turning(lexicon)
@@ -480,75 +366,146 @@ def _turning(lexicon: Lexicon) -> frozenset[str]:
     return cues["against"] | cues["towards"] | cues["only"] | cues["contrast"]
 
 
-def _without_examples(words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the words outside parentheses: what stands inside explains or gives examples."""
+def _without_examples(words: Sequence[Word]) -> Iterator[int]:
+    """Yield which words are outside parentheses: inside one explains or gives examples."""
     depth = 0
-    for word in words:
-        if not word.code and word.text in "()":
+    for number, word in enumerate(words):
+        if word.text in "()" and not word.code:
             depth = max(0, depth + (1 if word.text == "(" else -1))
         elif not depth:
-            yield word
+            yield number
 
 
-def _parts(words: Sequence[Word], turned: Sequence[Sense], lexicon: Lexicon) -> Iterator[Part]:
-    """Yield the parts of a statement."""
-    now: list[tuple[str, Word]] = []
-    sense, purpose, opens, orders = Sense.WANTED, False, True, True
-    for word, its in zip(words, turned, strict=True):
-        ends = not word.code and word.text in (_LIST if its is Sense.AGAINST else _ENDS)
-        aside = its is Sense.WANTED and word.text in _ASIDE and not word.code
-        if (its is not sense or ends or aside) and now:
-            yield _part(sense, now, purpose=purpose, opens=opens, orders=orders and opens)
-            now, opens = [], False
-        if not word.code and word.text in _LIST:
-            opens = orders = True
-        elif its is Sense.WANTED and (word.code or word.text not in _ORDERING):
-            orders = not now and word.text in lexicon.cues["against"] and orders
-        purpose = aside or (purpose and not ends and its is sense)
-        sense = its
-        stem = weighty(word, lexicon)
-        if stem is not None:
-            now.append((stem, word))
-    if now:
-        yield _part(sense, now, purpose=purpose, opens=opens, orders=orders and opens)
+class _Cutter:
+    """Cuts the words of a statement into parts."""
 
+    def __init__(
+        self,
+        words: Sequence[Word],
+        turned: Sequence[Sense],
+        said: Sequence[str | None],
+        lexicon: Lexicon,
+    ) -> None:
+        self._words, self._turned, self._said = words, turned, said
+        self._supposing = lexicon.cues["supposing"]
+        self._against = lexicon.cues["against"]
 
-def _part(
-    sense: Sense, now: Sequence[tuple[str, Word]], *, purpose: bool, opens: bool, orders: bool
-) -> Part:
-    return Part(
-        sense,
-        purpose,
-        opens,
-        orders,
-        tuple(stem for stem, _word in now),
-        frozenset(stem for stem, word in now if word.code),
-        frozenset(stem for stem, word in now if word.text.endswith("ly") and not word.code),
-    )
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts that say something."""
+        since = sentence = 0
+        for number in (*self._ends(_ENDS), len(self._words)):
+            first = since
+            for each in range(since, number):
+                if each + 1 == number or self._turned[each + 1] is not self._turned[first]:
+                    part = self._part(since, first, each + 1, sentence=sentence)
+                    if part.stems or part.condition:
+                        yield part
+                    first = each + 1
+            since = number + 1
+            sentence += number < len(self._words) and self._words[number].text in _STOPS
+
+    def _ends(self, signs: frozenset[str], since: int = 0) -> Iterator[int]:
+        """Yield where some of the signs are, from a word on."""
+        for number in range(since, len(self._words)):
+            if self._words[number].text in signs and not self._words[number].code:
+                yield number
+
+    def _part(self, since: int, first: int, end: int, *, sentence: int) -> Part:
+        """Return the part between two words of a sentence that begins at a third one."""
+        words = self._words
+        said = [(n, stem) for n in range(first, end) if (stem := self._said[n])]
+        until = next(self._ends(_STOPS, first), len(words))
+        ifs = (n for n in range(first + 1, end) if words[n].text in self._supposing)
+        begins = next(ifs, until)
+        # Only of what is denied is asked how, and whether each word is meant for itself.
+        denied = said if self._turned[first] in {Sense.AGAINST, Sense.BARRED} else []
+        return Part(
+            self._turned[first],
+            sentence,
+            orders=bool(denied) and self._is_order(since, denied[0][0]),
+            stems=tuple(stem for n, stem in said if n < begins),
+            texts=tuple(words[n].text for n, _ in said if n < begins),
+            names=frozenset(stem for n, stem in said if words[n].code),
+            listed=frozenset(stem for n, stem in denied if self._is_listed(n)),
+            manner=frozenset(stem for n, stem in denied if words[n].text.endswith("ly")),
+            doing=frozenset(stem for n, stem in said if words[n].text.endswith("ing")),
+            condition=frozenset(filter(None, self._said[begins:until])),
+        )
+
+    def _is_listed(self, number: int) -> bool:
+        """Whether a word, or the code it is part of, is beside "or", "and" or a comma."""
+        words, first, last = self._words, number, number
+        if code := words[number].code:
+            while first and words[first - 1].code == code:
+                first -= 1
+            while last + 1 < len(words) and words[last + 1].code == code:
+                last += 1
+        beside = (*words[max(0, first - 1) : first], *words[last + 1 : last + 2])
+        return any(each.text in _JOINING for each in beside)
+
+    def _is_order(self, since: int, first: int) -> bool:
+        """Whether what begins with a word of a sentence is forbidden by an order."""
+        words, place = self._words, first - 1
+        while place >= since and words[place].text not in self._against:
+            place -= 1
+        if place < since:
+            # "Comments are forbidden" begins with what it forbids.
+            return not any(each.is_word for each in words[since:first])
+        denial = words[place].text
+        if denial in _BARE:
+            return False
+        while place > since and words[place - 1].text in _ORDERING:
+            place -= 1
+        before = words[place - 1].text
+        return place == since or before in _DEMANDING or (before == "," and denial == "never")
 
 
 def _stems(parts: Sequence[Part]) -> dict[str, Sense]:
     """Return each stem with what the statement does with it; wanted once is wanted."""
     found: dict[str, Sense] = {}
     for part in parts:
-        for stem in part.stems:
-            if found.get(stem) is not Sense.WANTED:
-                found[stem] = part.sense
+        for each in part.stems:
+            if found.get(each) is not Sense.WANTED:
+                found[each] = part.sense
+    for part in parts:
+        for each in sorted(part.condition):
+            found.setdefault(each, part.sense)
     return found
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is a number of several; "one" mostly is none."""
+    return _NUMBER.fullmatch(word) is not None or SPELT.get(word, 0) > 1
+
+
+def digits(word: str) -> str:
+    """Return a word, a number that is spelt out in digits."""
+    return str(SPELT[word]) if SPELT.get(word, 0) > 1 else word
 
 
 def _is_name(word: Word) -> bool:
     """Whether a word is written in one way only."""
     if word.code:
         return word.is_word
-    return any(each in word.text for each in "./_@#") and word.is_word
+    return not word.text.isalpha() and word.is_word and _SIGNED.search(word.text) is not None
+
+
+@lru_cache(maxsize=8)
+def _located(lexicon: Lexicon) -> frozenset[str]:
+    """Return the words that say where a statement holds."""
+    return frozenset(word for values in lexicon.scopes.values() for word in values)
 
 
 def _places(claim: Claim, words: Sequence[Word], lexicon: Lexicon) -> dict[str, frozenset[str]]:
     """Return where a statement holds, by its own words and else by the nearest heading's."""
     heading = (claim.heading or "").rpartition(" > ")[2].lower()
     above = {each for each in _HEADING.split(heading) if each}
-    own = {word.text for number, word in enumerate(words) if _tells(words, number, lexicon)}
+    known = _located(lexicon)
+    own = {
+        word.text
+        for number, word in enumerate(words)
+        if word.text in known and _tells(words, number, lexicon)
+    }
     found: dict[str, frozenset[str]] = {}
     for dimension, values in lexicon.scopes.items():
         for some in (own,) if dimension in lexicon.place["own"] else (own, above):
@@ -557,6 +514,17 @@ def _places(claim: Claim, words: Sequence[Word], lexicon: Lexicon) -> dict[str, 
                 found[dimension] = named
                 break
     return found
+
+
+def _opening(words: Sequence[Word]) -> Iterator[int]:
+    """Yield which words name the place with which a statement begins, up to a comma."""
+    if not words or words[0].text not in _WITHIN:
+        return
+    for number, word in enumerate(words[1 : _PLACE + 1], 1):
+        named = number > 1 and words[number - 1].code and word.code != words[number - 1].code
+        if named or word.text in {",", ":"}:
+            return
+        yield number
 
 
 def _tells(words: Sequence[Word], number: int, lexicon: Lexicon) -> bool:

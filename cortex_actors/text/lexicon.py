@@ -39,29 +39,33 @@ if TYPE_CHECKING:
 #: Characters of a statement that are read: a rule is said by then, and pages are not compared.
 MOST = 2_000
 
-#: What is written differently and means the same: typographic letters, marks of lists, shorter
-#: forms. In this order.
+#: What is written differently and means the same, in this order: a sign without which it is not
+#: there, what it looks like, and what is read instead.
 _PLAIN = (
-    (re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\s]{0,500}\)"), r"\1"),
-    (re.compile(r"</?[a-zA-Z][^<>\n]{0,100}>"), " "),
-    (re.compile("[\u2018\u2019\u02bc]"), "'"),
-    (re.compile("[\u201c\u201d\u201e\u00ab\u00bb]"), '"'),
-    (re.compile("[\u2010\u2011]|(?<=\\d) ?\u2013 ?(?=\\d)"), "-"),
-    (re.compile("\\s*[\u2012-\u2015]\\s*| -{1,2} "), " \u2014 "),
-    (re.compile("[\u2705\u2714\u2611\U0001f44d]\ufe0f?"), " do: "),
-    (re.compile("[\u274c\u2716\u2717\u2718\U0001f6ab\u26d4\U0001f44e]\ufe0f?"), " don't: "),
-    (re.compile("[\u2264]\\s*"), "at most "),
-    (re.compile("[\u2265]\\s*"), "at least "),
-    (re.compile("\u2192|=>|->"), " \u2192 "),
-    (re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)"), ""),
-    (re.compile(r"(?i)\bend[ -]to[ -]end\b"), "e2e"),
-    (re.compile(r"(?i)\b(ca)n't\b"), "cannot"),
-    (re.compile(r"(?i)\b(wo)n't\b"), "will not"),
-    (re.compile(r"(?i)n't\b"), " not"),
-    (re.compile(r"(?i)\b(do|does|should|must|is|are)nt\b"), r"\1 not"),
-    (re.compile(r"(?i)\bcannot\b"), "can not"),
+    ("[", re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\s]{0,500}\)"), r"\1"),
+    ("<", re.compile(r"</?[a-zA-Z][^<>\n]{0,100}>"), " "),
+    ("", re.compile("[\u2018\u2019\u02bc]"), "'"),
+    ("", re.compile("[\u201c\u201d\u201e\u00ab\u00bb]"), '"'),
+    ("", re.compile("[\u2010\u2011]|(?<=\\d) ?\u2013 ?(?=\\d)"), "-"),
+    ("", re.compile("\\s*[\u2012-\u2015]\\s*"), " \u2014 "),
+    (" -", re.compile(" -{1,2} "), " \u2014 "),
+    ("", re.compile("[\u2705\u2714\u2611\U0001f44d]\ufe0f?"), " do: "),
+    ("", re.compile("[\u274c\u2716\u2717\u2718\U0001f6ab\u26d4\U0001f44e]\ufe0f?"), " don't: "),
+    ("", re.compile("[\u2264]\\s*"), "at most "),
+    ("", re.compile("[\u2265]\\s*"), "at least "),
+    (">", re.compile("=>|->"), " \u2192 "),
+    ("", re.compile("\u2192"), " \u2192 "),
+    ("*", re.compile(r"(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)"), ""),
+    ("_", re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)"), ""),
+    ("nd", re.compile(r"(?i)\bend[ -]to[ -]end\b"), "e2e"),
+    ("'t", re.compile(r"(?i)\b(ca)n't\b"), "cannot"),
+    ("'t", re.compile(r"(?i)\b(wo)n't\b"), "will not"),
+    ("'t", re.compile(r"(?i)n't\b"), " not"),
+    ("nt", re.compile(r"(?i)\b(do|does|should|must|is|are)nt\b"), r"\1 not"),
+    ("not", re.compile(r"(?i)\bcannot\b"), "can not"),
 )
 
+_BLANKS = re.compile(r"\s+")
 _CODE = re.compile(r"(`{1,3})(.+?)\1")
 
 #: A word: letters and digits, with the dots, dashes and signs of names, versions and options.
@@ -199,9 +203,11 @@ def _pieces(text: str) -> tuple[list[str], list[tuple[int, int]]]:
 
 def _plain(text: str) -> str:
     """Return prose without markup, one space between words."""
-    for pattern, instead in _PLAIN:
-        text = pattern.sub(instead, text)
-    return re.sub(r"\s+", " ", text)
+    is_typed = text.isascii()
+    for sign, pattern, instead in _PLAIN:
+        if sign in text if sign else not is_typed:
+            text = pattern.sub(instead, text)
+    return _BLANKS.sub(" ", text)
 
 
 def _lower(letter: str) -> str:
@@ -230,82 +236,16 @@ def _words(plain: str, cased: str, code: list[tuple[int, int]]) -> Iterator[Word
 
 def _is_proper(word: str, *, opens: bool) -> bool:
     """Whether a word is written as a name; capitals throughout only stress it."""
-    if word.isupper() and word.isalpha():
+    if word.islower() or (word.isupper() and word.isalpha()):
         return False
-    return any(map(str.isupper, word[1:])) or (word[0].isupper() and not opens)
+    return word[1:] != word[1:].lower() or (word[0].isupper() and not opens)
 
 
 #: The tables of the product, in the order they are read.
-TABLES = ("words", "families", "measures")
+TABLES = ("words", "versions")
 
-#: Changes with what the rules find in a text: what was judged by another version is judged anew.
-VERSION = 1
-
-#: What stands between two words of a phrase, and what ".." stands for: up to four words.
-_BETWEEN = r"[\s\"',:(*`]{1,4}"
-_GAP = r"[\s\"',:(*`]{1,4}(?:[^\s.;!?\u2014]{1,40}[\s\"',:(*`]{1,4}){0,4}?"
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One of the alternatives of a family, and how it is called.
-
-    Attributes:
-        names: what it is called: wanted or not as the statement has it.
-        stands: what says by itself that it is wanted, "never commit unless asked"; None without.
-
-    """
-
-    name: str
-    names: re.Pattern[str] | None
-    stands: re.Pattern[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Alternatives of which a project chooses one.
-
-    Attributes:
-        nouns: words that may follow a member without becoming what is spoken of.
-        needs: words of which one stands near, where the members' words mean many things.
-        near: whether that word stands in the same part of a sentence, or in the heading above.
-        unless: words of a clause in which a member is something else.
-        closed: whether there is no third way.
-        commands: whether running a member is choosing it.
-        compatible: pairs of members that go together.
-        phrases: whether its members are said in so many words that naming one is taking a stand.
-
-    """
-
-    slot: str
-    members: tuple[Member, ...]
-    anchors: frozenset[str]
-    nouns: frozenset[str]
-    needs: frozenset[str]
-    near: bool
-    unless: frozenset[str]
-    closed: bool
-    commands: bool
-    phrases: bool
-    compatible: frozenset[frozenset[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """Something a statement gives a number for.
-
-    Attributes:
-        least, most: between which numbers can be meant at all.
-        least_counts: whether a number said to be the least leaves room above it.
-
-    """
-
-    slot: str
-    about: re.Pattern[str]
-    units: frozenset[str]
-    least: float
-    most: float
-    least_counts: bool
+#: Changes with what the rules find in a text: what was judged by another version is judged again.
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +261,9 @@ class Lexicon:
         distinct: word -> words that make another statement of one that has it, opposites included.
         scopes: dimension -> word -> value.
         place: what stands before and after a scope's words, and scopes headings do not tell.
+        alternatives: stem -> what is chosen, and the word of the table for that choice.
         versions: word -> the thing whose version a number after it is.
+        services: stems of what listens on a port.
 
     """
 
@@ -334,9 +276,9 @@ class Lexicon:
     distinct: Mapping[str, frozenset[str]]
     scopes: Mapping[str, Mapping[str, str]]
     place: Mapping[str, frozenset[str]]
-    families: tuple[Family, ...]
-    measures: tuple[Measure, ...]
+    alternatives: Mapping[str, tuple[str, str]]
     versions: Mapping[str, str]
+    services: frozenset[str]
 
     def __hash__(self) -> int:
         """Hash by what the tables say, so that readings can be kept."""
@@ -352,12 +294,13 @@ def standard() -> Lexicon:
 def extended(written: str, *, origin: str = "rules.toml") -> Lexicon:
     """Return the product's tables with those of a TOML text added.
 
-    Lists grow, a family of a known slot gets further members, anything new is added; nothing is
-    taken away. Raises `ConfigurationError` for a text that is no TOML or has other tables.
+    Lists grow, anything new is added, nothing is taken away. Raises `ConfigurationError` for a text
+    that is no TOML or has other tables.
     """
     try:
-        added = tomllib.loads(written)
-        return _made(_merged(_shipped(), added))
+        known = _shipped()
+        added = {key: _merged(known[key], its) for key, its in tomllib.loads(written).items()}
+        return _made({**known, **added})
     except (tomllib.TOMLDecodeError, TypeError, KeyError, AttributeError, re.error) as error:
         raise ConfigurationError(
             f"cannot read the rules in {origin}: {error}; "
@@ -372,19 +315,13 @@ def _shipped() -> dict[str, Any]:
 
 
 def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two tables as one: tables by key, families by slot, lists one after the other."""
+    """Return two tables as one: tables by key, lists one after the other."""
     merged = dict(known)
     for key, value in added.items():
         if key not in known:
             merged[key] = value
         elif isinstance(value, dict):
             merged[key] = _merged(known[key], value)
-        elif key in {"family", "measure"}:
-            # What is added to a known slot extends it.
-            slots = {each["slot"]: each for each in known[key]}
-            for each in value:
-                slots[each["slot"]] = _merged(slots.get(each["slot"], {}), each)
-            merged[key] = list(slots.values())
         elif isinstance(value, list):
             merged[key] = [*known[key], *value]
         else:
@@ -395,118 +332,45 @@ def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
 def _made(table: Mapping[str, Any]) -> Lexicon:
     """Return tables as they are asked."""
     cues = {kind: frozenset(words) for kind, words in table["cues"].items()}
-    turning = cues["against"] | cues["only"] | cues["inverting"] | cues["contrast"]
+    synonyms = {
+        stem(word): stem(group[0]) for group in table["words"]["synonyms"] for word in group
+    }
     return Lexicon(
         digest=hashlib.sha256(repr((VERSION, sorted(table.items()))).encode()).hexdigest(),
         cues=cues,
         commands=frozenset(table["words"]["commands"]),
         light=frozenset(map(stem, table["words"]["light"])),
-        synonyms={
-            stem(word): stem(group[0]) for group in table["words"]["synonyms"] for word in group
-        },
+        synonyms=synonyms,
         antonyms=_opposites(table["words"]["antonyms"]),
-        distinct=_opposites([*table["words"]["antonyms"], *table["words"]["distinct"]]),
+        distinct=_opposites(
+            [
+                *table["words"]["antonyms"],
+                *table["words"]["distinct"],
+                *table["alternatives"].values(),
+            ]
+        ),
         scopes={
             dimension: {word: value for value, words in values.items() for word in words}
             for dimension, values in table["scopes"].items()
         },
         place={key: frozenset(words) for key, words in table["place"].items()},
-        families=tuple(_family(each, turning) for each in table["family"]),
-        measures=tuple(map(_measure, table["measure"])),
+        alternatives={
+            synonyms.get(stem(word), stem(word)): (slot, word)
+            for slot, words in table["alternatives"].items()
+            for word in words
+        },
         versions={word: slot for slot, words in table["versions"].items() for word in words},
+        services=frozenset(map(stem, table["words"]["services"])),
     )
 
 
-def _opposites(pairs: Iterable[list[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for one, other in pairs:
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in found.items()}
-
-
-def _family(table: Mapping[str, Any], turning: frozenset[str]) -> Family:
-    members = tuple(_member(name, phrases, turning) for name, phrases in table["members"].items())
-    phrases = [each for some in table["members"].values() for each in some]
-    return Family(
-        slot=table["slot"],
-        members=members,
-        anchors=frozenset(word for each in phrases for word in _anchor(each)),
-        nouns=frozenset(table.get("nouns", ())),
-        needs=frozenset(table.get("needs", ())),
-        unless=frozenset(table.get("unless", ())),
-        near=bool(table.get("near", False)),
-        closed=bool(table.get("closed", False)),
-        commands=bool(table.get("commands", False)),
-        compatible=frozenset(map(frozenset, table.get("compatible", ()))),
-        phrases=bool(table.get("phrases", False)),
-    )
-
-
-def _member(name: str, phrases: list[str], turning: frozenset[str]) -> Member:
-    """Return a member; phrases with a word that turns the sense are stands by themselves."""
-    stands = [each for each in phrases if turning & set(re.split(r"[ |]", each))]
-    names = [each for each in phrases if each not in stands]
-    return Member(name, _any_of(names), _any_of(stands))
-
-
-def _any_of(phrases: list[str]) -> re.Pattern[str] | None:
-    """Return a pattern for whole phrases; the longest is tried first."""
-    if not phrases:
-        return None
-    pattern = "|".join(map(_phrase, sorted(phrases, key=len, reverse=True)))
-    return re.compile(rf"(?<![\w./@-])(?:{pattern})(?![\w-]|[:.]\w)")
-
-
-def _phrase(phrase: str) -> str:
-    """Return a phrase as a pattern: `a|b`, `word?` that may be missing, `words?`, `..`."""
-    pattern, between = "", ""
-    for part in phrase.split():
-        if part == "..":
-            between = _GAP
-            continue
-        piece = f"(?:{'|'.join(map(_option, part.split('|')))})"
-        if _is_optional(part):
-            pattern += f"(?:{between}{piece})?" if pattern else f"(?:{piece}{_BETWEEN})?"
-            between = between if pattern.endswith(")?") and between else ""
-        else:
-            pattern += between + piece
-            between = _BETWEEN
-    return pattern
-
-
-def _option(word: str) -> str:
-    """Return a word as a pattern; `words?` is its singular, too."""
-    bare = re.escape(word[:-1] if len(word) > 1 and word.endswith("?") else word)
-    return f"{bare}?" if _is_plural(word) else bare
-
-
-def _is_plural(word: str) -> bool:
-    return len(word) > len("s?") and word.endswith("s?")
-
-
-def _is_optional(part: str) -> bool:
-    """Whether a part of a phrase may be missing as a whole."""
-    return len(part) > 1 and part.endswith("?") and not _is_plural(part)
-
-
-def _anchor(phrase: str) -> list[str]:
-    """Return letters of which some stand wherever the phrase does; those of its longest part."""
-    parts = [each for each in phrase.split() if each != ".." and not _is_optional(each)]
-    best = max(parts, key=lambda part: min(map(len, part.split("|"))))
-    return [each[:-2] if _is_plural(each) else each for each in best.split("|")]
-
-
-def _measure(table: Mapping[str, Any]) -> Measure:
-    about = "|".join(re.escape(each) for each in sorted(table["about"], key=len, reverse=True))
-    return Measure(
-        slot=table["slot"],
-        about=re.compile(rf"(?<!\w)(?:{about})(?!\w)"),
-        units=frozenset(table["units"]),
-        least=float(table["from"]),
-        most=float(table["to"]),
-        least_counts=bool(table.get("least_counts", False)),
-    )
+def _opposites(groups: Iterable[list[str]]) -> dict[str, frozenset[str]]:
+    """Return word -> the others of its groups."""
+    found: dict[str, frozenset[str]] = {}
+    for group in groups:
+        for word in group:
+            found[word] = found.get(word, frozenset()).union(group) - {word}
+    return found
 
 
 #: Words that say nothing of what a text is about, in lower case.

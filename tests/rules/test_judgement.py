@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Claim, Conflict, Judgement, Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.contradiction import DEFAULTS, gate, judge, slots
 
 #: A cosine of statements about one thing.
@@ -38,15 +39,19 @@ class TestContradiction:
             ("Semicolons are omitted", "Always use semicolons"),
             ("Prefer named exports", "Use default exports for components"),
             ("Never push to main", "Push to main directly"),
-            ("Ask before committing", "Commit when you are done without asking"),
             ("File names are kebab-case", "Use snake_case for file names"),
             ("Write tests before the implementation", "Write tests after the implementation"),
         ],
     )
-    def test_families(self, left: str, right: str) -> None:
-        """Two members of one family of alternatives exclude each other."""
+    def test_choices(self, left: str, right: str) -> None:
+        """Two alternatives, or a word and its opposite, exclude each other in brief orders."""
         assert Relation.CONTRADICTION is _judged(left, right)
-        assert slots(Claim(left)) & slots(Claim(right))
+
+    def test_slots(self) -> None:
+        """Two statements that choose between the same alternatives have a slot in common."""
+        left, right = (Claim(each) for each in ("Use pnpm", "Install it with npm"))
+
+        assert slots(left) == slots(right) == {"js-package-manager"}
 
     @pytest.mark.parametrize(
         ("left", "right"),
@@ -56,7 +61,8 @@ class TestContradiction:
             ("Coverage must be at least 80%", "Coverage must be at least 90%"),
             ("Use Python 3.11", "Requires Python 3.13+"),
             ("The server listens on port 8080", "The server runs on port 3000"),
-            ("Requests time out after 30 seconds", "Requests time out after 2 minutes"),
+            ("Requests time out after 30 seconds", "Requests time out after 60 seconds"),
+            ("The backend listens on :3000", "Backend: `tool serve --port 7001`"),
         ],
     )
     def test_numbers(self, left: str, right: str) -> None:
@@ -71,6 +77,16 @@ class TestContradiction:
             ("Build: `tool build`", "Build: `other build`"),
             ("Never edit the generated files", "You may edit the generated files"),
             ("Do not write helpers unless needed", "Always write helpers"),
+            ("Never change the lock file", "Update the lock file after each merge"),
+            ("You must not run builds or `tool pack`", "Run `tool pack` yourself before a review"),
+            ("Sorting: ascending order of names", "Sorting: descending order of names"),
+            ("Put the summary on the first line", "The last line must include the summary"),
+            ("Confirm that dates have NOT been updated", "When you edit a file, update its dates"),
+            ("Prefer many short files over a long one", "Prefer a long file over many short ones"),
+            ("Never use `core`. Name what you mean", "Use `core` wherever it is shorter"),
+            ("No lazy loading unless it is necessary", "Prefer lazy loading to eager loading"),
+            ("Do not squash commits before merging", "Squash the commits before merging"),
+            ("No submodules - vendor the code", "Submodules - link the code"),
         ],
     )
     def test_the_same_otherwise(self, left: str, right: str) -> None:
@@ -93,8 +109,8 @@ class TestSame:
         ("left", "right"),
         [
             ("Never commit secrets", "Do not commit secrets to the repository"),
-            ("Use pnpm, never npm", "Package manager is pnpm (not npm)"),
-            ("Max line length: 100", "Line length limit is 100 characters"),
+            ("Before pushing, run `make test`", "Before you push, always run `make test`"),
+            ("Max line length: 100", "Line length limit is 100"),
             ("Use 2 spaces for indentation", "Indent with two spaces"),
             ("Keep functions small and focused", "Functions should be small and focused"),
         ],
@@ -102,6 +118,29 @@ class TestSame:
     def test_in_other_words(self, left: str, right: str) -> None:
         """One claim in two wordings is found far below the cosine of equal texts."""
         assert Relation.SAME is _judged(left, right, 0.75)
+
+    @pytest.mark.parametrize(
+        ("less", "fuller"),
+        [
+            ("Run the linter and fix it", "Run the linter and fix it: reviewers read the rest"),
+            ("Never commit large binaries", "Never commit large binaries, they slow each clone"),
+            ("Close every database session", "Close every database session, the pool is small"),
+        ],
+    )
+    def test_fuller(self, less: str, fuller: str) -> None:
+        """What says all that another text does and more is one with it in nearly the same words."""
+        left, right = Claim(less), Claim(fuller)
+
+        found = judge(left, right, cosine=DEFAULTS.merge)
+        assert (Relation.SAME, fuller) == (found.relation, found.fuller)
+        assert found == judge(right, left, cosine=DEFAULTS.merge)
+        assert Relation.SAME is not _judged(less, fuller, DEFAULTS.merge - 0.01)
+
+    def test_equal(self) -> None:
+        """Of two that say the same neither says more."""
+        found = judge(Claim("Never commit secrets"), Claim("Do not commit secrets"), cosine=NEAR)
+
+        assert (Relation.SAME, "") == (found.relation, found.fuller)
 
     def test_the_same_text(self) -> None:
         """A text is one with itself, however it is broken into lines, without any cosine."""
@@ -130,11 +169,32 @@ class TestNeverMerged:
             ("Deploy to staging first", "Deploy to production first"),
             ("Log errors to stderr", "Log errors to stdout"),
             ("更新文档并提交", "删除文档并提交"),
+            ("Strict mode is enabled", "Strict mode of Widget 5.8.3 is enabled"),
+            ("Skills are shipped", "19 skills are shipped"),
+            ("Read the guide first", "Read the guide `docs/style.md` first"),
+            ("Fix patches, do not add new ones", "Fix patches mostly, do not add new ones"),
+            ("Indent with 4 spaces", "Indent with 4 spaces in Vue templates, CSS and YAML"),
+            ("Update the notes", "Update the notes if an option changed"),
+            ("Review the change", "Review the change after the build"),
+            ("More than 3 retries are an error", "Less than 3 retries are an error"),
+            ("Coverage > 80", "Coverage < 80"),
+            ("Share state across modules", "Share state within modules"),
+            ("Check the user's id twice", "Check the user's id twice or explain the reason"),
+            ("Tests in the browser", "Tests in the browser run each night against staging"),
         ],
     )
     def test_at_any_cosine(self, left: str, right: str) -> None:
         """What differs in a value, a name, an order or a denial is not one, however alike."""
         assert Relation.SAME is not _judged(left, right, 0.99)
+
+    @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
+    def test_no_claims(self, kind: StatementKind) -> None:
+        """Commands and examples are no claims: only the same text is the same."""
+        left, right = Claim("Start it with `tool run`"), Claim("Start it: `tool run`")
+
+        assert Relation.SAME is judge(left, right, cosine=0.99).relation
+        kinds = (kind, StatementKind.RULE)
+        assert Relation.SAME is not judge(left, right, cosine=0.99, kinds=kinds).relation
 
 
 class TestNoContradiction:
@@ -159,12 +219,52 @@ class TestNoContradiction:
             ("Publish to npm", "Use pnpm"),
             ("That is you, not the queue server", "The queue server starts first"),
             ("Default timeout for reads is 30 s", "Default timeout for writes is 60 s"),
+            ("Redis does not listen on 6379", "Redis listens on 6380"),
+            ("Use `tool ci`, never `tool install`", "Run `tool install-hooks` once"),
+            ("Never run all tests in watch mode", "Run the tests before you commit"),
+            ("Do not update the guide when a fix is small", "Update the guide for new features"),
+            ("opencv-python >= 4.10 is needed", "Python 3.12 is needed"),
+            ("JSDOM does not support layout", "Support layout in each renderer"),
+            ("Do not commit build files", "Commit each change, unless asked not to"),
+            ("Bug fixes: backport to two branches", "Security fixes: backport to five branches"),
+            ("Ask before committing", "Commit when you are done without asking"),
+            ("Never push without approval", "Push once you have approval"),
+            ("No default value: `-`", "Default values: `default` and a name"),
+            ("Inside `a/tests/` never use `core`", "Inside `a/demo/` use `core` and `core/x`"),
+            ("Never use `core` for these", "Public packages: use `core`"),
         ],
     )
     def test_both_may_hold(self, left: str, right: str) -> None:
-        """Other places, other things and longer commands are no contradiction."""
+        """Other places, things and commands, and what is not sure, are no contradiction."""
         assert Relation.CONTRADICTION is not _judged(left, right)
         assert gate(Claim(left), Claim(right)) is None
+
+    @pytest.mark.parametrize(
+        ("left", "right"),
+        [
+            ("Alpha server (port 9000)", "Beta server (port 9001)"),
+            ("Jest e2e checks", "Vitest e2e checks"),
+            ("Start with required arguments", "Start with optional arguments"),
+        ],
+    )
+    def test_entries(self, left: str, right: str) -> None:
+        """Entries of one list differ, unless one of them orders what the other forbids."""
+        facts = StatementKind.FACT, StatementKind.FACT
+        rules = StatementKind.RULE, StatementKind.RULE
+        never, always = Claim("Never run `tool pack`"), Claim("Always run `tool pack`")
+        found = judge(Claim(left), Claim(right), cosine=NEAR, kinds=facts, siblings=True)
+        orders = judge(never, always, cosine=NEAR, kinds=rules, siblings=True)
+
+        assert not found.contradicts
+        assert orders.contradicts
+
+    @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
+    def test_shows(self, kind: StatementKind) -> None:
+        """A command and an example ask for nothing, and contradict nothing."""
+        kinds = kind, StatementKind.RULE
+        left, right = Claim("Never run `tool pack`"), Claim("Always run `tool pack`")
+
+        assert not judge(left, right, cosine=NEAR, kinds=kinds).contradicts
 
     def test_unrelated(self) -> None:
         """Far apart and without a topic in common, two statements have nothing to do."""
