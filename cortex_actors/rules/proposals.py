@@ -1,0 +1,275 @@
+"""What is worth asking about two statements: near duplicates and possible contradictions. Pure.
+
+A small score (logistic regression, `tables/proposals.toml`) orders pairs and proposes them. It
+decides nothing: what is proposed has no effect until a person or a model has answered.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from cortex_actors.rules.sameness import overlap
+from cortex_actors.text.claims import SPELT, read
+from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, table
+from cortex_actors.text.polarity import Sense
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cortex_actors.domain.insight import Claim
+    from cortex_actors.text.claims import Reading
+    from cortex_actors.text.lexicon import Lexicon, Word
+
+
+class ProposalKind(StrEnum):
+    """What two statements may be to each other."""
+
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One question about two statements.
+
+    Attributes:
+        score: 0 to 1; it orders the proposals of one kind and is no probability, since
+            contradictions are far rarer than among the pairs that it was trained on.
+        reason: what of both texts speaks for it, the weightiest first.
+
+    """
+
+    kind: ProposalKind
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One thing by which pairs are scored: how much of it there is, 0 to 1, and in words."""
+
+    value: float
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """The coefficients of one kind, and the score from which on a pair is proposed."""
+
+    kind: ProposalKind
+    threshold: float
+    intercept: float
+    weights: Mapping[str, float]
+
+
+#: Cosine from which a denial on one side alone counts: below it texts are about different things.
+_ABOUT: Final = 0.4
+
+#: Features of which none of 152 duplicates has one.
+_CLASHES: Final = ("numbers", "measures", "choices")
+
+#: Senses of a word that a statement is against, and the share of words of which it is much.
+_AGAINST: Final = frozenset({Sense.AGAINST, Sense.BARRED})
+_HALF: Final = 0.5
+
+#: Words before a number in which the thing is looked for that it is the number of.
+_BEFORE: Final = 4
+
+#: Numbers of one word, as in a date or an address, from which they say nothing singly.
+_MOST: Final = 2
+
+_NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)*")
+
+#: Words between a thing and its number: the word before them counts too.
+_LINKS: Final = frozenset({"max", "maximum", "min", "minimum", "exactly", "version", "v", "use"})
+
+
+def propose(
+    left: Claim, right: Claim, *, cosine: float, lexicon: Lexicon | None = None
+) -> Proposal | None:
+    """Return what two statements may be to each other, or None; their order does not matter."""
+    if " ".join(left.text.split()) == " ".join(right.text.split()):
+        return None
+    found = features(left, right, cosine=cosine, lexicon=lexicon)
+    scored = [(_logit(found, each), each) for each in _models()]
+    logit, model = max(scored, key=lambda each: each[0] - _odds(each[1].threshold))
+    score, reason = 1 / (1 + math.exp(-logit)), _reason(found, model)
+    if score < model.threshold:
+        return None
+    why = _no_duplicate(left, right, found=found, lexicon=lexicon or standard())
+    if model.kind is ProposalKind.DUPLICATE and why:
+        return Proposal(ProposalKind.CONTRADICTION, score, f"{why}; {reason}")
+    return Proposal(model.kind, score, reason)
+
+
+def features(
+    left: Claim, right: Claim, *, cosine: float, lexicon: Lexicon | None = None
+) -> dict[str, Feature]:
+    """Return all that a pair is scored by; the order of the two does not matter."""
+    tables = lexicon or standard()
+    first, second = sorted((left, right), key=lambda one: (one.text, one.heading or "", one.scope))
+    one, other = read(first, tables), read(second, tables)
+    shared, contained = overlap(one, other)
+    split = one.denying is not other.denying
+    numbers = _numbers_differ(one, other)
+    measures, choices = _measures_differ(one, other), _choices_differ(one, other, lexicon=tables)
+    denial = contained * max(0.0, cosine - _ABOUT) if split else 0.0
+    heads = next(iter(one.stems), ""), next(iter(other.stems), None)
+    listed = bool(first.heading) and first.heading == second.heading
+    return {
+        # Likeness of meaning, and of words: what both are about, and most of what a duplicate is.
+        "cosine": Feature(cosine, f"cosine {cosine:.2f}"),
+        "words": Feature(shared, f"{shared:.0%} of the words in common"),
+        # Most contradictions between real files are two numbers of one thing: of a unit alone
+        # ("120 lines" and "310 lines") less than of two words in common.
+        "numbers": Feature(
+            min(1.0, len(numbers) / 2), f"different numbers of {', '.join(numbers[:2])}"
+        ),
+        "measures": Feature(float(bool(measures)), f"different values of {measures}"),
+        "choices": Feature(float(bool(choices)), f"different choices of {choices}"),
+        # The same said of another path, file or option.
+        "names": Feature(_names_differ(one, other), "other names in much the same words"),
+        # Counting denials alone is useless: they count among words that both have.
+        "denial": Feature(denial, "one denies what the other says"),
+        "denials": Feature(float(one.denying and other.denying), "both deny"),
+        # "Tests: ..." and "Tests: ..." speak of one thing.
+        "beginning": Feature(float(heads[0] == heads[1]), "they begin alike"),
+        # Rows of one list differ in a name or a number by their nature.
+        "list": Feature(float(listed and not split)),
+    }
+
+
+def _no_duplicate(
+    left: Claim, right: Claim, *, found: Mapping[str, Feature], lexicon: Lexicon
+) -> str:
+    """Return why two statements are no duplicate however alike they are, or nothing.
+
+    Real files have too few of these for the score to learn it.
+    """
+    clash = next((found[name].words for name in _CLASHES if found[name].value), "")
+    one, other = read(left, lexicon).stems, read(right, lexicon).stems
+    turned = sum(
+        (one[each] in _AGAINST) is not (other[each] in _AGAINST)
+        for each in one.keys() & other.keys()
+    )
+    is_turned = turned >= _HALF * max(1, min(len(one), len(other)))
+    return clash or ("one is against what the other says" if is_turned else "")
+
+
+def _numbers_differ(left: Reading, right: Reading) -> list[str]:
+    """Return of what two statements give different numbers; nothing if one number is the same."""
+    one, other = _numbers(left), _numbers(right)
+    both = sorted(one.keys() & other.keys())
+    if any(one[each][0] == other[each][0] for each in both):
+        return []
+    return [one[each][1] for each in both]
+
+
+def _numbers(said: Reading) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Return stem of what may be counted -> the numbers in or beside it, and the word itself."""
+    words = [each for each in said.wording.spoken if each.text not in STOP_WORDS]
+    counted: dict[str, tuple[tuple[str, ...], str]] = {}
+    for place, word in enumerate(words):
+        found = tuple(each.replace(",", "") for each in _NUMBER.findall(word.text))
+        spelt = SPELT.get(word.text, 0)
+        values = found or ((str(spelt),) if spelt > 1 else ())
+        if values and len(values) <= _MOST:
+            counted |= {stem(thing): (values, thing) for thing in _things(words, place)}
+    return counted
+
+
+def _things(words: list[Word], place: int) -> Iterator[str]:
+    """Yield the words that a number may be the number of: "es2022", "port 80", "80 lines"."""
+    yield from (
+        part for part in re.split(r"[^a-z%]+", words[place].text) if len(part) > 1 or part == "%"
+    )
+    after = words[place + 1 : place + 2]
+    yield from (each.text for each in after if not _NUMBER.search(each.text))
+    for each in reversed(words[max(0, place - _BEFORE) : place]):
+        if not _NUMBER.search(each.text):
+            yield each.text
+            if each.text not in _LINKS:
+                return
+
+
+def _choices_differ(left: Reading, right: Reading, *, lexicon: Lexicon) -> str:
+    """Return of what two statements name different choices, without those they are against."""
+    one, other = _chosen(left, lexicon), _chosen(right, lexicon)
+    both = sorted(one.keys() & other.keys())
+    return ", ".join(each for each in both if not one[each] & other[each])
+
+
+def _chosen(said: Reading, lexicon: Lexicon) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for word in said.wording.spoken:
+        of, choice = _choices().get(word.text, ("", ""))
+        known = lexicon.synonyms.get(word.stem, word.stem)
+        if of and said.stems.get(known) not in _AGAINST:
+            found.setdefault(of, set()).add(choice)
+    return found
+
+
+@cache
+def _choices() -> dict[str, tuple[str, str]]:
+    """Return word -> of what it is a choice, and which (`tables/choices.toml`)."""
+    made = table("choices", package="rules")["choices"]
+    return {
+        word: (of, choice)
+        for of, some in made.items()
+        for choice in some
+        for word in choice.split()
+    }
+
+
+def _measures_differ(left: Reading, right: Reading) -> str:
+    """Return the measures and versions for which two statements give different bounds."""
+    both = left.ranges.keys() & right.ranges.keys()
+    return ", ".join(
+        sorted(each for each in both if left.ranges[each].bounds() != right.ranges[each].bounds())
+    )
+
+
+def _names_differ(left: Reading, right: Reading) -> float:
+    """Return the share of other words in common where each has names that the other lacks."""
+    one, other = left.names - left.numbers, right.names - right.numbers
+    if not one or not other or one & other:
+        return 0.0
+    these, those = (
+        {each.stem for each in some.wording.spoken if each.text not in some.names | STOP_WORDS}
+        for some in (left, right)
+    )
+    return len(these & those) / max(1, min(len(these), len(those)))
+
+
+@cache
+def _models() -> tuple[_Model, ...]:
+    made = table("proposals", package="rules")
+    return tuple(
+        _Model(kind, each["threshold"], each["intercept"], each["weights"])
+        for kind in ProposalKind
+        for each in (made[kind.value],)
+    )
+
+
+def _logit(found: Mapping[str, Feature], model: _Model) -> float:
+    return model.intercept + sum(
+        weight * found[name].value for name, weight in model.weights.items()
+    )
+
+
+def _odds(score: float) -> float:
+    return math.log(score / (1 - score))
+
+
+def _reason(found: Mapping[str, Feature], model: _Model) -> str:
+    """Return the two things that speak most for a proposal."""
+    counted = {name: weight * found[name].value for name, weight in model.weights.items()}
+    most = sorted(counted, key=lambda name: (-counted[name], name))[:2]
+    return "; ".join(
+        found[name].words for name in most if counted[name] > 0 < len(found[name].words)
+    )
