@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.errors import HomeUnwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 #: Bytes a Unix socket path may have before we move it: sun_path is 108 on Linux, 104 on macOS.
@@ -217,6 +217,29 @@ def _make(folder: Path) -> None:
         # Let the names in a folder last, where its file system and its mode allow that.
         with contextlib.suppress(OSError):
             sync(each.parent)
+
+
+def replace_file(path: Path, data: bytes, *, before: Callable[[], object] = lambda: None) -> None:
+    """Put bytes in the place of a file that its owner alone may read, and let them last.
+
+    The file is whole at every moment, whatever is cut short, and no draft of it is left over.
+    `before` is called when the draft is on the disk. Raises `OSError`; then it is as it was.
+    """
+    # Drafts of daemons that were killed while they wrote may hold secrets. Nobody else is writing
+    # one: a home has one daemon.
+    for left in path.parent.glob(f".{path.name}.*"):
+        left.unlink(missing_ok=True)
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    try:
+        with os.fdopen(private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        before()
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    sync(path.parent)
 
 
 def sync(path: Path) -> None:

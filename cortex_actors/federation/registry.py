@@ -20,7 +20,6 @@ import asyncio
 import contextlib
 import json
 import os
-import secrets
 import stat
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -31,7 +30,7 @@ from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused, St
 from cortex_actors.federation import schema
 from cortex_actors.federation.local import SEPARATE
 from cortex_actors.federation.store import LOCAL, Fan, Member, StoreHealth, StoreSpec
-from cortex_actors.home import private, sync
+from cortex_actors.home import replace_file
 from cortex_actors.sections import FederationSettings
 from cortex_actors.storage.search.scope import ROOMS
 
@@ -328,25 +327,14 @@ class Overlay:
         if len(body) > LARGEST:
             message = f"{self.path} would have more than {LARGEST:,} bytes"
             raise Refused(f"{message}; nothing was changed: describe the stores in fewer words")
-        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+        aside = None
+
+        def keep() -> None:
+            nonlocal aside
+            aside = None if self.read().is_sound else self._keep_aside()
+
         try:
-            try:
-                # Drafts of daemons that were killed while they wrote may hold tokens. Nobody else
-                # is writing one: a home has one daemon.
-                for left in self.path.parent.glob(f".{self.path.name}.*"):
-                    with contextlib.suppress(FileNotFoundError):
-                        left.unlink()
-                made = private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-                with os.fdopen(made, "wb") as file:
-                    file.write(body)
-                    file.flush()
-                    os.fsync(file.fileno())
-                aside = None if self.read().is_sound else self._keep_aside()
-                draft.replace(self.path)
-            finally:
-                with contextlib.suppress(FileNotFoundError):
-                    draft.unlink()
-            sync(self.path.parent)
+            replace_file(self.path, body, before=keep)
             return aside
         except OSError as error:
             raise HomeUnwritable(
