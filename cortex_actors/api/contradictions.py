@@ -12,8 +12,8 @@ The verbs about judging: what two texts are to each other, and who is asked.
 from __future__ import annotations
 
 import asyncio
-import os
 import tomllib
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -24,30 +24,44 @@ import numpy as np
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.clock import iso
-from cortex_actors.domain.event import Ids, ReconciliationRequested
+from cortex_actors.api.review import PROMOTION, USE, WRITE, reviews
+from cortex_actors.clock import iso, ulid
+from cortex_actors.domain.event import AccumulationComplete, Ids
 from cortex_actors.domain.insight import (
     ALL,
     Claim,
     Conflict,
     ContradictionSort,
+    PairChoice,
     Relation,
+    insight_id,
+    statement_hash,
 )
-from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable
-from cortex_actors.home import private
+from cortex_actors.errors import (
+    BadInput,
+    ConfigurationError,
+    CortexError,
+    HomeUnwritable,
+    NotFound,
+)
+from cortex_actors.home import replace_file
 from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.rules import contradiction as rule
 from cortex_actors.rules.admission import noted
 from cortex_actors.rules.calibration import Decided, Label, Suggestion, suggest
 from cortex_actors.rules.classification import classify
+from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import contradictions as stored
+from cortex_actors.storage import verdicts
 from cortex_actors.storage.insight_lists import Named, find
+from cortex_actors.storage.verdicts import Proposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from cortex_actors.api.registry import Said
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.rules.calibration import Figures, Score
     from cortex_actors.rules.contradiction import Thresholds
@@ -61,8 +75,9 @@ STATES = (stored.OPEN, *stored.DECISIONS, ALL)
 #: What keeps neither of the two: both may hold.
 BOTH = "both"
 
-#: What comes first in each order; a pair that was found without vectors is least alike.
-_ORDERS: dict[ContradictionSort, Callable[[Contradiction], float]] = {
+#: What comes first in each order but the usual one; a pair that was found without vectors is least
+#: alike.
+_ORDERS: dict[ContradictionSort | None, Callable[[Contradiction], float]] = {
     ContradictionSort.NEWEST: lambda each: -each.detected_at,
     ContradictionSort.OLDEST: lambda each: each.detected_at,
     ContradictionSort.ALIKE: lambda each: -(each.similarity or 0.0),
@@ -78,20 +93,22 @@ async def contradictions(
     status: str = stored.OPEN,
     kind: str | None = None,
     domain: str | None = None,
-    sort: str = "newest",
+    sort: str = "sure",
     skip: int = 0,
 ) -> dict[str, Any]:
     """List pairs of insights that contradict each other and that nobody has decided yet.
 
-    Each has both texts and where they stand. `status` may be `all`. `kind` is direct, partial,
-    contextual or `all`; without it those that hold in different places, the contextual ones, are
-    only counted. `domain` is that of one of the two. Raises `UnknownProject`, `BadInput`.
+    Both are said in one project. Each pair has both texts and where they stand; first come those
+    of one file, then those of one project, the surest first. `status` may be `all`. `kind` is
+    direct, partial, contextual or `all`; without it the contextual ones, what two projects choose
+    differently, are only counted. `domain` is that of one of the two. Raises `UnknownProject`,
+    `BadInput`.
     """
     parameters.page(limit, skip, of="contradictions")
     if status not in STATES:
         raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
     wanted = _kinds(kind)
-    order = _ORDERS[parameters.chosen(ContradictionSort, sort, what="order") or _NEWEST]
+    order = _ORDERS.get(parameters.chosen(ContradictionSort, sort, what="order"))
     project_id = await call.project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
@@ -101,7 +118,12 @@ async def contradictions(
         if domain is not None:
             every = shapes.speaking(connection, every, lambda each: each.pair, domain=domain)
         some = [each for each in every if each.type in wanted]
-        found = sorted(some, key=lambda each: (order(each), each.id))[skip : skip + limit]
+        near = stored.distances(connection, some) if order is None else {}
+        keys = {
+            each.id: (order(each), 0.0) if order else (near[each.id], -each.confidence)
+            for each in some
+        }
+        found = sorted(some, key=lambda each: (keys[each.id], each.id))[skip : skip + limit]
         return {
             "total": len(some),
             "open": stored.count(connection),
@@ -153,22 +175,38 @@ async def dismiss_contradiction(
 async def _decide(
     call: Call, name: str, status: str, *, keep: str, note: str | None
 ) -> dict[str, Any]:
-    """Write a decision down, say so, and have what follows of it weighed anew."""
+    """Write a decision down, say so, and have the two compared again."""
     note = noted(note)
     now = call.clock.now()
-    whole = await call.records.read(lambda c: find(c, Named.CONTRADICTION, name))
 
-    def work(connection: Connection) -> dict[str, Any]:
-        found = stored.one(connection, whole)
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
+        whole = _meant(connection, name)
+        found = stored.one(connection, whole) or verdicts.proposal(connection, whole)
         kept = None if found is None else _kept(found, keep)
-        decided = stored.decide(connection, whole, status=status, at=now, kept_id=kept, note=note)
-        return _shaped(connection, [decided])[0]
+        decided = stored.decide(
+            connection, whole, status=status, at=now, kept_id=kept, note=note, by=call.caller.by
+        )
+        said = topics.CONTRADICTION_RESOLVED, Ids((whole,))
+        return _shaped(connection, [decided])[0], [said, _again(decided.pair, now)]
 
-    anew = (topics.RECONCILIATION_REQUESTED, ReconciliationRequested())
-    return await call.change(work, (topics.CONTRADICTION_RESOLVED, Ids((whole,))), anew)
+    return await call.change_and_publish(work)
 
 
-_NEWEST = ContradictionSort.NEWEST
+def _again(two: tuple[str, str], at: int) -> Said:
+    """Return the event that has two insights compared and weighed again."""
+    return topics.ACCUMULATION_COMPLETE, AccumulationComplete(f"run_{ulid(at)}", None, two)
+
+
+def _meant(connection: Connection, name: str) -> str:
+    """Return the id of a contradiction, or of a possible one, that a name means."""
+    try:
+        return find(connection, Named.CONTRADICTION, name)
+    except NotFound:
+        kind = Named.CONTRADICTION
+        found = verdicts.proposal(connection, kind + name.strip().lower().removeprefix(kind))
+        if found is None:
+            raise
+        return found.id
 
 
 def _kinds(kind: str | None) -> frozenset[Conflict]:
@@ -179,7 +217,7 @@ def _kinds(kind: str | None) -> frozenset[Conflict]:
     return frozenset(Conflict) - {Conflict.CONTEXTUAL} if found is None else frozenset({found})
 
 
-def _kept(found: Contradiction, keep: str) -> str | None:
+def _kept(found: Contradiction | Proposed, keep: str) -> str | None:
     """Return the id that `a`, `b`, or the beginning of an id means; None for both."""
     word = keep.strip().lower()
     if word == BOTH:
@@ -202,7 +240,9 @@ def _kept(found: Contradiction, keep: str) -> str | None:
     )
 
 
-def _shaped(connection: Connection, some: Iterable[Contradiction]) -> list[dict[str, Any]]:
+def _shaped(
+    connection: Connection, some: Iterable[Contradiction | Proposed]
+) -> list[dict[str, Any]]:
     """Return contradictions as clients get them, with both sides."""
     every = list(some)
     said = shapes.brief_insights(connection, [side for each in every for side in each.pair])
@@ -210,6 +250,82 @@ def _shaped(connection: Connection, some: Iterable[Contradiction]) -> list[dict[
         {**asdict(each), "a": said.get(each.insight_a), "b": said.get(each.insight_b)}
         for each in every
     ]
+
+
+#: What the queue holds, in its order: pairs first, then what waits in the review.
+CONTRADICTION, POSSIBLE, DUPLICATE = "contradiction", "possible", "duplicate"
+
+#: What each kind of proposal is called in the queue.
+_PROPOSED = {ProposalKind.CONTRADICTION: POSSIBLE, ProposalKind.DUPLICATE: DUPLICATE}
+
+#: All kinds, in their order.
+_KINDS = (CONTRADICTION, POSSIBLE, DUPLICATE, USE, PROMOTION, WRITE)
+
+
+@operation("triage.list", http="GET /triage")
+async def triage(
+    call: Call, project: str | None = None, limit: int = 50, *, kind: str | None = None
+) -> dict[str, Any]:
+    """List everything that waits for a decision, grouped by kind, the surest of each first.
+
+    Contradictions, possible contradictions, near duplicates, then what waits in the review. What
+    is only possible is shown nowhere else and has no effect. `kind` is one of those that are
+    counted. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, 0, of="items")
+    project_id = await call.project_id(project)
+    found = await contradictions(call, project, MOST)
+    waits = await reviews(call, project, MOST)
+
+    possible = await call.records.read(lambda c: verdicts.proposed(c, project_id))
+    queue: list[tuple[str, Any]] = [(CONTRADICTION, each) for each in found["contradictions"]]
+    queue += [(_PROPOSED[each.kind], each) for each in possible]
+    queue += [(each["asks"], each) for each in waits["reviews"]]
+    queue.sort(key=lambda each: _KINDS.index(each[0]))
+    if kind is not None and kind not in _KINDS:
+        raise BadInput(f"nothing in the queue is of kind {kind!r}; ask for {', '.join(_KINDS)}")
+    some = [each for each in queue if kind in {None, each[0]}]
+    page = some[:limit]
+    asked = [each for _, each in page if isinstance(each, Proposed)]
+    told = {each["id"]: each for each in await call.records.read(lambda c: _shaped(c, asked))}
+    return {
+        "total": len(some),
+        "counts": dict(Counter(each for each, _ in queue)),
+        "items": [
+            {**(told[each.id] if isinstance(each, Proposed) else each), "kind": name}
+            for name, each in page
+        ],
+    }
+
+
+@operation("triage.decide", http="POST /triage/{item}")
+async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
+    """Say of two statements that they are the same, or apart; or take back what was said of them.
+
+    `item` is the id of a proposal, or of a contradiction that was decided. What is the same is
+    merged by the next run, what is apart is never proposed again; both hold as often as the texts
+    come back. After `open` the rules and the models decide again. Raises `NotFound`, `BadInput`.
+    """
+    chosen = parameters.chosen(PairChoice, verdict, what="verdict")
+    now = call.clock.now()
+
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
+        if chosen is PairChoice.OPEN:
+            two = stored.reopen(connection, item)
+        else:
+            found = verdicts.proposal(connection, item)
+            if found is None:
+                raise NotFound(f"nothing is proposed as {item}; list what is with: cortex triage")
+            two, same = found.pair, chosen is PairChoice.SAME
+            relation = Relation.SAME if same else Relation.RELATED
+            verdicts.say(
+                connection, two, relation=relation, said=verdict, at=now, by=call.caller.by
+            )
+        said = shapes.brief_insights(connection, two)
+        sides = {"a": said.get(two[0]), "b": said.get(two[1])}
+        return {"item": item, "verdict": verdict, **sides}, [_again(two, now)]
+
+    return await call.change_and_publish(work)
 
 
 #: The section that holds the thresholds, and the table in it that holds those of domains.
@@ -230,7 +346,11 @@ def format_calibration(path: Path, found: Iterable[Suggestion], *, at: int) -> N
             section.update(values)
         else:
             domains[each.domain] = values
-    _replace(path, _text(section, at))
+    try:
+        replace_file(path, _text(section, at).encode())
+    except OSError as error:
+        message = f"cannot write {path}: {error}; check the disk and the folder's permissions"
+        raise HomeUnwritable(message) from error
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -271,21 +391,6 @@ def _key(name: str) -> str:
     return f'"{escaped}"'
 
 
-def _replace(path: Path, text: str) -> None:
-    """Put a text in the place of a file, on the disk before its name is."""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        descriptor = private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        message = f"cannot write {path}: {error}; check the disk and the folder's permissions"
-        raise HomeUnwritable(message) from error
-
-
 #: Pairs that a client may bring.
 MOST = 1_000
 
@@ -306,15 +411,15 @@ async def calibrate(
 ) -> dict[str, Any]:
     """Show which thresholds fit the decided pairs, and what they would change.
 
-    Decided are contradictions that a person resolved or dismissed, merges that nobody took
-    apart, and `pairs` that the client brings, each with a label. With `write` the thresholds of
-    those that can be bettered are written down and followed at once; nothing else is. Raises
-    `BadInput`, `Unembeddable`, `EmbedderDown`.
+    Decided are pairs about which a person or a model has said what they are, and `pairs` that the
+    client brings, each with a label; what the rules merged by themselves is none. With `write` the
+    thresholds of those that can be bettered are written down and followed at once; nothing else
+    is. Raises `BadInput`, `Unembeddable`, `EmbedderDown`.
     """
     ruling = call.ruling()
     model = call.model()
     await asyncio.to_thread(ruling.read)
-    known = await call.records.read(lambda c: stored.pairs(c, model))
+    known = await call.records.read(lambda c: verdicts.pairs(c, model))
     known += await _brought(call, pairs or [])
     found = await asyncio.to_thread(partial(_suggested, known, ruling, only=domain))
     better = [each for each in found if not each.reason]
@@ -432,7 +537,8 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
     """Compare two statements by the rules, and by a model if there is one. Only its answer is kept.
 
     Says whether they are the same, related or contradict each other. The model is asked whatever
-    the rules say, so that one can see that it works. Raises `BadInput` for a text of nothing or of
+    the rules say, so that one can see that it works; what a person said of the two goes before
+    both. Raises `BadInput` for a text of nothing or of
     more than 8,000 characters, `ConfigurationError` for what is wrong with the user's own rules.
     """
     pair = (_text_claim(one), _text_claim(other))
@@ -446,17 +552,16 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
     )
     (said,) = await _model(call).compare([(*pair, score)])
     is_open = found.relation is Relation.RELATED
+    final = rule.believed(said, *pair, lexicon=relations.lexicon) if said and is_open else found
+    names = sorted(insight_id(statement_hash(each)) for each in (one, other))
+    word = (await call.records.read(verdicts.of_people)).get((names[0], names[1]))
     return {
         "one": one,
         "other": other,
         "cosine": score,
         "rules": asdict(found),
         "model": None if said is None else asdict(said),
-        "judgement": asdict(
-            rule.believed(said, *pair, lexicon=relations.lexicon)
-            if said is not None and is_open
-            else found
-        ),
+        "judgement": asdict(final if word is None else word.judgement),
         "judge": await judge_state(call),
     }
 

@@ -198,7 +198,7 @@ def _meant(
         what = f"no document {'of the topic' if source is None else 'is called'} "
         how = " is taken out" if withdrawn else ""
         raise NotFound(
-            f"{what}{shown(topic or source or '')}{how}; see what there is with: cortex knowledge "
-            "topics"
+            f"{what}{shown(topic or source or '')}{how}; see what there is with: "
+            "cortex memory knowledge topics"
         )
     return found

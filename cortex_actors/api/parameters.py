@@ -24,6 +24,7 @@ from cortex_actors.domain.insight import (
     FragmentSort,
     InsightSort,
     InsightStatus,
+    PairChoice,
     PrincipleSort,
 )
 from cortex_actors.domain.memory import CrumbType, Layer, MemoryType, Priority, Realm
@@ -159,6 +160,7 @@ PARAMETERS = {
     "ids": Parameter("Ids, or beginnings of ids.", metavar="ID...", complete="memories"),
     "if_disoriented": Parameter("What to do first; repeated, in this order."),
     "insight": _id("The id of an insight, or the beginning of it.", complete="insights"),
+    "item": Parameter("The id of a pair in the queue, or of a decided contradiction."),
     "job": Parameter("The name of a scheduled job.", metavar="JOB"),
     "keep": Parameter("Which of the two is kept."),
     "consolidate.keep": Parameter("Which is kept: higher_access, higher_attention, or its id."),
@@ -168,7 +170,12 @@ PARAMETERS = {
     ),
     "kind": Parameter("Only this kind."),
     "contradictions.kind": Parameter(
-        "How far the two conflict (direct and partial).", words=ConflictChoice, names=("--type",)
+        "How far the two conflict (direct and partial; contextual: two projects differ).",
+        words=ConflictChoice,
+        names=("--type",),
+    ),
+    "triage.kind": Parameter(
+        "Only this kind: contradiction, possible, duplicate, use, promotion or write."
     ),
     "links.kind": Parameter("Only links of this type.", words=LinkType, names=("--type",)),
     "insights.kind": Parameter("What it does there.", words=StatementKind),
@@ -271,6 +278,7 @@ PARAMETERS = {
     "clusters.sort": Parameter("What comes first.", words=ClusterSort),
     "fragments.sort": Parameter("What comes first.", words=FragmentSort),
     "insights.sort": Parameter("What comes first.", words=InsightSort),
+    "verdict": Parameter("What the two are; open takes it back.", words=PairChoice),
     "source": Parameter("Who publishes it, or where it comes from."),
     **dict.fromkeys(
         ("knowledge_search.source", "remove_knowledge.source", "restore_knowledge.source"),

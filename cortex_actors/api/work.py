@@ -13,19 +13,29 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, operation
-from cortex_actors.domain.event import Ids, Nothing, ReconciliationRequested, ScanRequested
+from cortex_actors.clock import ulid
+from cortex_actors.domain.event import (
+    AccumulationComplete,
+    Ids,
+    Nothing,
+    ReconciliationRequested,
+    ScanRequested,
+    parts,
+)
 from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.repository import origin
+from cortex_actors.pipeline.accumulator import NAMED
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import contradictions, insight_lists, reviews
+from cortex_actors.storage import contradictions, insight_lists, insights, reviews
 from cortex_actors.storage import projects as stored
 from cortex_actors.storage.insight_lists import Named, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cortex_actors.api.registry import Said
     from cortex_actors.domain.event import Payload
     from cortex_actors.storage.contradictions import Cluster
     from cortex_actors.storage.ledger.actor import Connection
@@ -160,8 +170,21 @@ async def _request(call: Call, topic: str, payload: Payload) -> dict[str, Any]:
 
 
 async def _commit(call: Call, work: Callable[[Connection], T], topic: str, project_id: str) -> T:
-    """Change a project and say so, both in one transaction; return what the change gave."""
-    return await call.change(work, (topic, Ids((project_id,))))
+    """Change a project and say so, both in one transaction; return what the change gave.
+
+    What it says is compared again: only projects that are followed contradict themselves or differ.
+    """
+    run_id = f"run_{ulid(call.clock.now())}"
+
+    def unit(connection: Connection) -> tuple[T, list[Said]]:
+        given, ids = work(connection), sorted(insights.ids_of(connection, project_id))
+        said: list[Said] = [(topic, Ids((project_id,)))]
+        for some in parts(ids, NAMED):
+            done = AccumulationComplete(run_id, project_id, some)
+            said.append((topics.ACCUMULATION_COMPLETE, done))
+        return given, said
+
+    return await call.change_and_publish(unit)
 
 
 def _runs(connection: Connection, *, wanted: stored.Wanted) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """`contradictions`: pairs that cannot both hold, and what a person decides about one.
 
+`triage`: everything that waits for a decision, a key for each.
+
 `judge`: what two statements are to each other, and who says so.
 
 `calibrate`: which thresholds fit what was decided; measured first, written only when asked.
@@ -8,13 +10,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from cortex_actors.cli.declare import Option, shows
+from cortex_actors.cli.declare import Option, Preset, command, shows
 from cortex_actors.cli.output import (
     Block,
+    HomeOption,
+    JsonOption,
     brief,
     counted,
     joined,
@@ -22,12 +27,15 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_facts,
+    show_json,
+    show_lines,
     show_table,
     standing,
     when,
 )
-from cortex_actors.client.connection import Answer
-from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.cli.projects import meant
+from cortex_actors.client.connection import Answer, Client
+from cortex_actors.errors import BadInput, CortexError, NotFound
 
 #: States that a list may be of, the one without asking first.
 _STATES = ("unresolved", "resolved", "dismissed", "all")
@@ -48,6 +56,7 @@ _DECIDERS = {
     "contradictions",
     "",
     "--project atlas-api --type direct",
+    "--between-projects",
     "show con_5e1f02ab",
     "resolve con_5e1f02ab --keep a",
     "dismiss con_5e1f02ab --note 'two different services'",
@@ -55,6 +64,11 @@ _DECIDERS = {
     about="Show what instruction files say against one another, and decide it.",
     is_group=True,
     status=Option(words=_STATES),
+    between_projects=Preset(
+        "--between-projects",
+        sets=("kind", "contextual"),
+        help="What two projects choose differently; it keeps nothing from counting.",
+    ),
 )
 def show_list(found: Answer, given: Answer) -> None:
     """Print pairs, how many are left out of a plain list, and how to decide one."""
@@ -67,7 +81,7 @@ def show_list(found: Answer, given: Answer) -> None:
         empty=nothing(found["total"], _nothing(status, narrowed=narrowed)),
     )
     if found["contextual"] and kind is None:
-        print(f"\n{found['contextual']:,} hold in different places: --type contextual, or all")
+        print(f"\n{counted(found['contextual'], 'difference')} of two projects: --between-projects")
     if any(each["status"] == "unresolved" for each in shown):
         print("\ndecide one with: cortex contradictions resolve ID --keep a|b|both, or dismiss ID")
 
@@ -116,6 +130,156 @@ def show_decided(found: Answer) -> None:
     if places:
         print("the other one is still said here; mend the file when you can:")
         show_facts(*[("", place) for place in places])
+
+
+#: What a key or a word says of each kind, and what the daemon is asked for it.
+_PAIR: dict[str, tuple[str, dict[str, Any]]] = {
+    "a": ("resolve_contradiction", {"keep": "a"}),
+    "b": ("resolve_contradiction", {"keep": "b"}),
+    "both": ("resolve_contradiction", {"keep": "both"}),
+    "dismiss": ("dismiss_contradiction", {}),
+}
+_LIKE: dict[str, tuple[str, dict[str, Any]]] = {
+    "same": ("decide", {"verdict": "same"}),
+    "apart": ("decide", {"verdict": "apart"}),
+}
+_OFFER: dict[str, tuple[str, dict[str, Any]]] = {
+    "approve": ("approve", {}),
+    "reject": ("reject", {}),
+}
+_CHOICES = {"contradiction": _PAIR, "possible": _PAIR, "duplicate": _LIKE}
+
+#: Keys of words; a capital letter means all that are left of the kind. No key of one kind approves
+#: in another: hands repeat themselves.
+_KEYS = {
+    "a": "a",
+    "b": "b",
+    "2": "both",
+    "d": "dismiss",
+    "s": "same",
+    "x": "apart",
+    "y": "approve",
+    "r": "reject",
+    "n": "skip",
+    "q": "quit",
+}
+
+#: What each kind is called, and the name by which its operation is told which one.
+_TITLES = {
+    "contradiction": ("contradictions", "contradiction"),
+    "possible": ("possible contradictions", "contradiction"),
+    "duplicate": ("near duplicates", "item"),
+    "use": ("texts that wait to be used", "insight"),
+    "promotion": ("offers: to become a principle", "insight"),
+    "write": ("principles to be written into files", "insight"),
+}
+
+#: Items of one sitting.
+_SITTING = 500
+
+
+@command(
+    "triage",
+    "",
+    "--kind possible",
+    "--json",
+    "cortex triage --kind duplicate <<< 'apart all'",
+    about="Decide what waits, one key each: contradictions, near duplicates, the review.",
+    is_group=True,
+)
+def triage(
+    *,
+    kind: Annotated[str | None, Option(words=tuple(_TITLES), help="Only this kind.")] = None,
+    project: Annotated[str | None, Option(help="Only what this project says.")] = None,
+    limit: Annotated[int, Option(help="How many at most.", min=1)] = _SITTING,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Show what waits for a decision, one at a time, and decide it with a key.
+
+    Without a terminal a line of input decides: a word or its key, and `all` behind it for all that
+    are left of the kind. `--json` lists the queue and decides nothing.
+    """
+    client = Client(home)
+    ours = None if project is None else meant(project)
+    found = client.call("triage", limit=limit, kind=kind, project=ours)
+    if as_json:
+        show_json(found)
+        return
+    counts = [f"{_TITLES[name][0]} {count:,}" for name, count in found["counts"].items()]
+    print(joined(*counts) or "nothing waits for a decision")
+    always: dict[str, str] = {}
+    done = 0
+    for number, item in enumerate(found["items"], 1):
+        name = item["kind"]
+        if (word := always.get(name)) is None:
+            show_blocks(
+                f"{number} of {found['total']:,}: {_TITLES[name][0]}", [_waiting(item)], empty=""
+            )
+            word, is_all = _word(_CHOICES.get(name, _OFFER))
+            if is_all:
+                always[name] = word
+        if word == "quit":
+            break
+        done += word != "skip" and _decided(client, item, word=word)
+    print(f"decided {done:,} of {found['total']:,}")
+
+
+def _waiting(item: Answer) -> Block:
+    """Return what is shown of one item before it is decided."""
+    if item["kind"] not in _CHOICES:
+        places = standing(item["sources"], most=2)
+        return Block(brief(item["id"]), shortened(item["content"], 300), [item["because"], *places])
+    sides = [f"{name}  {shortened(_said(item[name]), 300)}" for name in "ab"]
+    where = [f"{name}  {_first(item[name])}" for name in "ab"]
+    return Block(brief(item["id"]), "\n".join(sides), [item["reason"], *where])
+
+
+def _word(choices: Mapping[str, object]) -> tuple[str, bool]:
+    """Return what a person says of the item that is shown, and whether of all of its kind."""
+    keys = {key: word for key, word in _KEYS.items() if word in {*choices, "skip", "quit"}}
+    is_terminal = sys.stdin.isatty()
+    asked = " ".join(f"[{key}] {word}" if key != word else f"[{key}]" for key, word in keys.items())
+    while True:
+        print(f"{asked} (capital: all of these) ", end="", flush=True)
+        line = _key() if is_terminal else sys.stdin.readline()
+        print()
+        if not line:
+            return "quit", False
+        first, *rest = line.split() or ["n"]
+        is_all = rest == ["all"] or first.isupper()
+        word = keys.get(first.lower(), first.lower())
+        if word in keys.values():
+            return word, is_all
+        if not is_terminal:
+            raise BadInput(
+                f"cannot decide {line.strip()!r}; say one of: {', '.join(keys.values())}"
+            )
+
+
+def _key() -> str:
+    """Return one key of a terminal."""
+    import click  # noqa: PLC0415 - only to ask
+
+    return click.getchar()
+
+
+def _decided(client: Client, item: Answer, *, word: str) -> bool:
+    """Have the daemon write a decision down; print why it refuses, if it does."""
+    method, more = _CHOICES.get(item["kind"], _OFFER)[word]
+    try:
+        client.call(method, **{_TITLES[item["kind"]][1]: item["id"], **more})
+    except CortexError as error:
+        show_lines(f"{brief(item['id'])}: {error}")
+        return False
+    show_lines(f"{brief(item['id'])}: {word}")
+    return True
+
+
+@shows("triage decide", "dup_5e1f02ab apart", "con_5e1f02ab open")
+def show_verdict(found: Answer) -> None:
+    """Print what a person said of a pair."""
+    show_lines(f"{brief(found['item'])}: {found['verdict']}")
 
 
 def _entry(found: Answer) -> Block:

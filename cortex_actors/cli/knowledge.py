@@ -1,4 +1,4 @@
-"""`knowledge`: documents that are read, what they say, and taking them out again."""
+"""`memory knowledge`: documents that are read, what they say, and taking them out again."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def meant(source: str) -> str:
 
 
 @shows(
-    "knowledge ingest",
+    "memory knowledge ingest",
     "docs/ --topic handbook",
+    asks="knowledge.ingest",
     leave_out=("text", "source"),
     timeout=LONG,
     path=Argument(kind="path", required=True, read=whole_path),
@@ -46,19 +47,20 @@ def show_read(found: Answer) -> None:
 
 
 @shows(
-    "knowledge search",
+    "memory knowledge search",
     "rollback --topic ops",
+    asks="knowledge.search",
     timeout=TIMEOUT,
     query=QUESTION,
     code=Option("--code/--text"),
 )
 def show_pieces(found: Answer) -> None:
     """Print the pieces that were found."""
-    show_hits(found, "nothing was found; see what there is with: cortex knowledge topics")
+    show_hits(found, "nothing was found; see what there is with: cortex memory knowledge topics")
 
 
 @shows(
-    "knowledge",
+    "memory knowledge",
     "ingest ~/notes",
     "search how do we deploy",
     "topics",
@@ -67,7 +69,7 @@ def show_pieces(found: Answer) -> None:
     about="Have documents read, and find what they say.",
     is_group=True,
 )
-@shows("knowledge topics", "--json")
+@shows("memory knowledge topics", "--json", asks="knowledge.topics")
 def show_topics(found: Answer) -> None:
     """Print the topics, with how much each holds."""
     rows = [
@@ -78,17 +80,27 @@ def show_topics(found: Answer) -> None:
         f"{counted(found['documents'], 'document')}, {counted(found['pieces'], 'piece')}",
         ("topic", "documents", "pieces", "taken out", "last read"),
         rows,
-        empty="no document was read yet; read some with: cortex knowledge ingest FOLDER",
+        empty="no document was read yet; read some with: cortex memory knowledge ingest FOLDER",
     )
 
 
-@shows("knowledge remove", "--topic drafts", source=Option(read=meant))
+@shows(
+    "memory knowledge remove",
+    "--topic drafts",
+    asks="knowledge.remove",
+    source=Option(read=meant),
+)
 def show_removed(found: Answer) -> None:
     """Print which documents are found no more."""
     _show_done("took out", found["withdrawn"])
 
 
-@shows("knowledge restore", "--topic drafts", source=Option(read=meant))
+@shows(
+    "memory knowledge restore",
+    "--topic drafts",
+    asks="knowledge.restore",
+    source=Option(read=meant),
+)
 def show_restored(found: Answer) -> None:
     """Print which documents are found again."""
     _show_done("brought back", found["restored"])

@@ -335,7 +335,7 @@ def piped(text: str) -> str:
         # There may be more: what was read must not be kept as if it were all of it.
         message = (
             f"what was piped in has more than {_KEPT:,} bytes, and at most so many are kept in one "
-            "piece; say it in parts, or have it read as a document: cortex knowledge ingest"
+            "piece; say it in parts, or have it read as a document: cortex memory knowledge ingest"
         )
         raise BadInput(message)
     try:

@@ -119,7 +119,7 @@ class Cortex:
         status: str | None = "unresolved",
         kind: str | None = None,
         domain: str | None = None,
-        sort: str | None = "newest",
+        sort: str | None = "sure",
         skip: int | None = 0,
     ) -> dict[str, Any]: ...
     def convergence(
@@ -147,6 +147,7 @@ class Cortex:
         n_results: int | None = None,
     ) -> tuple[Crumb, ...]: ...
     def crystallize(self, id: str, *, as_agent: str | None = None) -> dict[str, Any]: ...
+    def decide(self, item: str, verdict: str) -> dict[str, Any]: ...
     def detect_convergence(
         self,
         query: str,
@@ -697,6 +698,13 @@ class Cortex:
     ) -> dict[str, Any]: ...
     def topics(self) -> tuple[dict[str, Any], ...]: ...
     def tree(self) -> dict[str, Any]: ...
+    def triage(
+        self,
+        project: str | None = None,
+        limit: int | None = 50,
+        *,
+        kind: str | None = None,
+    ) -> dict[str, Any]: ...
     def tune_store(
         self,
         name: str,
@@ -821,7 +829,7 @@ class AsyncCortex:
         status: str | None = "unresolved",
         kind: str | None = None,
         domain: str | None = None,
-        sort: str | None = "newest",
+        sort: str | None = "sure",
         skip: int | None = 0,
     ) -> dict[str, Any]: ...
     async def convergence(
@@ -849,6 +857,7 @@ class AsyncCortex:
         n_results: int | None = None,
     ) -> tuple[Crumb, ...]: ...
     async def crystallize(self, id: str, *, as_agent: str | None = None) -> dict[str, Any]: ...
+    async def decide(self, item: str, verdict: str) -> dict[str, Any]: ...
     async def detect_convergence(
         self,
         query: str,
@@ -1404,6 +1413,13 @@ class AsyncCortex:
     ) -> dict[str, Any]: ...
     async def topics(self) -> tuple[dict[str, Any], ...]: ...
     async def tree(self) -> dict[str, Any]: ...
+    async def triage(
+        self,
+        project: str | None = None,
+        limit: int | None = 50,
+        *,
+        kind: str | None = None,
+    ) -> dict[str, Any]: ...
     async def tune_store(
         self,
         name: str,

@@ -322,6 +322,15 @@ class ConflictChoice(StrEnum):
     ALL = "all"
 
 
+class PairChoice(StrEnum):
+    """What a person says of two texts where no more is asked than whether they are one."""
+
+    SAME = "same"
+    APART = "apart"
+    #: Nothing any more: what was said is taken back.
+    OPEN = "open"
+
+
 class PrincipleSort(StrEnum):
     """What comes first in a list of principles."""
 
@@ -341,6 +350,8 @@ class PrincipleSort(StrEnum):
 class ContradictionSort(StrEnum):
     """What comes first in a list of contradictions."""
 
+    #: What stands in one file, then in one project, the surest first.
+    SURE = "sure"
     #: What was found last, and what was found first.
     NEWEST = "newest"
     OLDEST = "oldest"
@@ -355,20 +366,3 @@ class MemorySort(StrEnum):
     OLDEST = "oldest"
     #: What was read most often.
     READ = "read"
-
-
-@dataclass(frozen=True, slots=True)
-class Learning:
-    """What a language model took out of a section, in its own words.
-
-    Attributes:
-        domain: what it is about, such as `testing`; None where it is about no one thing.
-        sections: headings it was taken from, as the model names them.
-
-    """
-
-    content: str
-    category: Category
-    tags: tuple[str, ...] = ()
-    domain: str | None = None
-    sections: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from cortex_actors.domain.insight import Conflict
+from cortex_actors.domain.insight import Conflict, statement_hash
 from cortex_actors.errors import CortexError, JudgeDown
 from cortex_actors.judging import prompts
 from cortex_actors.judging.chat import LanguageLayer
@@ -32,14 +32,14 @@ from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
-from cortex_actors.storage import contradictions
-from cortex_actors.storage.contradictions import Verdict
+from cortex_actors.storage import verdicts
+from cortex_actors.storage.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.insight import Claim, Judgement, Learning
+    from cortex_actors.domain.insight import Claim, Judgement
     from cortex_actors.judging.layer import Answer, Layer, LayerInfo, MakeLayers, Told
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import JudgingSettings
@@ -200,13 +200,6 @@ class Judge(AsyncioActor):
         question = Question.about(Kind.SYNTHESISE, texts)
         return self.spawn(self._first(question, run, read=prompts.text_of), name="synthesise")
 
-    def distil(
-        self, heading: str | None, text: str, *, run: str = ""
-    ) -> asyncio.Task[list[Learning] | None]:
-        """Return what is worth knowing in a section; None where nobody can say."""
-        question = Question(Kind.DISTIL, {"texts": [text], "under": heading or ""})
-        return self.spawn(self._first(question, run, read=prompts.learnings_of), name="distil")
-
     def describe(self) -> JudgeInfo:
         """Return how the layers are, and what became of the questions."""
         return JudgeInfo(tuple(layer.describe() for layer in self._layers), **self._counts)
@@ -268,7 +261,7 @@ class Judge(AsyncioActor):
     ) -> dict[bytes, Answer]:
         """Return the answers that the ledger keeps; none when it cannot be asked."""
         try:
-            kept = await self._records.read(lambda c: contradictions.found(c, questions))
+            kept = await self._records.read(lambda c: verdicts.found(c, questions))
         except CortexError:
             return {}
         found = {k: each for k, each in kept.items() if layer.accepts(questions[k].kind, each)}
@@ -337,13 +330,13 @@ class Judge(AsyncioActor):
         """Keep answers in the ledger; one that cannot be written is asked for again some day."""
         at = self._clock.now()
         rows = [
-            Verdict(key, layer.decider, layer.model_id, questions[key].kind, answer, at)
+            _verdict(layer, key, question=questions[key], answer=answer, at=at)
             for key, answer in told.items()
         ]
 
         def unit(connection: Connection) -> None:
-            contradictions.keep(connection, rows)
-            contradictions.prune(connection, KEPT, PRUNED)
+            verdicts.keep(connection, rows)
+            verdicts.prune(connection, KEPT, PRUNED)
 
         try:
             await self._records.write(unit)
@@ -393,12 +386,6 @@ class QuietJudge:
         """Return the one principle behind several texts."""
         return await self._ask(Judge.synthesise, texts, run=run)
 
-    async def distil(
-        self, heading: str | None, text: str, *, run: str = ""
-    ) -> list[Learning] | None:
-        """Return what is worth knowing in a section."""
-        return await self._ask(Judge.distil, heading, text, run=run)
-
     async def _ask(
         self,
         method: Callable[Concatenate[Judge, P], Awaitable[R]],
@@ -420,6 +407,18 @@ def _placed(judgement: Judgement, left: Claim, right: Claim) -> Judgement:
     if judgement.conflict is Conflict.DIRECT and left.scope != right.scope:
         return replace(judgement, conflict=Conflict.CONTEXTUAL)
     return judgement
+
+
+def _verdict(layer: Layer, key: bytes, *, question: Question, answer: Answer, at: int) -> Verdict:
+    """Return an answer as the ledger keeps it; of two texts with their hashes and its relation."""
+    kept = Verdict(key, layer.decider, layer.model_id, question.kind, answer, at)
+    if question.kind is not Kind.COMPARE:
+        return kept
+    sides = (question.quoted[side].get("text", "") for side in ("one", "other"))
+    one, other = sorted(map(statement_hash, sides))
+    found = layer.judged(answer)
+    relation = None if found is None else str(found.relation)
+    return replace(kept, one=one, other=other, relation=relation)
 
 
 def _key(layer: Layer, question: Question) -> bytes:

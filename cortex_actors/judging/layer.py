@@ -125,8 +125,6 @@ class Kind(StrEnum):
     SUMMARISE = "summarise"
     #: Say as one text what several say in other words.
     MERGE = "merge"
-    #: Take what is worth knowing out of a section.
-    DISTIL = "distil"
     #: Say the one principle behind several statements.
     SYNTHESISE = "synthesise"
 

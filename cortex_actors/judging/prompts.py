@@ -19,7 +19,7 @@ What a language model answers, read with suspicion: one JSON object of the shape
 The shapes are pydantic models, because one definition then is both the schema that goes out with
 the question and the check of what comes back. What such a model tends to get wrong without meaning
 anything else is forgiven: a fence around the object, its thoughts in front of it, a wrapper
-`{"result": ...}`, a category that does not exist. Anything else is no answer.
+`{"result": ...}`. Anything else is no answer.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Learning, Relation
-from cortex_actors.domain.project import TAGS
+from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.judging.layer import Kind
 from cortex_actors.text.credentials import mask_secrets
@@ -56,9 +55,6 @@ _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 #: One fence around the whole answer.
 _FENCE = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
-
-#: Ways to write that there is no domain.
-_NO_DOMAIN = frozenset({"", "null", "none"})
 
 _Shape: TypeAlias = "type[_Answer]"
 
@@ -92,53 +88,11 @@ class Written(_Answer):
         return one
 
 
-class Learnt(_Answer):
-    """One learning of a section."""
-
-    content: str
-    category: Category
-    tags: list[str] = []
-    domain: str | None = None
-    source_sections: list[str] = []
-
-    @field_validator("content")
-    @classmethod
-    def _one_line(cls, content: str) -> str:
-        """Keep no line ends."""
-        return " ".join(content.split())
-
-    @field_validator("category", mode="before")
-    @classmethod
-    def _known(cls, category: object) -> object:
-        """Take a category that does not exist for a fact (as Cerno does)."""
-        return category if category in list(Category) else Category.FACT
-
-    @field_validator("tags")
-    @classmethod
-    def _few(cls, tags: list[str]) -> list[str]:
-        """Keep the first five that say something."""
-        return list(dict.fromkeys(tag.strip().lower() for tag in tags if tag.strip()))[:TAGS]
-
-    @field_validator("domain")
-    @classmethod
-    def _named(cls, domain: str | None) -> str | None:
-        """Take the ways of writing nothing for nothing."""
-        plain = (domain or "").strip().lower()
-        return None if plain in _NO_DOMAIN else plain
-
-
-class Learnings(_Answer):
-    """What is worth knowing in a section."""
-
-    learnings: list[Learnt]
-
-
 #: What is asked -> the shape of its answer.
 SHAPES: Mapping[Kind, _Shape] = {
     Kind.COMPARE: Comparison,
     Kind.SUMMARISE: Written,
     Kind.MERGE: Written,
-    Kind.DISTIL: Learnings,
     Kind.SYNTHESISE: Written,
 }
 
@@ -192,22 +146,6 @@ def text_of(answer: Answer) -> str:
     return Written.model_validate(answer).text
 
 
-def learnings_of(answer: Answer) -> list[Learning]:
-    """Return the learnings; those that say nothing are left out."""
-    told = Learnings.model_validate(answer)
-    return [
-        Learning(
-            each.content,
-            each.category,
-            tags=tuple(each.tags),
-            domain=each.domain,
-            sections=tuple(each.source_sections),
-        )
-        for each in told.learnings
-        if each.content
-    ]
-
-
 def _json(text: str) -> object:
     """Return what a text is in JSON; None for what is none."""
     try:
@@ -253,8 +191,7 @@ _TABLE = table("prompts", package="judging")
 
 def system(kind: Kind) -> str:
     """Return what the model is told before it sees the quoted texts."""
-    task = _TABLE["tasks"][kind].replace("{categories}", ", ".join(Category))
-    task = task.replace("{tags}", str(TAGS))
+    task = _TABLE["tasks"][kind]
     return f"{_TABLE['frame']}\n\n{task}\n\n{_TABLE['shape']}\n{json.dumps(schema(kind))}"
 
 
@@ -314,8 +251,8 @@ def objection(question: Question, answer: Answer) -> str | None:
     """Return why an answer must not be used; None when nothing speaks against it."""
     shown = (visible(mask_secrets(text).text) for text in _strings(question.quoted))
     sources = "\n".join(shown)
-    # What of it would be remembered; a comparison has neither.
-    for text in _strings([answer.get("text", ""), answer.get("learnings", [])]):
+    # What of it would be remembered; a comparison has no text.
+    for text in _strings(answer.get("text", "")):
         if why := _unfit(text):
             return why
         if missing := _missing(text, sources):

@@ -37,7 +37,7 @@ from cortex_actors.domain.event import Ids, ReconciliationComplete, Reconciliati
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion, reconciliation
 from cortex_actors.pipeline.evidence import Scales, Weighed
-from cortex_actors.pipeline.reconciliation import Neighbourhood, Reconciliation
+from cortex_actors.pipeline.reconciliation import Neighbourhood, Reconciliation, insight_of
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import (
@@ -47,6 +47,7 @@ from cortex_actors.storage import (
     principles,
     projects,
     reviews,
+    verdicts,
 )
 from cortex_actors.storage.contradictions import Mark
 from cortex_actors.topics import (
@@ -120,6 +121,7 @@ class Explorer:
             sharing = await self.threads.run(_sharing, some, by_slot)
             await self.meet(around, await self.threads.run(_everybody, sharing))
             await self.threads.run(around.disagree, sharing, found.keys())
+        await self._ask(around)
         return found
 
     async def _look(self, around: Neighbourhood, ids: Sequence[str]) -> None:
@@ -132,8 +134,10 @@ class Explorer:
         least = around.relations.least
         near = await self.threads.run(held.near, rows.astype(np.float32), least)
         met = await self.threads.run(lambda: {each.insight_id for some in near for each in some})
+        met.update(*around.spoken_of(ids))
         await self.meet(around, met)
         await self.threads.run(around.compare, asked, near)
+        await self.threads.run(around.heed, ids)
         around.visited.update(ids)
         await self._ask(around)
 
@@ -159,17 +163,17 @@ class Explorer:
         around.rows.update(rows)
 
     async def _ask(self, around: Neighbourhood) -> None:
-        """Ask a model what the rules left open."""
-        waiting = sorted(around.open.items(), key=lambda each: (-each[1], each[0]))
+        """Ask a model what the rules left open, the likeliest proposals first."""
+        waiting = around.waiting()
         while waiting and self.judge is not None:
             some, waiting = waiting[:ASKED], waiting[ASKED:]
             claims = [
-                (around.texts[one].claim, around.texts[other].claim, score)
-                for (one, other), score in some
+                (around.texts[one].claim, around.texts[other].claim, around.open[one, other])
+                for one, other in some
             ]
             answers = await self.judge.compare(claims, run=self.run)
             # On a thread: the rules read each text once more.
-            await self.threads.run(around.take_answers, [each[0] for each in some], answers)
+            await self.threads.run(around.take_answers, some, answers)
         around.open.clear()
 
 
@@ -251,12 +255,19 @@ class Comparing:
     ) -> Reconciliation:
         """Compare those texts and what came late with all others, and return what follows.
 
-        `full` compares everything anew, `weigh` weighs what was not compared, too.
+        `full` compares everything anew, `weigh` weighs what was not compared, too, and has a model
+        asked what earlier runs had no budget for.
         """
         tools, ruling = self._tools, self._ruling
+        is_asking = tools.judge is not None and tools.judge.is_there
         seeds, mark = await tools.records.read(lambda c: self._seeds(c, ids, full=full))
+        if weigh and is_asking:
+            left = await tools.records.read(verdicts.proposed)
+            seeds = {*seeds, *(side for each in left[:ASKED] for side in each.pair)}
         around = Neighbourhood(
-            ruling.relations(), is_asking=tools.judge is not None and tools.judge.is_there
+            ruling.relations(),
+            words=await tools.records.read(verdicts.of_people),
+            is_asking=is_asking,
         )
         explorer = Explorer(
             tools.records, tools.neighbours, tools.threads, judge=tools.judge, run=self._run
@@ -271,11 +282,11 @@ class Comparing:
         tools = self._tools
         groups = await tools.threads.run(reconciliation.load_groups, around)
         slots = await explorer.stands(around, groups.insights)
-        known = await tools.records.read(lambda c: _known(c, around))
-        await explorer.meet(around, {side for each in known for side in each.pair})
+        known = await self._meet(explorer, around, groups)
         decided = [each for each in known if not each.is_open]
         finding = partial(reconciliation.load_contradictions, name=self._name, at=self._at)
         found = await tools.threads.run(finding, around, groups, decided)
+        proposing = partial(reconciliation.load_proposals, at=self._at)
         now, before = {each.id for each in found}, {each.id: each.type for each in known}
         ended = [each for each in known if each.is_open and each.id not in now]
         detected = [each for each in found if each.id not in before]
@@ -295,6 +306,7 @@ class Comparing:
             detected=detected,
             altered=[each for each in found if before.get(each.id, each.type) != each.type],
             ended=ended,
+            proposed=await tools.threads.run(proposing, around, groups),
             made=made,
             weighed=weighed,
             derived=sorted(touched),
@@ -303,6 +315,16 @@ class Comparing:
             at=self._at,
             counts=_counts(around, groups, weighed, detected=detected, ended=ended),
         )
+
+    async def _meet(
+        self, explorer: Explorer, around: Neighbourhood, groups: Groups
+    ) -> list[Contradiction]:
+        """Get to know all sides of contradictions, found or known; return those that are known."""
+        known = await self._tools.records.read(lambda c: _known(c, around))
+        sides = {side for each in known for side in each.pair}.union(*around.conflicts)
+        await explorer.meet(around, sides)
+        await explorer.meet(around, {insight_of(around, groups, side) for side in sides})
+        return known
 
     def _seeds(
         self, connection: Connection, ids: Collection[str], *, full: bool
@@ -330,7 +352,7 @@ class Comparing:
         The medoid of a cluster that has earned it together is a candidate, too.
         """
         sides = {side for each in (*current, *ended) for side in each.pair}
-        partners = {reconciliation.insight_of(around, groups, side) for side in sides}
+        partners = {insight_of(around, groups, side) for side in sides}
         partners -= set(groups.insights)
         counting, others = await self._tools.records.read(lambda c: _with_partners(c, partners))
         gone = {each.id for each in ended}

@@ -16,29 +16,37 @@ Texts of one run, and what each is to the others as far as they were compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.insight import Relation
+from cortex_actors.domain.insight import Conflict, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
 from cortex_actors.rules.clustering import pair
-from cortex_actors.storage import contradictions, insight_evidence, insight_records, insights
+from cortex_actors.storage import (
+    contradictions,
+    insight_evidence,
+    insight_records,
+    insights,
+    verdicts,
+)
 from cortex_actors.storage.contradictions import Contradiction, id_of
 from cortex_actors.storage.search.matrix import cosine
+from cortex_actors.storage.verdicts import Proposed, proposal_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.domain.insight import Judgement
     from cortex_actors.pipeline.evidence import Weighed
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Cluster, Pair
+    from cortex_actors.rules.proposals import Proposal
     from cortex_actors.storage.contradictions import Mark
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.search.matrix import Near
+    from cortex_actors.storage.verdicts import PersonsWord
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +123,52 @@ def load_contradictions(
 ) -> list[Contradiction]:
     """Return the pairs of insights that cannot both hold, at least one of them visited.
 
-    `decided` are pairs about which a person has spoken: whatever texts say the same as theirs, they
-    are not raised again.
+    Whichever texts of theirs disagree: two texts of one project do so under whatever wording of
+    another project speaks for them. `decided` are pairs about which a person has spoken: whatever
+    texts say the same as theirs, they are not raised again.
     """
     closed = {_insights(around, found, each.pair) for each in decided}
+    best: dict[Pair, tuple[Pair, Judgement, float | None]] = {}
+    for texts, (judged, score) in sorted(around.conflicts.items()):
+        edge = _insights(around, found, texts)
+        stand = all(_is_live(around, each) for each in (*texts, *edge))
+        if not stand or edge[0] == edge[1] or edge in closed:
+            continue
+        if edge not in best or _weight(judged) > _weight(best[edge][1]):
+            best[edge] = texts, judged, score
+    rows = []
+    for edge, (texts, judged, score) in sorted(best.items()):
+        row = _contradiction(edge, judged, score, name=name, at=at)
+        word = around.words.get(texts)
+        if word is not None and word.keep is not None:
+            # Said of texts that stood for other insights then.
+            kept = insight_of(around, found, word.keep)
+            row = replace(row, status="resolved", resolved_at=word.at, kept_id=kept)
+        rows.append(row)
+    return rows
+
+
+def _weight(judged: Judgement) -> tuple[bool, bool, float]:
+    """Return how much a contradiction weighs among those of the same two insights."""
+    is_here = judged.conflict is not Conflict.CONTEXTUAL
+    return is_here, judged.conflict is Conflict.DIRECT, judged.confidence
+
+
+def load_proposals(around: Neighbourhood, found: Groups, *, at: int) -> list[Proposed]:
+    """Return what two insights may be to each other, of those that were visited."""
     return [
-        _contradiction(edge, judged, score, name=name, at=at)
-        for edge, (judged, score) in sorted(around.conflicts.items())
-        if all(_stands(around, found, each) for each in edge) and edge not in closed
+        Proposed(
+            id=proposal_id(each.kind, edge),
+            insight_a=edge[0],
+            insight_b=edge[1],
+            kind=each.kind,
+            score=each.score,
+            reason=each.reason,
+            similarity=score,
+            found_at=at,
+        )
+        for edge, (each, score) in sorted(around.proposed.items())
+        if all(_stands(around, found, side) for side in edge)
     ]
 
 
@@ -189,6 +235,7 @@ def _contradiction(
         decided_by=str(judged.decider),
         reason=judged.reason,
         detected_at=at,
+        confidence=judged.confidence,
     )
 
 
@@ -204,6 +251,7 @@ class Reconciliation:
         detected: those of them that are new.
         altered: those that were known as another type.
         ended: those that do not hold any more.
+        proposed: what may be, of what was visited, and is shown to nobody by itself.
         made: the clusters of what was visited.
         derived: insights, of those that were looked at, which principles come of.
         model: whose vectors were compared.
@@ -217,6 +265,7 @@ class Reconciliation:
     detected: Sequence[Contradiction]
     altered: Sequence[Contradiction]
     ended: Sequence[Contradiction]
+    proposed: Sequence[Proposed]
     made: Sequence[Cluster]
     weighed: Weighed
     derived: Sequence[str]
@@ -238,6 +287,7 @@ class Reconciliation:
         new = insights.followers(connection, following).keys() - wanted.keys()
         insights.assign(connection, {**wanted, **dict.fromkeys(new)})
         contradictions.replace(connection, self.found, self.ended)
+        verdicts.propose(connection, self.proposed, visited=self.visited)
         differing = (*self.detected, *self.altered, *self.ended)
         sides = {side for each in differing for side in each.pair}
         insight_records.settle(connection, sides | {self.leads.get(side, side) for side in sides})
@@ -252,9 +302,17 @@ class Reconciliation:
 class Neighbourhood:
     """Texts, and what they are to each other, as far as anybody looked; it belongs to one run."""
 
-    def __init__(self, relations: Relations, *, is_asking: bool = False) -> None:
-        """Know nothing yet; `is_asking`: a model may be asked what the rules leave open."""
+    def __init__(
+        self,
+        relations: Relations,
+        *,
+        words: Mapping[Pair, PersonsWord] | None = None,
+        is_asking: bool = False,
+    ) -> None:
+        """Know no text yet; `is_asking`: a model may be asked what the rules leave open."""
         self.relations = relations
+        #: What people said of two texts: it goes before the rules and the models.
+        self.words = words or {}
         #: Texts that were looked at, or met by one that was.
         self.texts: dict[str, Spoken] = {}
         self.rows: dict[str, Matrix] = {}
@@ -270,6 +328,8 @@ class Neighbourhood:
         self.conflicts: dict[Pair, tuple[Judgement, float | None]] = {}
         #: Pairs that the rules leave open, until a model was asked.
         self.open: dict[Pair, float] = {}
+        #: What those may be, with the cosine, unless somebody has decided it.
+        self.proposed: dict[Pair, tuple[Proposal, float]] = {}
         self._is_asking = is_asking
 
     def connected(self, ids: Iterable[str]) -> set[str]:
@@ -306,21 +366,51 @@ class Neighbourhood:
                 if is_turn and other in self.texts and (score is None or score < least):
                     self.judge(one, other, score, far=True)
 
+    def spoken_of(self, ids: Iterable[str]) -> list[Pair]:
+        """Return the pairs about which a person has spoken, with one of those texts in each."""
+        some = set(ids)
+        return [each for each in self.words if not some.isdisjoint(each)]
+
+    def heed(self, ids: Iterable[str]) -> None:
+        """Judge texts with those that a person compared them with, however far (on a thread)."""
+        for one, other in self.spoken_of(ids):
+            if one in self.texts and other in self.texts:
+                self.judge(one, other, self.cosine(one, other))
+
     def judge(self, one: str, other: str, score: float | None, *, far: bool = False) -> None:
-        """Judge two texts by the rules; of two that are far apart only a conflict counts."""
+        """Judge two texts by a person's word or the rules; far apart only a conflict counts."""
         edge = pair(one, other)
         left, right = self.texts[edge[0]], self.texts[edge[1]]
+        if edge in self.words:
+            self.note(edge, self.words[edge].judgement, score)
+            return
         found = self.relations.of(left, right, score)
-        if far and not found.contradicts:
+        asked = self.relations.proposal(left, right, found=found, cosine=score)
+        if asked is not None and score is not None:
+            self.proposed[edge] = asked, score
+        if far and not found.contradicts and asked is None:
             return
         if self._is_asking and score is not None and self.relations.is_open(left, right, found):
             self.open[edge] = score
         self.note(edge, found, score)
 
+    def waiting(self) -> list[Pair]:
+        """Return the open pairs in the order in which a model is asked about them.
+
+        The likeliest proposals come first: a budget ends before the pairs do.
+        """
+
+        def turn(edge: Pair) -> tuple[float, float, Pair]:
+            asked = self.proposed.get(edge)
+            return -(asked[0].score if asked else 0.0), -self.open[edge], edge
+
+        return sorted(self.open, key=turn)
+
     def take_answers(self, edges: Iterable[Pair], answers: Iterable[Judgement | None]) -> None:
         """Take a model's word for pairs that the rules left open; None where it has none."""
         for edge, found in zip(edges, answers, strict=True):
             if found is not None:
+                self.proposed.pop(edge, None)
                 left, right = self.texts[edge[0]], self.texts[edge[1]]
                 said = self.relations.answered(left, right, found)
                 self.note(edge, said, self.open[edge])

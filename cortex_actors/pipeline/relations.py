@@ -23,8 +23,9 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import COHERENCE
-from cortex_actors.rules.contradiction import Limits, Thresholds, are_chosen, opposition
+from cortex_actors.rules.contradiction import Limits, Thresholds, opposition
 from cortex_actors.rules.promotion import Thresholds as Promotion
+from cortex_actors.rules.proposals import ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.domain.insight import Claim
+    from cortex_actors.rules.proposals import Proposal
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.text.lexicon import Lexicon
@@ -43,9 +45,6 @@ if TYPE_CHECKING:
 #: At it one in twelve of 2,400 real statements has a neighbour, and at most five stand together; at
 #: 0.6 chains begin to hold hundreds.
 EDGE = 0.75
-
-#: What tells of one project and asks nothing of others.
-_LOCAL = frozenset({StatementKind.FACT, StatementKind.COMMAND})
 
 #: What shows something or says what to type: only the same text is the same.
 _UNCLAIMED = frozenset({StatementKind.COMMAND, StatementKind.EXAMPLE})
@@ -92,14 +91,19 @@ class Relations:
         if left.granularity is Granularity.SECTION:
             return self._fitted(left, right, _of_sections(left, right, cosine))
         thresholds = self.limits.of(left.domain, right.domain)
+        are_siblings = _are_siblings(left, right)
         found = contradiction.judge(
-            left.claim, right.claim, cosine=cosine, thresholds=thresholds, lexicon=self.lexicon
+            left.claim,
+            right.claim,
+            cosine=cosine,
+            thresholds=thresholds,
+            lexicon=self.lexicon,
+            kinds=(left.kind, right.kind),
+            siblings=are_siblings,
         )
-        least = MERGE if _are_siblings(left, right) else thresholds.judged
+        least = MERGE if are_siblings else thresholds.judged
         if found.relation is Relation.SAME and (cosine is None or cosine < least):
             found = replace(found, relation=Relation.RELATED)
-        if found.contradicts and _are_siblings(left, right) and not self._shared(left, right):
-            found = _related(found, "rows of one list")
         return self._fitted(left, right, found)
 
     def is_open(self, left: Spoken, right: Spoken, found: Judgement) -> bool:
@@ -112,9 +116,30 @@ class Relations:
         """Whether no answer would count: then what only one person says is shown to nobody."""
         return (left.is_private or right.is_private) and not left.projects & right.projects
 
+    def proposal(
+        self, left: Spoken, right: Spoken, *, found: Judgement, cosine: float | None
+    ) -> Proposal | None:
+        """Return what two statements that the rules left open may be to each other.
+
+        A contradiction is possible at one place of one project only.
+        """
+        kinds = {left.kind, right.kind}
+        if cosine is None or kinds & _UNCLAIMED or not self.is_open(left, right, found):
+            return None
+        asked = propose(left.claim, right.claim, cosine=cosine, lexicon=self.lexicon)
+        is_far = asked is not None and asked.kind is ProposalKind.CONTRADICTION
+        return None if is_far and not left.places & right.places else asked
+
     def answered(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
-        """Return what a model says of an open pair, as far as it may say so."""
-        said = contradiction.believed(found, left.claim, right.claim, lexicon=self.lexicon)
+        """Return what a model says of an open pair, as far as it may say so.
+
+        A language model was asked whether anything is lost, and counts: of 30 true duplicates that
+        it called the same the rules would have refused 17. An entailment model counts where the
+        rules find no name or value that differs. Neither makes one of what contradicts.
+        """
+        said = found
+        if found.decider is not Decider.LLM:
+            said = contradiction.believed(found, left.claim, right.claim, lexicon=self.lexicon)
         if said.relation is Relation.SAME:
             # Rows of a list, and examples, do not count as contradictions, and are not one either.
             against = contradiction.gate(left.claim, right.claim, lexicon=self.lexicon)
@@ -136,35 +161,41 @@ class Relations:
         facts = [each.claim for each in texts if each.kind is StatementKind.FACT]
         return any(is_local(read(each, self.lexicon or lexicon.standard())) for each in facts)
 
-    def _shared(self, left: Spoken, right: Spoken) -> frozenset[str]:
-        """Return what both take a stand on."""
-        return self.slots(left) & self.slots(right)
-
     def is_edge(self, left: Spoken, score: float) -> bool:
         """Whether two insights of that cosine are neighbours in the graph of clusters."""
         return score >= (CLUSTER if left.granularity is Granularity.SECTION else EDGE)
 
     def _fitted(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
-        """Return a judgement with what follows from who says the two."""
-        if found.contradicts and StatementKind.EXAMPLE in (left.kind, right.kind):
-            # An example shows something: it does not ask for it.
-            return _related(found, "one an example")
-        apart = not left.projects & right.projects
+        """Return a judgement with what follows from who says the two, and where.
+
+        Two contradict each other at one place of one project that is followed. Two projects that
+        choose differently are a difference: their conflict is contextual.
+        """
         is_private = left.is_private or right.is_private
         if found.relation is Relation.SAME and is_private:
             return _related(found, "one private")
         if found.relation is Relation.SAME and {left.kind, right.kind} & _UNCLAIMED:
             return _related(found, "but no claims")
+        apart = not left.projects & right.projects
         if found.relation is Relation.SAME and apart and self._is_local(left, right):
             return _related(found, "but each of its own project")
-        if not (found.contradicts and apart):
+        if not found.contradicts:
             return found
+        if StatementKind.EXAMPLE in (left.kind, right.kind):
+            # An example shows something: it does not ask for it.
+            return _related(found, "one an example")
+        if left.places & right.places:
+            is_placed = found.conflict is not Conflict.CONTEXTUAL
+            return found if is_placed else replace(found, conflict=Conflict.DIRECT)
+        ours, theirs = ({project for project, _ in each.places} for each in (left, right))
+        if ours & theirs:
+            return _related(found, "in different parts of the project")
+        if not ours or not theirs:
+            return _related(found, "in a project that is not followed any more")
         if is_private:
             return Judgement(Relation.UNRELATED, found.decider, f"{_ELSEWHERE}, one private")
-        if {left.kind, right.kind} & _LOCAL or are_chosen(self._shared(left, right)):
-            reason = f"{found.reason}; {_ELSEWHERE}"
-            return replace(found, conflict=Conflict.CONTEXTUAL, reason=reason)
-        return found
+        reason = f"{found.reason}; {_ELSEWHERE}"
+        return replace(found, conflict=Conflict.CONTEXTUAL, reason=reason)
 
 
 def _are_siblings(left: Spoken, right: Spoken) -> bool:

@@ -60,7 +60,7 @@ def admitted(content: object, *, what: str = "the memory", redact: bool | None =
     if size > LONGEST:
         raise BadInput(
             f"{what} has {size:,} bytes, and at most {LONGEST:,} are kept in one piece; say it in "
-            "parts, or have it read as a document: cortex knowledge ingest"
+            "parts, or have it read as a document: cortex memory knowledge ingest"
         )
     return cleared(_seen(text, what=what, redact=redact), what=what, redact=redact)
 

@@ -3,10 +3,6 @@
 What was found stays as long as it holds: a pair whose text is no longer said, or no longer
 disagrees, leaves the list by itself. What a person decided stays decided.
 
-Pairs of insights that somebody has decided about: what thresholds can be calibrated by.
-
-People decide about contradictions. What was merged, and never taken apart, counts as one claim.
-
 Clusters: insights that say nearly the same, with the one in their middle.
 
 They are made of the vectors of one model, and made again from these whenever somebody asks. Every
@@ -17,25 +13,21 @@ Reconciled: by which rules the insights were compared last, and up to which vect
 Two small facts of the ledger. Other rules, other thresholds or another model's vectors mean that
 everything is compared anew; vectors behind the last one came late, and their texts are compared
 when somebody looks.
-
-Verdicts: what models have said to questions, so that none is asked for twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sqlalchemy import Connection, Row, delete, func, or_, select, update
 
-from cortex_actors.domain.insight import Claim, Conflict, Granularity
+from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.insight import Conflict, Decider, Relation
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.rules.calibration import Decided, Label
-from cortex_actors.storage import embeddings
-from cortex_actors.storage.embeddings import stored_vectors
+from cortex_actors.storage import embeddings, verdicts
 from cortex_actors.storage.insight_records import of_project, settle
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
@@ -43,16 +35,15 @@ from cortex_actors.storage.tables.schema import (
     cluster_insights,
     clusters,
     contradictions,
-    insights,
+    insight_sources,
     meta,
-    verdicts,
+    projects,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cortex_actors.rules import clustering
-    from cortex_actors.storage.embeddings import Matrix
 
 
 #: How a contradiction is that nobody has decided, and how a person leaves it.
@@ -61,10 +52,11 @@ DECISIONS = ("resolved", "dismissed")
 
 _INSERT = (
     "INSERT INTO contradictions (id, insight_a, insight_b, type, similarity, detected_by,"
-    " decided_by, reason, detected_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " decided_by, reason, detected_at, confidence, status, resolved_at, kept_id, resolution)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (insight_a, insight_b) DO UPDATE SET type = excluded.type,"
     " similarity = excluded.similarity, decided_by = excluded.decided_by,"
-    " reason = excluded.reason WHERE status = 'unresolved'"
+    " reason = excluded.reason, confidence = excluded.confidence WHERE status = 'unresolved'"
 )
 _DELETE = (
     "DELETE FROM contradictions WHERE +status = 'unresolved'"
@@ -77,8 +69,10 @@ class Contradiction:
     """Two insights that cannot both hold, `insight_a` being the lesser id.
 
     Attributes:
-        type: direct, partial or contextual (see `domain.judgement.Conflict`).
+        type: direct or partial; contextual where two projects choose differently, which keeps
+            neither from being believed.
         similarity: the cosine of the two; None where one of them has no vector.
+        confidence: how sure the layer is that says so, 0 to 1.
         detected_by: the actor that came upon it.
         decided_by: the layer that says so.
         status: unresolved, resolved or dismissed.
@@ -100,6 +94,7 @@ class Contradiction:
     resolved_at: int | None = None
     kept_id: str | None = None
     resolution: str | None = None
+    confidence: float = 1.0
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -145,8 +140,8 @@ def listed(
     project_id: str | None = None,
     limit: int | None = None,
 ) -> list[Contradiction]:
-    """Return contradictions, direct ones first, then the newest."""
-    order = contradictions.c.type.in_(("contextual",)), contradictions.c.detected_at.desc()
+    """Return contradictions, those within one project first, then the newest."""
+    order = contradictions.c.type == Conflict.CONTEXTUAL, contradictions.c.detected_at.desc()
     query = select(contradictions).order_by(*order, contradictions.c.id).limit(limit)
     if status is not None:
         query = query.where(contradictions.c.status == status)
@@ -159,8 +154,37 @@ def listed(
 
 
 def count(connection: Connection, status: str = OPEN) -> int:
-    """Return how many contradictions are in that state."""
-    return count_rows(connection, contradictions, contradictions.c.status == status)
+    """Return how many contradictions are in that state, differences of two projects left out."""
+    where = contradictions.c.status == status, contradictions.c.type != Conflict.CONTEXTUAL
+    return count_rows(connection, contradictions, *where)
+
+
+def distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str, int]:
+    """Return how near the two of each stand: 0 in one file, 1 in one project, 2 in none together.
+
+    By the id of the contradiction; only files of projects that are followed count.
+    """
+    pairs = {each.id: each.pair for each in some}
+    columns = insight_sources.c.insight_id, insight_sources.c.project_id, insight_sources.c.path
+    query = (
+        select(*columns)
+        .join(projects, projects.c.id == insight_sources.c.project_id)
+        .where(insight_sources.c.withdrawn_at.is_(None), projects.c.active == 1)
+    )
+    files: dict[str, set[str]] = {}
+    ours: dict[str, set[str]] = {}
+    sides = {side for pair in pairs.values() for side in pair}
+    for row in rows_in(connection, query, columns[0], sorted(sides)):
+        files.setdefault(row.insight_id, set()).add(row.path)
+        ours.setdefault(row.insight_id, set()).add(row.project_id)
+
+    def shares(places: Mapping[str, set[str]], pair: tuple[str, str]) -> bool:
+        return bool(places.get(pair[0], set()) & places.get(pair[1], set()))
+
+    return {
+        name: 0 if shares(files, pair) else 1 if shares(ours, pair) else 2
+        for name, pair in pairs.items()
+    }
 
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradiction]]:
@@ -204,6 +228,7 @@ def replace(
         (
             *(each.id, each.insight_a, each.insight_b, each.type, each.similarity),
             *(each.detected_by, each.decided_by, each.reason, each.detected_at),
+            *(each.confidence, each.status, each.resolved_at, each.kept_id, each.resolution),
         )
         for each in found
     ]
@@ -218,14 +243,16 @@ def decide(
     at: int,
     kept_id: str | None = None,
     note: str | None = None,
+    by: str = OWNER.by,
 ) -> Contradiction:
     """Write what a person decided, also instead of an earlier decision; return it.
 
-    `resolved` with `kept_id` says which of the two holds (the other one stays contradicted as long
-    as both are said), without it that both may; `dismissed` that there is no contradiction. Raises
-    `NotFound` for an unknown id, `BadInput` for what cannot be decided so.
+    It holds for whatever texts say the same as the two now, too. What was only possible becomes a
+    contradiction by it. `resolved` with `kept_id` says which of the two holds (the other one stays
+    contradicted as long as both are said), without it that both may; `dismissed` that there is no
+    contradiction. Raises `NotFound` for an unknown id, `BadInput` for what cannot be decided so.
     """
-    found = one(connection, contradiction_id)
+    found = one(connection, contradiction_id) or _possible(connection, contradiction_id, at=at)
     if found is None:
         raise NotFound(
             f"no contradiction has the id {contradiction_id}; list them with: cortex contradictions"
@@ -235,10 +262,51 @@ def decide(
     connection.execute(
         update(contradictions).where(contradictions.c.id == contradiction_id).values(values)
     )
+    relation = Relation.CONTRADICTION if status == "resolved" else Relation.RELATED
+    verdicts.say(
+        connection,
+        found.pair,
+        relation=relation,
+        said=status,
+        at=at,
+        keep=kept_id,
+        by=by,
+        note=note,
+    )
     settle(connection, found.pair)
     decided = one(connection, contradiction_id)
     assert decided is not None  # noqa: S101 - it was there in this transaction
     return decided
+
+
+def _possible(connection: Connection, name: str, *, at: int) -> Contradiction | None:
+    """Return a possible contradiction as one from now on, written down; None for another id."""
+    asked = verdicts.proposal(connection, name)
+    if asked is None or asked.id != id_of(*asked.pair):
+        return None
+    found = Contradiction(
+        *(asked.id, asked.insight_a, asked.insight_b, str(Conflict.DIRECT), asked.similarity),
+        *(OWNER.by, str(Decider.PERSON), asked.reason, at),
+    )
+    replace(connection, [found], [])
+    return found
+
+
+def reopen(connection: Connection, name: str) -> tuple[str, str]:
+    """Take back what a person said of two insights, by the id of their pair; return the two.
+
+    The next run finds them as the rules and the models have them. Raises `NotFound`.
+    """
+    found = one(connection, name) or verdicts.decided_pair(connection, name)
+    if found is None:
+        raise NotFound(f"nothing was decided about {name}; see: cortex contradictions --status all")
+    if isinstance(found, Contradiction):
+        gone = contradictions.c.id == found.id, contradictions.c.status != OPEN
+        connection.execute(delete(contradictions).where(*gone))
+        found = found.pair
+    verdicts.retract(connection, found)
+    settle(connection, found)
+    return found
 
 
 def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
@@ -252,67 +320,6 @@ def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
             f"cannot keep {kept_id} of contradiction {found.id}: only a resolved one keeps one of "
             f"its two, {found.insight_a} or {found.insight_b}"
         )
-
-
-#: What each decision about a contradiction says of the pair.
-_LABELS = {"resolved": Label.CONTRADICTION, "dismissed": Label.HARMLESS}
-
-#: Pairs of each sort that are taken, the newest: more do not change the figures, and cost seconds.
-MOST = 1_000
-
-
-def pairs(connection: Connection, model: str) -> list[Decided]:
-    """Return the decided pairs of statements that have vectors of the model."""
-    found = [*_conflicts(connection), *_merges(connection)]
-    sides = {side for left, right, _ in found for side in (left, right)}
-    query = select(insights).where(insights.c.granularity == Granularity.STATEMENT)
-    rows_ = rows_in(connection, query, insights.c.id, sorted(sides))
-    texts: dict[str, Row[Any]] = {row.id: row for row in rows_}
-    rows = stored_vectors(connection, model, list({row.text_hash for row in texts.values()}))
-    made = (
-        _decided(texts.get(left), texts.get(right), label, rows) for left, right, label in found
-    )
-    return [each for each in made if each is not None]
-
-
-def _conflicts(connection: Connection) -> list[tuple[str, str, Label]]:
-    """Return the contradictions that people decided."""
-    query = (
-        select(contradictions.c.insight_a, contradictions.c.insight_b, contradictions.c.status)
-        .where(contradictions.c.status.in_(tuple(_LABELS)))
-        .order_by(contradictions.c.resolved_at.desc(), contradictions.c.id)
-        .limit(MOST)
-    )
-    return [(left, right, _LABELS[status]) for left, right, status in connection.execute(query)]
-
-
-def _merges(connection: Connection) -> list[tuple[str, str, Label]]:
-    """Return the texts that count for another one, with that."""
-    query = (
-        select(insights.c.id, insights.c.superseded_by)
-        .where(insights.c.superseded_by.is_not(None))
-        .order_by(insights.c.last_seen_at.desc(), insights.c.id)
-        .limit(MOST)
-    )
-    return [(left, right, Label.DUPLICATE) for left, right in connection.execute(query)]
-
-
-def _decided(
-    left: Row[Any] | None, right: Row[Any] | None, label: Label, rows: Mapping[bytes, Matrix]
-) -> Decided | None:
-    """Return a pair with its cosine; None where a text or a vector is not there."""
-    if left is None or right is None:
-        return None
-    one, other = rows.get(left.text_hash), rows.get(right.text_hash)
-    if one is None or other is None:
-        return None
-    return Decided(
-        left=Claim(left.content, left.heading),
-        right=Claim(right.content, right.heading),
-        cosine=float(np.dot(one, other)),
-        label=label,
-        domain=left.domain if left.domain == right.domain else None,
-    )
 
 
 _TOUCHED = (
@@ -485,35 +492,3 @@ def note(connection: Connection, found: Mark) -> None:
     """Write down how far comparing has come."""
     facts = {_BY: found.by, _UP_TO: str(found.up_to).encode()}
     put_rows(connection, meta, ({"name": name, "value": value} for name, value in facts.items()))
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One answer: whose, to what kind of question, and when (UTC microseconds)."""
-
-    key: bytes
-    layer: str
-    model: str
-    question: str
-    answer: Mapping[str, Any]
-    at: int
-
-
-def found(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[str, Any]]:
-    """Return the answers that are kept under these keys."""
-    query = select(verdicts.c.key, verdicts.c.answer)
-    return {row.key: row.answer for row in rows_in(connection, query, verdicts.c.key, keys)}
-
-
-def keep(connection: Connection, rows: Sequence[Verdict]) -> None:
-    """Keep answers; one that is there already stays, because it is the one that was acted on."""
-    put_rows(connection, verdicts, map(asdict, rows), change=())
-
-
-def prune(connection: Connection, most: int, limit: int) -> int:
-    """Delete the oldest answers beyond the `most` newest, `limit` at a time; return how many."""
-    over = count_rows(connection, verdicts) - most
-    if over <= 0:
-        return 0
-    old = select(verdicts.c.key).order_by(verdicts.c.at).limit(min(over, limit))
-    return connection.execute(delete(verdicts).where(verdicts.c.key.in_(old))).rowcount

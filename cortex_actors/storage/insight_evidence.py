@@ -106,8 +106,8 @@ _TEXTS = (
 #: Places, those included at which the text stood before: what was observed there still counts.
 _PLACES = (
     "SELECT s.said_id, s.path, s.project_id, s.scope, s.withdrawn_at IS NULL, s.trust,"
-    " coalesce(p.origin, p.id) FROM insight_sources AS s JOIN projects AS p ON p.id = s.project_id"
-    " WHERE s.said_id IN (SELECT value FROM json_each(?))"
+    " coalesce(p.origin, p.id), p.active FROM insight_sources AS s"
+    " JOIN projects AS p ON p.id = s.project_id WHERE s.said_id IN (SELECT value FROM json_each(?))"
 )
 _REVISIONS = (
     "SELECT s.said_id, s.path, o.file_hash, min(o.at), max(o.at) FROM insight_sources AS s"
@@ -136,6 +136,7 @@ class Spoken:
 
     Attributes:
         projects: ids of the projects that say it now.
+        places: (project, scope) of those that say it and are followed still.
         paths: the files that say it now.
         revisions: (file, revision) -> first and last time that it was seen in it, UTC microseconds;
             of files that no longer say it, too.
@@ -162,6 +163,7 @@ class Spoken:
     projects: set[str] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
     scopes: set[str] = field(default_factory=set)
+    places: set[tuple[str, str]] = field(default_factory=set)
     revisions: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     is_private: bool = False
     content_hash: str = ""
@@ -187,12 +189,16 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
     """Return those texts; ids that are not known are left out."""
     driver, asked = driver_of(connection), json.dumps(sorted(set(ids)))
     found = {row[0]: _spoken(row) for row in driver.execute(_TEXTS, (asked,))}
-    for said, path, project, scope, is_live, trust, origin in driver.execute(_PLACES, (asked,)):
+    for said, path, project, scope, is_live, trust, origin, is_followed in driver.execute(
+        _PLACES, (asked,)
+    ):
         if is_live:
             text, file = found[said], given_text(path) or ""
             text.paths.add(file)
             text.projects.add(project)
             text.scopes.add(given_text(scope) or "")
+            if is_followed:
+                text.places.add((project, given_text(scope) or ""))
             text.trusts.add(trust)
             if trust in _VOCAL and not file.lower().endswith(PRIVATE):
                 text.voices.add(given_text(origin) or "")

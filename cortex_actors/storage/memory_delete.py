@@ -194,7 +194,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
     """
     row, said = schema.memories.c, schema.verdicts.c
     created = (each for (each,) in rows_in(connection, select(row.created_at), row.id, gone))
-    theirs = delete(schema.verdicts).where(said.layer == Decider.LLM)
+    theirs = delete(schema.verdicts).where(said.decider == Decider.LLM)
     connection.execute(theirs.where(said.at >= min(created) - _EARLIER))
     village.forget(connection, gone)
     for table, column in referring():

@@ -36,10 +36,15 @@ class TestDisputed:
             fourth = project(tmp_path, "quarry", "Keep functions short.")
             await follow(tree, other, fourth)
             await organised(tree)
-            (found,) = (await tree.cortex.contradictions())["contradictions"]
+            plain = (await tree.cortex.contradictions())["contradictions"]
+            (found,) = (await tree.cortex.contradictions(kind="contextual"))["contradictions"]
             for root in (other, fourth):
                 await tree.cortex.resolve(str(root))
 
-            assert "unresolved" == found["status"]
+            assert [] == plain
+            assert ["unresolved", "active", "active"] == [
+                found["status"],
+                *(found[side]["status"] for side in "ab"),
+            ]
             assert f"- {AGREE}\n" in section(fourth / "CLAUDE.md")
             assert f"- [CONFLICT] {AGREE}\n" in section(other / "CLAUDE.md")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.domain.insight import Category, Conflict, Decider, Judgement, Learning, Relation
+from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.errors import BadInput
 from cortex_actors.judging import prompts
 from cortex_actors.judging.layer import Kind
@@ -13,25 +13,10 @@ from cortex_actors.judging.layer import Kind
 #: What a careful model says to a comparison.
 SAID = {"reason": "tabs, spaces", "relation": "contradiction", "conflict": None, "confidence": 0.9}
 
-#: What one says when it distils a section.
-LEARNT = {
-    "content": "Run `make check`  before\na push.",
-    "category": "convention",
-    "tags": ["CI", "ci", " ", "make", "git", "push", "x", "y"],
-    "domain": "null",
-    "source_sections": ["Checks"],
-}
-
 
 def compared(**changes: Any) -> Judgement | None:
     """Return what is made of a comparison."""
     return prompts.judgement_of(prompts.read(Kind.COMPARE, json.dumps({**SAID, **changes})))
-
-
-def distilled(**changes: Any) -> list[Learning]:
-    """Return what is made of one learning."""
-    told = json.dumps({"learnings": [{**LEARNT, **changes}]})
-    return prompts.learnings_of(prompts.read(Kind.DISTIL, told))
 
 
 class TestRead:
@@ -77,7 +62,7 @@ class TestRead:
     def test_kept(self) -> None:
         """An answer that was kept is an answer of its kind only."""
         assert prompts.accepts(Kind.COMPARE, SAID)
-        assert not prompts.accepts(Kind.DISTIL, SAID)
+        assert not prompts.accepts(Kind.MERGE, SAID)
         assert not prompts.accepts(Kind.COMPARE, None)
 
 
@@ -110,34 +95,6 @@ class TestJudgement:
         assert found is not None
         assert prompts.REASON == len(found.reason)
         assert "\n" not in found.reason
-
-
-class TestLearnings:
-    def test_all(self) -> None:
-        """A learning is one line, with at most five tags and no domain called null."""
-        expected = Learning(
-            "Run `make check` before a push.",
-            Category.CONVENTION,
-            tags=("ci", "make", "git", "push", "x"),
-            domain=None,
-            sections=("Checks",),
-        )
-
-        assert [expected] == distilled()
-
-    @pytest.mark.parametrize("category", ["rule", "", None, 7, ["fact"]])
-    def test_category(self, category: object) -> None:
-        """A category that does not exist is a fact."""
-        assert Category.FACT is distilled(category=category)[0].category
-
-    @pytest.mark.parametrize(("said", "domain"), [("", None), (None, None), ("Testing", "testing")])
-    def test_domain(self, said: str | None, domain: str | None) -> None:
-        """A domain is a word in lower case, or none."""
-        assert domain == distilled(domain=said)[0].domain
-
-    def test_blank(self) -> None:
-        """A learning that says nothing is left out."""
-        assert [] == distilled(content=" \n ")
 
 
 class TestSchema:

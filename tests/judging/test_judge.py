@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.insight import Category, Claim, Conflict, Learning
+from cortex_actors.domain.insight import Claim, Conflict
 from cortex_actors.errors import JudgeDown
 from cortex_actors.judging.judge import Judge, QuietJudge
 from cortex_actors.runtime.names import NamedActor
@@ -36,7 +36,6 @@ class TestLayers:
         async with judging(tmp_path, clock, JudgingSettings()) as bench:
             assert [None, None] == await bench.judge.compare([PAIR, SECOND])
             assert await bench.judge.merged(["a", "b"]) is None
-            assert await bench.judge.distil("h", "a") is None
             assert ((), 0) == ((info := await bench.describe()).layers, info.asked)
 
     async def test_order(self, tmp_path: Path, clock: ManualClock, chat: FakeChat) -> None:
@@ -79,19 +78,10 @@ class TestTexts:
             assert "One." == await bench.judge.synthesise(["a", "b"])
             assert await bench.judge.synthesise(["c", "d"]) is None
 
-    async def test_distil(self, tmp_path: Path, clock: ManualClock, chat: FakeChat) -> None:
-        """A section becomes learnings."""
-        learnt = {"content": "Use tabs.", "category": "rule", "tags": ["style"], "domain": ""}
-        chat.script.append(says({"learnings": [learnt, {**learnt, "content": " "}]}))
-        async with judging(tmp_path, clock, settings_for(chat)) as bench:
-            found = await bench.judge.distil("Style", "Tabs, please.")
-
-        assert [Learning("Use tabs.", Category.FACT, tags=("style",))] == found
-
     async def test_too_long(self, tmp_path: Path, clock: ManualClock, chat: FakeChat) -> None:
         """What is longer than a question may be is not asked, and not asked by halves."""
         async with judging(tmp_path, clock, settings_for(chat, longest=300)) as bench:
-            assert await bench.judge.distil("h", "x" * 300) is None
+            assert await bench.judge.summarise("x" * 300, most=10) is None
             assert 1 == (await bench.describe()).too_long
 
         assert [] == chat.requests

@@ -64,6 +64,7 @@ def row(content: str) -> Spoken:
         confidence=0.5,
         kind=None,
         projects={"prj_1"},
+        places={("prj_1", "")},
         paths={"/a/CLAUDE.md"},
     )
 
@@ -114,12 +115,13 @@ class TestElsewhere:
         assert [] == list(found.detected)
 
     async def test_habit(self, world: World, project: Project, other: Project) -> None:
-        """How code is written is a matter between projects, too."""
+        """What two projects choose differently is a difference, and keeps neither from counting."""
         await world.write(project, "CLAUDE.md", [TABS])
         await world.write(other, "CLAUDE.md", [NEVER])
         await world.reconcile()
 
-        assert ["direct"] == [each.type for each in await open_ones(world)]
+        assert ["contextual"] == [each.type for each in await open_ones(world)]
+        assert ["active"] * 2 == [await status(world, text) for text in (TABS, NEVER)]
 
     async def test_private(self, world: World, project: Project, other: Project) -> None:
         """What only one person says of a project is never held against another one."""
@@ -193,14 +195,16 @@ class TestClaims:
         assert is_same is (Relations().of(left, right, 0.99).relation is Relation.SAME)
 
     def test_model_loses(self) -> None:
-        """What a model takes for one in a project is led by what says more, unless facts differ."""
+        """What a model takes for one is led by what says more; not what differs, by entailment."""
         said = Judgement(Relation.SAME, Decider.LLM, "it says so")
         left, right = row("The cache is warm."), row("We keep the cache warm for the tests.")
         third = row("We keep 9 caches warm.")
         relations = Relations()
 
         assert right.content == relations.answered(left, right, said).fuller
-        assert Relation.RELATED is relations.answered(left, third, said).relation
+        assert third.content == relations.answered(left, third, said).fuller
+        guessed = Judgement(Relation.SAME, Decider.NLI, "it says so")
+        assert Relation.RELATED is relations.answered(left, third, guessed).relation
         right.projects = {"prj_2"}
         assert "" == relations.answered(left, right, said).fuller
 
@@ -228,8 +232,8 @@ class TestModel:
         assert 1 == len(await open_ones(world))
 
     def test_one_claim(self) -> None:
-        """A model cannot make one of two statements that name different things."""
-        said = Judgement(Relation.SAME, Decider.LLM, "it says so")
+        """An entailment model cannot make one of two statements that name different things."""
+        said = Judgement(Relation.SAME, Decider.NLI, "it says so")
         first, second, other = (
             row(each)
             for each in (
@@ -243,8 +247,15 @@ class TestModel:
         answered = relations.answered(first, other, said)
         assert (said.relation, said.decider) == (answered.relation, answered.decider)
         refused = relations.answered(first, second, said)
-        assert (Relation.RELATED, Decider.LLM) == (refused.relation, refused.decider)
+        assert (Relation.RELATED, Decider.NLI) == (refused.relation, refused.decider)
         assert "it says so; but they name different things" == refused.reason
+
+    def test_language_model(self) -> None:
+        """A language model's word counts for statements that name different things, too."""
+        said = Judgement(Relation.SAME, Decider.LLM, "it says so")
+        first, second = row("Run `npm test` first."), row("Begin with `npm run test`.")
+
+        assert Relation.SAME is Relations().answered(first, second, said).relation
 
     def test_no_merge(self) -> None:
         """A model cannot make one of two statements that the rules know to contradict."""

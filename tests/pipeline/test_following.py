@@ -111,7 +111,10 @@ class TestNear:
         """What disagrees is another principle, however near the words are."""
         never = "Never write all times in UTC."
         guild.plant(never, cosine=0.999, around=0)
-        await guild.say(UTC, never)  # rows of one list, which the reconciler leaves alone
+        # Other parts of a project: no contradiction, and no one principle either.
+        parts = [("", "web"), ("", "api")]
+        for project in guild.projects[:2]:
+            await guild.world.write(project, "CLAUDE.md", [UTC, never], places=parts)
         await guild.reconcile()
 
         assert {UTC, never} == set(await guild.principles())

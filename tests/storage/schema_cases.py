@@ -47,6 +47,7 @@ REFUSED = {
     " SET insight_a = insight_b, insight_b = insight_a",
     "contradictions.type_is_known": "UPDATE contradictions SET type = 'vague'",
     "contradictions.similarity_is_a_cosine": "UPDATE contradictions SET similarity = -1.1",
+    "contradictions.confidence_is_a_share": "UPDATE contradictions SET confidence = 1.1",
     "contradictions.decided_by_is_known": "UPDATE contradictions SET decided_by = 'dice'",
     "contradictions.reason_is_not_empty": "UPDATE contradictions SET reason = ''",
     "contradictions.status_is_known": "UPDATE contradictions SET status = 'ended', resolved_at = 1",
@@ -60,6 +61,16 @@ REFUSED = {
     "contradictions.insight_b -> insights": "UPDATE contradictions SET insight_b = 'ins_z'",
     "contradictions.kept_id -> insights": "UPDATE contradictions SET status = 'resolved',"
     " resolved_at = 1, insight_a = 'ins_0', kept_id = 'ins_0'",
+    "proposals.lesser_comes_first": "UPDATE proposals"
+    " SET insight_a = insight_b, insight_b = insight_a",
+    "proposals.kind_is_known": "UPDATE proposals SET kind = 'odd'",
+    "proposals.score_is_a_share": "UPDATE proposals SET score = 1.5",
+    "proposals.similarity_is_a_cosine": "UPDATE proposals SET similarity = -1.1",
+    "proposals(insight_a, insight_b)": "INSERT INTO proposals (id, insight_a, insight_b, kind,"
+    " score, reason, found_at) SELECT 'dup_2', insight_a, insight_b, kind, 0.1, reason, 2"
+    " FROM proposals",
+    "proposals.insight_a -> insights": "UPDATE proposals SET insight_a = 'ins_0'",
+    "proposals.insight_b -> insights": "UPDATE proposals SET insight_b = 'ins_z'",
     "clusters.coherence_is_a_cosine": "UPDATE clusters SET coherence = 1.5",
     "clusters.medoid_id -> insights": "UPDATE clusters SET medoid_id = 'ins_0'",
     "cluster_insights.insight_id -> insights": "UPDATE cluster_insights SET insight_id = 'ins_0'",
@@ -118,7 +129,8 @@ REFUSED = {
     "jobs.jitter_s_is_at_least_0": "UPDATE jobs SET jitter_s = -1",
     "jobs.state_is_known": "UPDATE jobs SET state = 'running'",
     "verdicts.key_is_a_digest": "UPDATE verdicts SET key = x'00'",
-    "verdicts.layer_is_known": "UPDATE verdicts SET layer = 'dice'",
+    "verdicts.decider_is_known": "UPDATE verdicts SET decider = 'dice'",
+    "verdicts.relation_is_known": "UPDATE verdicts SET relation = 'odd'",
     "meta.name_is_not_empty": "UPDATE meta SET name = ''",
     "file_writes.state_is_known": "UPDATE file_writes SET state = 'lost', ended_at = 1",
     "file_writes.before_has_its_hash": "UPDATE file_writes SET before_bytes = NULL",

@@ -54,7 +54,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
     ],
     "jobs": [{"name": "backup", "every_s": 3600.0}],
     "verdicts": [
-        {"key": DIGESTS[0], "layer": "llm", "model": "m", "question": "same", "answer": "{}"}
+        {"key": DIGESTS[0], "decider": "llm", "name": "m", "question": "same", "answer": "{}"}
         | {"at": 1}
     ],
     "meta": [{"name": "rules", "value": b"1"}],
@@ -62,6 +62,10 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
         {"id": "ctr_1", "insight_a": INSIGHTS[0], "insight_b": INSIGHTS[1], "type": "direct"}
         | {"similarity": 0.6, "detected_by": "reconciler", "decided_by": "rules"}
         | {"reason": "always / never", "detected_at": 1}
+    ],
+    "proposals": [
+        {"id": "dup_1", "insight_a": INSIGHTS[0], "insight_b": INSIGHTS[1], "kind": "duplicate"}
+        | {"score": 0.8, "reason": "they share words", "found_at": 1}
     ],
     "clusters": [
         {"id": "clu_1", "medoid_id": INSIGHTS[0], "model": "test/3", "centroid": b"0000"}

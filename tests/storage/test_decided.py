@@ -10,13 +10,23 @@ from cortex_actors.domain.insight import (
     Category,
     Granularity,
     InsightSource,
+    Relation,
     insight_id,
     statement_hash,
 )
 from cortex_actors.rules.calibration import Label
-from cortex_actors.storage import contradictions, embeddings, insight_lists, insights, projects
+from cortex_actors.rules.clustering import pair
+from cortex_actors.storage import (
+    contradictions,
+    embeddings,
+    insight_lists,
+    insights,
+    projects,
+    verdicts,
+)
 from cortex_actors.storage.contradictions import Contradiction
 from cortex_actors.storage.insights import Finding, Opinion
+from cortex_actors.storage.verdicts import Verdict
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, MODEL, unit
 
@@ -69,13 +79,19 @@ async def _conflict(store: Store, left: str, right: str, status: str) -> None:
     await store.write(lambda c: contradictions.decide(c, name, status=status, at=EPOCH))
 
 
+async def _same(store: Store, left: str, right: str) -> None:
+    """Have a person say that two insights are the same."""
+    two = pair(left, right)
+    await store.write(lambda c: verdicts.say(c, two, relation=Relation.SAME, said="same", at=EPOCH))
+
+
 class TestPairs:
     async def test_people(self, store: Store) -> None:
         """What people decided about a contradiction is a pair with that label."""
         one, two, three = await _states(store, "Use tabs.", "Use spaces.", "Use blanks.")
         await _conflict(store, one, two, "resolved")
         await _conflict(store, one, three, "dismissed")
-        found = await store.read(lambda c: contradictions.pairs(c, MODEL))
+        found = await store.read(lambda c: verdicts.pairs(c, MODEL))
 
         assert {Label.CONTRADICTION, Label.HARMLESS} == {each.label for each in found}
         assert {"python"} == {each.domain for each in found}
@@ -88,23 +104,37 @@ class TestPairs:
         row = Contradiction(name, one, two, "direct", None, "reconciler", "rules", "why", EPOCH)
         await store.write(lambda c: contradictions.replace(c, [row], []))
 
-        assert [] == await store.read(lambda c: contradictions.pairs(c, MODEL))
+        assert [] == await store.read(lambda c: verdicts.pairs(c, MODEL))
 
     async def test_merges(self, store: Store) -> None:
-        """What was merged is a pair of one claim, with the cosine of the two."""
-        one, two = await _states(store, "Use tabs.", "Tabs are used.")
-        await store.write(lambda c: insights.assign(c, {two: one}))
-        (found,) = await store.read(lambda c: contradictions.pairs(c, MODEL))
+        """What a person calls the same is a pair of one claim; what the rules merged is none."""
+        one, two, three = await _states(store, "Use tabs.", "Tabs are used.", "Tabs it is.")
+        await store.write(lambda c: insights.assign(c, {three: one}))
+        await _same(store, two, three)
+        (found,) = await store.read(lambda c: verdicts.pairs(c, MODEL))
 
         assert Label.DUPLICATE is found.label
-        assert pytest.approx(0.5**0.5) == found.cosine
+        assert {"Tabs are used.", "Tabs it is."} == {found.left.text, found.right.text}
+        assert pytest.approx(3 / 10**0.5) == found.cosine
+
+    async def test_person_first(self, store: Store) -> None:
+        """What a person said of two texts goes before what a model answered about them."""
+        one, two = await _states(store, "Use tabs.", "Tabs are used.")
+        texts = sorted(statement_hash(each) for each in ("Use tabs.", "Tabs are used."))
+        said = Verdict(b"k" * 32, "llm", "m", "compare", {}, EPOCH + 9, *texts, "contradiction")
+        await store.write(lambda c: verdicts.keep(c, [said]))
+        before = await store.read(lambda c: verdicts.pairs(c, MODEL))
+        await _same(store, one, two)
+        after = await store.read(lambda c: verdicts.pairs(c, MODEL))
+
+        assert [Label.CONTRADICTION] == [each.label for each in before]
+        assert [Label.DUPLICATE] == [each.label for each in after]
 
     async def test_other_model(self, store: Store) -> None:
         """Without vectors of the model there is no pair: cosines of two models are never one."""
-        one, two = await _states(store, "Use tabs.", "Tabs are used.")
-        await store.write(lambda c: insights.assign(c, {two: one}))
+        await _same(store, *await _states(store, "Use tabs.", "Tabs are used."))
 
-        assert [] == await store.read(lambda c: contradictions.pairs(c, "other/3"))
+        assert [] == await store.read(lambda c: verdicts.pairs(c, "other/3"))
 
 
 class TestSilent:

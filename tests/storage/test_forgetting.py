@@ -12,7 +12,6 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, ChangeKind
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import (
-    contradictions,
     embeddings,
     memory_delete,
     memory_history,
@@ -20,9 +19,10 @@ from cortex_actors.storage import (
     memory_states,
     memory_undo,
     similar_memories,
+    verdicts,
 )
-from cortex_actors.storage.contradictions import Verdict
 from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.verdicts import Verdict
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory
 
@@ -135,10 +135,10 @@ class TestRows:
                 [("llm", EPOCH + 9), ("nli", EPOCH + 9), ("llm", EPOCH - 10**11)]
             )
         ]
-        tables.write(lambda c: contradictions.keep(c, rows))
+        tables.write(lambda c: verdicts.keep(c, rows))
         forget(tables, B)
 
-        assert [("nli",), ("llm",)] == tables.rows("SELECT layer FROM verdicts ORDER BY key")
+        assert [("nli",), ("llm",)] == tables.rows("SELECT decider FROM verdicts ORDER BY key")
 
 
 class TestWhat:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import MetaData, Table, UniqueConstraint
 
-from cortex_actors.domain.insight import Category, Conflict, Decider, Granularity, InsightStatus
+from cortex_actors.domain.insight import (
+    Category,
+    Conflict,
+    Decider,
+    Granularity,
+    InsightStatus,
+    Relation,
+)
 from cortex_actors.domain.memory import (
     MERGEABLE,
     ChangeKind,
@@ -38,6 +45,7 @@ from cortex_actors.domain.project import (
     Way,
 )
 from cortex_actors.files.swap import State
+from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import tables
 from cortex_actors.storage.ledger import files
 from cortex_actors.storage.tables import schema
@@ -85,6 +93,7 @@ WORDS: dict[str, Iterable[str]] = {
     "memory_changes.kind": ChangeKind,
     "memory_conflicts.decided_by": Decider,
     "passages.place": Place,
+    "proposals.kind": ProposalKind,
     "principle_links.decided_by": Decider,
     "principle_links.type": LinkType,
     "principles.category": PrincipleCategory,
@@ -95,7 +104,8 @@ WORDS: dict[str, Iterable[str]] = {
     "reviews.decision": Decision,
     "revocations.kind": SourceKind,
     "runs.state": ("completed", "unchanged", "failed"),
-    "verdicts.layer": Decider,
+    "verdicts.decider": Decider,
+    "verdicts.relation": Relation,
 }
 
 

@@ -112,6 +112,8 @@ CREATE TABLE contradictions (
     type TEXT NOT NULL,
     -- NULL where it was found without vectors.
     similarity REAL,
+    -- How sure the layer was that decided, 0 to 1.
+    confidence REAL DEFAULT 1 NOT NULL,
     -- The actor that came upon it, the layer that decided (rules, the entailment model, the
     -- language model, or a person), and why.
     detected_by TEXT NOT NULL,
@@ -129,6 +131,7 @@ CREATE TABLE contradictions (
     CONSTRAINT lesser_comes_first CHECK (insight_a < insight_b),
     CONSTRAINT type_is_known CHECK (type IN ('direct', 'partial', 'contextual')),
     CONSTRAINT similarity_is_a_cosine CHECK (similarity BETWEEN -1 AND 1),
+    CONSTRAINT confidence_is_a_share CHECK (confidence BETWEEN 0 AND 1),
     CONSTRAINT decided_by_is_known CHECK (decided_by IN ('rules', 'nli', 'llm', 'person')),
     CONSTRAINT reason_is_not_empty CHECK (reason <> ''),
     CONSTRAINT status_is_known CHECK (status IN ('unresolved', 'resolved', 'dismissed')),
@@ -142,6 +145,29 @@ CREATE TABLE contradictions (
 CREATE INDEX contradictions_by_other ON contradictions (insight_b);
 CREATE INDEX contradictions_by_kept ON contradictions (kept_id);
 CREATE INDEX contradictions_by_status ON contradictions (status);
+
+-- What two insights may be to each other: without effect until a person or a model decides.
+CREATE TABLE proposals (
+    id TEXT NOT NULL,
+    insight_a TEXT NOT NULL,
+    insight_b TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    -- How likely it is so, 0 to 1, and what speaks for it.
+    score REAL NOT NULL,
+    reason TEXT NOT NULL,
+    -- NULL where a vector was missing.
+    similarity REAL,
+    found_at INTEGER NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (insight_a, insight_b),
+    CONSTRAINT lesser_comes_first CHECK (insight_a < insight_b),
+    CONSTRAINT kind_is_known CHECK (kind IN ('duplicate', 'contradiction')),
+    CONSTRAINT score_is_a_share CHECK (score BETWEEN 0 AND 1),
+    CONSTRAINT similarity_is_a_cosine CHECK (similarity BETWEEN -1 AND 1),
+    FOREIGN KEY (insight_a) REFERENCES insights (id),
+    FOREIGN KEY (insight_b) REFERENCES insights (id)
+);
+CREATE INDEX proposals_by_other ON proposals (insight_b);
 
 -- What says nearly the same. Centre and coherence are of one model's vectors.
 CREATE TABLE clusters (
@@ -864,20 +890,28 @@ CREATE TABLE jobs (
     CONSTRAINT state_is_known CHECK (state IN ('done', 'failed'))
 );
 
--- What a model answered about texts, so that it is asked once.
+-- What was decided about texts, and by whom: the answer of a model, or what a person said of two.
 CREATE TABLE verdicts (
-    -- SHA-256 of layer, model, question and texts.
+    -- SHA-256 of who decided, how it was asked, and the texts; one for two texts of a person's.
     "key" BLOB NOT NULL,
-    layer TEXT NOT NULL,
-    model TEXT NOT NULL,
+    -- The layer that decided, and the name of the model or of who said it.
+    decider TEXT NOT NULL,
+    name TEXT NOT NULL,
     question TEXT NOT NULL,
+    -- Of a comparison: the content hashes of both texts, the lesser first, and what they are to each
+    -- other; NULL where the layer is not sure.
+    one TEXT,
+    other TEXT,
+    relation TEXT,
     answer JSON NOT NULL,
     at INTEGER NOT NULL,
     PRIMARY KEY ("key"),
     CONSTRAINT key_is_a_digest CHECK (length(key) = 32),
-    CONSTRAINT layer_is_known CHECK (layer IN ('rules', 'nli', 'llm', 'person'))
+    CONSTRAINT decider_is_known CHECK (decider IN ('rules', 'nli', 'llm', 'person')),
+    CONSTRAINT relation_is_known CHECK (relation IN ('contradiction', 'same', 'related', 'unrelated'))
 );
 CREATE INDEX verdicts_by_time ON verdicts (at);
+CREATE INDEX verdicts_of_pairs ON verdicts (decider, one) WHERE one IS NOT NULL;
 
 -- Small facts of the home, by name.
 CREATE TABLE meta (

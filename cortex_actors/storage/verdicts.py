@@ -1,0 +1,313 @@
+"""Verdicts: what people and models decided about texts, so that nobody is asked twice.
+
+An answer of a model is found by its question. What a person said of two texts is found by their
+content hashes: it holds as often as the texts come back, whichever insight they count for, and
+before whatever the rules and the models say.
+
+Proposals: pairs of insights about which a decision is worth asking for; they have no effect.
+
+Decided pairs of statements are what thresholds can be calibrated by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import Connection, and_, delete, or_, select
+
+from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.insight import (
+    Claim,
+    Conflict,
+    Decider,
+    Granularity,
+    Judgement,
+    Relation,
+    insight_id,
+)
+from cortex_actors.errors import BadInput
+from cortex_actors.rules.calibration import Decided, Label
+from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.proposals import ProposalKind
+from cortex_actors.storage.embeddings import stored_vectors
+from cortex_actors.storage.insight_records import of_project
+from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.schema import insights, proposals, verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Row
+
+    from cortex_actors.rules.clustering import Pair
+    from cortex_actors.storage.embeddings import Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One answer, kept.
+
+    Attributes:
+        decider: the layer that decided; `name` is the model's, or who said it.
+        question: what was asked.
+        one: of a comparison the content hash of a text, `other` that of the greater one.
+        relation: what the two are to each other; None where the layer is not sure.
+        at: UTC microseconds.
+
+    """
+
+    key: bytes
+    decider: str
+    name: str
+    question: str
+    answer: Mapping[str, Any]
+    at: int
+    one: str | None = None
+    other: str | None = None
+    relation: str | None = None
+
+
+def found(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[str, Any]]:
+    """Return the answers that are kept under these keys."""
+    query = select(verdicts.c.key, verdicts.c.answer)
+    return {row.key: row.answer for row in rows_in(connection, query, verdicts.c.key, keys)}
+
+
+def keep(connection: Connection, rows: Sequence[Verdict]) -> None:
+    """Keep answers; one that is there already stays, because it is the one that was acted on."""
+    put_rows(connection, verdicts, map(asdict, rows), change=())
+
+
+def prune(connection: Connection, most: int, limit: int) -> int:
+    """Delete a model's oldest answers beyond the `most` newest, `limit` at once; return how many.
+
+    What a person said is never asked for again, and stays.
+    """
+    models = verdicts.c.decider != Decider.PERSON
+    over = count_rows(connection, verdicts, models) - most
+    if over <= 0:
+        return 0
+    old = select(verdicts.c.key).where(models).order_by(verdicts.c.at).limit(min(over, limit))
+    return connection.execute(delete(verdicts).where(verdicts.c.key.in_(old))).rowcount
+
+
+@dataclass(frozen=True, slots=True)
+class PersonsWord:
+    """What a person said of two texts: what they are, and the insight that holds, if one does."""
+
+    relation: Relation
+    keep: str | None = None
+    at: int = 0
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the two are to each other by it; both hold unless one of them was kept."""
+        relation = self.relation
+        if relation is Relation.CONTRADICTION and self.keep is None:
+            relation = Relation.RELATED
+        conflict = Conflict.DIRECT if relation is Relation.CONTRADICTION else None
+        return Judgement(relation, Decider.PERSON, "a person said so", conflict)
+
+
+#: Pairs of texts that one decision is kept for: the texts of two insights have few wordings, and a
+#: decision costs milliseconds.
+WORDINGS = 400
+
+
+def say(
+    connection: Connection,
+    two: Pair,
+    *,
+    relation: Relation,
+    said: str,
+    at: int,
+    keep: str | None = None,
+    by: str = OWNER.by,
+    note: str | None = None,
+) -> None:
+    """Keep what a person said of two insights, for each two texts that they stand for now.
+
+    An earlier word is replaced, and nothing is proposed about the two any more. `said` is the
+    person's own word for it; `keep` the insight that holds.
+    """
+    left, right = (_texts(connection, each) for each in two)
+    rows = []
+    for here, there in [(a, b) for a in left for b in right if a != b][:WORDINGS]:
+        holds = {two[0]: here, two[1]: there}.get(keep or "")
+        one, other = pair(here, there)
+        key = hashlib.sha256(f"{Decider.PERSON}|{one}|{other}".encode()).digest()
+        answer = {"said": said, "keep": holds, "note": note}
+        made = Verdict(key, Decider.PERSON, by, "compare", answer, at, one, other, str(relation))
+        rows.append(made)
+    put_rows(connection, verdicts, map(asdict, rows))
+    connection.execute(delete(proposals).where(_is_pair(two)))
+
+
+def retract(connection: Connection, two: Pair) -> None:
+    """Take back what a person said of two insights, and of the texts that they stand for."""
+    left, right = (_texts(connection, each) for each in two)
+    for some, others in ((left, right), (right, left)):
+        gone = and_(verdicts.c.one.in_(some), verdicts.c.other.in_(others))
+        connection.execute(delete(verdicts).where(verdicts.c.decider == Decider.PERSON, gone))
+
+
+def of_people(connection: Connection) -> dict[Pair, PersonsWord]:
+    """Return what people said, by the ids of the two texts."""
+    query = select(verdicts).where(
+        verdicts.c.decider == Decider.PERSON, verdicts.c.one.is_not(None)
+    )
+    return {
+        pair(insight_id(row.one), insight_id(row.other)): PersonsWord(
+            Relation(row.relation),
+            insight_id(row.answer["keep"]) if row.answer.get("keep") else None,
+            row.at,
+        )
+        for row in connection.execute(query)
+    }
+
+
+def _texts(connection: Connection, insight: str) -> list[str]:
+    """Return the content hashes of an insight and of those that count for it, its own first."""
+    which = or_(insights.c.id == insight, insights.c.superseded_by == insight)
+    order = insights.c.id != insight, insights.c.id
+    query = select(insights.c.content_hash).where(which).order_by(*order)
+    return list(connection.execute(query).scalars())
+
+
+#: Proposals of one run that are kept, the likeliest: a person looks at dozens, a model at as many
+#: as its budget has, and a project of 2,000 statements has some hundred.
+PROPOSED = 2_000
+
+#: How ids begin; that of a possible contradiction is the contradiction's.
+_PREFIXES = {ProposalKind.CONTRADICTION: "con_", ProposalKind.DUPLICATE: "dup_"}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Two insights and what they may be to each other; see `rules.proposals`."""
+
+    id: str
+    insight_a: str
+    insight_b: str
+    kind: ProposalKind
+    score: float
+    reason: str
+    similarity: float | None
+    found_at: int
+
+    @property
+    def pair(self) -> Pair:
+        """The two."""
+        return self.insight_a, self.insight_b
+
+
+def proposal_id(kind: ProposalKind, two: Pair) -> str:
+    """Return the id of a proposal: the same whenever it is found."""
+    return _PREFIXES[kind] + hashlib.sha256("|".join(sorted(two)).encode()).hexdigest()[:20]
+
+
+def propose(connection: Connection, some: Iterable[Proposed], *, visited: Collection[str]) -> None:
+    """Put proposals in place of those about any of the insights that were visited."""
+    for ids in chunks(visited):
+        sides = or_(proposals.c.insight_a.in_(ids), proposals.c.insight_b.in_(ids))
+        connection.execute(delete(proposals).where(sides))
+    best = sorted(some, key=lambda each: (-each.score, each.id))[:PROPOSED]
+    put_rows(connection, proposals, map(asdict, best))
+
+
+def proposal(connection: Connection, name: str) -> Proposed | None:
+    """Return a proposal by its id, or by a beginning that only one has; None for no such."""
+    query = select(proposals).where(proposals.c.id.startswith(name, autoescape=True)).limit(2)
+    rows = connection.execute(query).all()
+    if len(rows) > 1:
+        raise BadInput(f"{name} means several pairs; give more of the id")
+    return entity(Proposed, rows[0]) if rows else None
+
+
+def proposed(connection: Connection, project_id: str | None = None) -> list[Proposed]:
+    """Return all proposals, or those about what a project says, the likeliest first."""
+    query = select(proposals).order_by(proposals.c.score.desc(), proposals.c.id)
+    if project_id is not None:
+        said = of_project(project_id)
+        query = query.where(or_(proposals.c.insight_a.in_(said), proposals.c.insight_b.in_(said)))
+    return [entity(Proposed, row) for row in connection.execute(query)]
+
+
+def decided_pair(connection: Connection, name: str) -> Pair | None:
+    """Return the two texts that a person decided about, by the id of their pair or proposal."""
+    meant = [
+        two
+        for two in of_people(connection)
+        if any(proposal_id(kind, two).startswith(name) for kind in ProposalKind)
+    ]
+    if len(meant) > 1:
+        raise BadInput(f"{name} means several pairs; give more of the id")
+    return meant[0] if meant else None
+
+
+def _is_pair(two: Pair) -> ColumnElement[bool]:
+    """Return the condition that a proposal is of those two."""
+    one, other = pair(*two)
+    return and_(proposals.c.insight_a == one, proposals.c.insight_b == other)
+
+
+#: Decided pairs that are taken, the newest: more do not change the figures, and cost seconds.
+MOST = 1_000
+
+#: What was decided -> what calibration takes it for. Of what a person dismissed nobody said
+#: whether it is one claim.
+_LABELS = {
+    Relation.CONTRADICTION: Label.CONTRADICTION,
+    Relation.SAME: Label.DUPLICATE,
+    Relation.RELATED: Label.DISTINCT,
+    Relation.UNRELATED: Label.DISTINCT,
+}
+
+
+def pairs(connection: Connection, model: str) -> list[Decided]:
+    """Return the pairs of statements that people and models decided, with the model's vectors.
+
+    A person's word for two texts goes before a model's.
+    """
+    query = (
+        select(verdicts)
+        .where(verdicts.c.one.is_not(None), verdicts.c.relation.is_not(None))
+        .order_by(verdicts.c.decider != Decider.PERSON, verdicts.c.at.desc(), verdicts.c.key)
+        .limit(MOST)
+    )
+    labels: dict[tuple[str, str], Label] = {}
+    for row in connection.execute(query):
+        is_dismissed = row.answer.get("said") == "dismissed"
+        label = Label.HARMLESS if is_dismissed else _LABELS[Relation(row.relation)]
+        labels.setdefault((row.one, row.other), label)
+    sides = sorted({side for two in labels for side in two})
+    wanted = select(insights).where(insights.c.granularity == Granularity.STATEMENT)
+    rows = rows_in(connection, wanted, insights.c.id, map(insight_id, sides))
+    texts = {row.content_hash: row for row in rows}
+    vectors = stored_vectors(connection, model, list({row.text_hash for row in texts.values()}))
+    made = (
+        _decided(texts.get(one), texts.get(other), label, vectors)
+        for (one, other), label in labels.items()
+    )
+    return [each for each in made if each is not None]
+
+
+def _decided(
+    left: Row[Any] | None, right: Row[Any] | None, label: Label, rows: Mapping[bytes, Matrix]
+) -> Decided | None:
+    """Return a pair with its cosine; None where a text or a vector is not there."""
+    if left is None or right is None:
+        return None
+    one, other = rows.get(left.text_hash), rows.get(right.text_hash)
+    if one is None or other is None:
+        return None
+    return Decided(
+        left=Claim(left.content, left.heading),
+        right=Claim(right.content, right.heading),
+        cosine=float(np.dot(one, other)),
+        label=label,
+        domain=left.domain if left.domain == right.domain else None,
+    )
