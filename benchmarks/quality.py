@@ -190,9 +190,11 @@ async def _cosines(rows: Sequence[Mapping[str, Any]], args: argparse.Namespace) 
 
 def _pair(row: Mapping[str, Any], cosine: float) -> Pair:
     left, right = (Claim(row[side]["text"], row[side].get("heading") or None) for side in "ab")
-    repos = frozenset(filter(None, (row[side].get("repo") for side in "ab")))
+    # A pair without a repository is one of its own.
+    name = str(row.get("id") or hash((left, right)))
+    repos = frozenset(row[side].get("repo", name) for side in "ab")
     kinds = kind_of(left.text), kind_of(right.text)
-    return Pair(str(row.get("id", "")), LABELS[row["label"]], left, right, cosine, repos, kinds)
+    return Pair(name, LABELS[row["label"]], left, right, cosine, repos, kinds)
 
 
 def planted(data: Path) -> Iterator[Pair]:
@@ -234,7 +236,7 @@ def ablate(pairs: Sequence[Pair]) -> dict[str, tuple[int, int, tuple[float, floa
     The gain is right less wrong ones, by the contradictions there are; its interval is that of
     `ROUNDS` draws of as many repositories as there are. A sentence counts once.
     """
-    loud = [each for each in pairs if not any(map(repositories.is_quiet, each.repos))]
+    loud = [each for each in pairs if not any(map(_is_quiet, each.repos))]
     rules_of: dict[str, set[Family]] = defaultdict(set)
     known = {each.id: each for each in loud}
     for each in loud:
@@ -254,6 +256,11 @@ def ablate(pairs: Sequence[Pair]) -> dict[str, tuple[int, int, tuple[float, floa
         low, high = np.quantile(gains, (0.025, 0.975))
         found[str(family)] = int((alone & are).sum()), int((alone & ~are).sum()), (low, high)
     return found
+
+
+def _is_quiet(repo: str) -> bool:
+    """Whether a name is that of a quiet repository, and not of a pair alone."""
+    return "/" in repo and repositories.is_quiet(repo)
 
 
 def _families(pair: Pair) -> set[Family]:

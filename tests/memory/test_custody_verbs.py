@@ -129,6 +129,16 @@ class TestLists:
         with pytest.raises(BadInput):
             await house.desk.duplicates(1.5)
 
+    async def test_opposites(self, house: House) -> None:
+        """Two memories that cannot both hold are no duplicates, however alike their words are."""
+        await house.save(
+            house.said(1, "The cache is enabled by default"),
+            house.said(2, "The cache is disabled by default"),
+        )
+        found = await house.desk.duplicates(0.0)
+
+        assert ([], 0, 2) == (found["duplicates"], found["total"], found["compared"])
+
     async def test_health(self, house: House) -> None:
         """The report counts each realm, says what is worth doing, and tells nobody too much."""
         await house.save(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import quality
+from cortex_actors.rules.contradiction import Family
 
 #: Pairs of our own, of each label, in the format of the file; their cosines are made up.
 OURS = (
@@ -63,6 +64,16 @@ class TestBenchmark:
 
         assert len(OURS) == report["pairs"]
         assert {"rules": 0, "the original's rule": 1} == merged
+
+    def test_ablate(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Of each family of rules it is told how many contradictions it finds alone."""
+        quality.main(
+            ["--pairs", str(_written(tmp_path)), "--provider", "file", "--ablate", "--json"]
+        )
+        found = json.loads(capsys.readouterr().out)["ablated"]
+
+        assert {*map(str, Family)} == found.keys()
+        assert [1, 0] == found["alternative"][:2] == found["value"][:2]
 
 
 class TestRealPairs:
