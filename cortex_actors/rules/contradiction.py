@@ -34,23 +34,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.sameness import Difference, align, differ, reordered, same
-from cortex_actors.text import claims
-from cortex_actors.text.claims import alike, read
+from cortex_actors.text.claims import PORT, alike, read
 from cortex_actors.text.lexicon import STOP_WORDS, standard, stem
 from cortex_actors.text.polarity import Sense
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from cortex_actors.rules.sameness import Change
     from cortex_actors.text.claims import Part, Reading
     from cortex_actors.text.lexicon import Lexicon
-    from cortex_actors.text.positions import Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,188 +67,271 @@ class Clash:
     confidence: float
 
 
-#: Cosine from which a single value that differs counts, and words that are the same at least.
-ALIKE, FEWEST = 0.5, 2
+#: Words of a statement at most that is compared: one that says more says several things.
+LONG = 18
 
-#: Cosine from which a prohibition of what the other wants counts.
-DENIED = 0.5
+#: Cosine from which on a value that differs counts.
+ALIKE = 0.5
 
-#: Share of what a prohibition's words weigh that the other statement must want.
-COVERED = 0.75
+#: Share of a prohibition's words that the other statement may lack, and its own clause; share of
+#: what the other statement wants that is forbidden, at least.
+LACKING, ELSEWHERE, WANTED = 0.25, 0.4, 0.34
 
-#: Words of a prohibition that is said in one breath; the other statement may have twice as many.
-LONG = 7
+#: Words of its own that a statement of two which choose differently may have; the other has none.
+OWN = 3
 
-#: Words that two statements have at most which are about the one word they share.
-BRIEF = 5
+#: Words of a title at most, and what ends it.
+TITLE, _TITLED = 6, frozenset({":", "\u2014"})
 
-#: Share of the shorter statement's words that the other one has, where they differ in a switch, in
-#: the order or in an amount alone; and the cosine from which a word of its own may be on each side.
-SHARED, SURE = 0.5, 0.65
+#: Share of all words that two statements have in common which differ in one value.
+ALIGNED = 0.65
 
-
-def differences(left: Reading, right: Reading, *, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield single values, switches, orders and amounts in which two statements differ."""
-    yield from _changes(left, right, lexicon)
-    both = len(left.stems.keys() & right.stems.keys())
-    is_one = both > 1 and both >= SHARED * min(len(left.stems), len(right.stems))
-    if not is_one or _apart(left, right, lexicon):
-        return
-    if None not in {left.switched, right.switched} and left.switched is not right.switched:
-        yield Clash("one says on, the other off", Conflict.DIRECT, ALIKE, 0.7)
-    if left.order * right.order < 0:
-        yield Clash("one says before, the other after", Conflict.DIRECT, ALIKE, 0.6)
-    for thing in sorted(left.amounts.keys() & right.amounts.keys()):
-        if left.amounts[thing] != right.amounts[thing]:
-            yield Clash(f"they count {thing} differently", Conflict.DIRECT, ALIKE, 0.6)
+#: Share of the words beside a word and its opposite that both statements have: of the shorter and
+#: of the longer one.
+SHORTER, LONGER = 0.75, 0.5
 
 
-def _apart(left: Reading, right: Reading, lexicon: Lexicon) -> bool:
-    """Whether each has a word of its own that may be what it speaks of."""
-    switches = {stem(word) for word in lexicon.cues["yes"] | lexicon.cues["no"]}
-    one, other = (
-        {each for each in some.stems if not claims.counts(each) and each not in switches}
-        for some in (left, right)
-    )
-    words, others = ({each.text for each in some.wording.words} for some in (left, right))
-    told = any(
-        lexicon.distinct.get(each, frozenset())
-        & (others - words) - lexicon.antonyms.get(each, set())
-        for each in words - others
-    )
-    return told or (bool(one - other) and bool(other - one))
+def clashes(
+    left: Reading,
+    right: Reading,
+    *,
+    lexicon: Lexicon,
+    are_rules: tuple[bool, bool] = (True, True),
+    siblings: bool = False,
+) -> Iterator[Clash]:
+    """Yield every sure reason why two statements cannot both be followed, the surest first.
 
-
-def _changes(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield the single place where two statements that are else the same differ in a value."""
-    found = align(left, right, lexicon=lexicon)
-    if not found.is_close or found.shared < FEWEST or left.foreign or right.foreign:
-        return
-    values = [each for each in found.changes if _is_value(each)]
-    if not values or any(_speaks_of(each) for each in found.changes if each not in values):
-        return
-    confidence = 0.8 if found.ratio >= SURE else 0.6
-    # The same way round whichever statement comes first.
-    reason = " against ".join(sorted((values[0].left, values[0].right)))
-    yield Clash(reason, Conflict.DIRECT, ALIKE, confidence)
-
-
-def _speaks_of(change: Change) -> bool:
-    """Whether two statements that are else alike speak of different things there."""
-    telling = [
-        sum(each not in STOP_WORDS for each in words.split())
-        for words in (change.left, change.right)
-    ]
-    named = change.kind is not Difference.WORDS
-    return all(telling) or max(telling) > FEWEST or (any(telling) and named)
-
-
-def _is_value(change: Change) -> bool:
-    """Whether what differs is a value: a number, a switch, or another tool for one command.
-
-    Names, paths and identifiers are none: they are what rows of a table and entries of a list
-    differ in.
+    Of two entries of one list only orders are compared, or what has one label: the others name
+    different things.
     """
-    one, other = change.left.split(), change.right.split()
-    if change.kind in {Difference.SWITCH, Difference.OPPOSITE}:
-        return True
-    if change.kind is Difference.NUMBER:
-        return len(one) == len(other) == 1
-    named = change.kind in {Difference.NAME, Difference.PLACE}
-    return named and change.tool and max(len(one), len(other)) <= FEWEST
-
-
-def denials(left: Reading, right: Reading) -> Iterator[Clash]:
-    """Yield what one statement forbids and the other wants."""
-    # Both want the same in a family: a denial beside it is of something else.
-    if any(
-        left.positions[slot].choice & right.positions[slot].wanted
-        or left.positions[slot].wanted & right.positions[slot].choice
-        for slot in left.positions.keys() & right.positions.keys()
-    ):
+    if left.unfinished or right.unfinished:
         return
-    for one, other in ((left, right), (right, left)):
-        for part in one.parts:
-            barred = part.sense is Sense.BARRED and other.universal and not other.excepting
-            if part.sense is not Sense.AGAINST and not barred:
+    yield from _titles(left, right)
+    yield from _chosen(left, right, siblings=siblings and not all(are_rules))
+    if left.label and right.label and left.label != right.label:
+        return
+    yield from _exchanged(left, right, are_rules)
+    yield from _forbidden(left, right, lexicon, are_rules)
+    yield from _forbidden(right, left, lexicon, are_rules[::-1])
+    yield from _excepted(left, right, lexicon)
+    yield from _opposites(left, right, lexicon, are_rules)
+    if not siblings or all(are_rules) or left.label or any(slot.startswith(PORT) for slot in left.ranges):
+        yield from _numbers(left, right)
+        yield from _changed(left, right, lexicon)
+        yield from _purposes(left, right, lexicon)
+
+
+def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
+    """Yield what is the title of both statements, and denied by one: "No worktrees: ..."."""
+    (one, is_no), (other, is_other_no) = _title(left), _title(right)
+    if one and one == other and is_no is not is_other_no:
+        reason = f"one says no to {' '.join(sorted(one))}, the other wants it"
+        yield Clash(reason, Conflict.DIRECT, None, 0.8)
+
+
+def _title(reading: Reading) -> tuple[frozenset[str], bool]:
+    """Return the words before a dash or colon near the beginning, and whether they are denied."""
+    words = reading.wording.words
+    ends = (n for n, word in enumerate(words[:TITLE]) if word.text in _TITLED and not word.code)
+    title = words[: next(ends, 0)]
+    stems = frozenset(word.stem for word in title if word.stem in reading.stems)
+    return stems, bool(title) and title[0].text == "no"
+
+
+def _forbidden(
+    one: Reading, other: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool]
+) -> Iterator[Clash]:
+    """Yield what one statement orders not to do and the other wants done."""
+    if max(len(one.stems), len(other.stems)) > LONG or not are_rules[0]:
+        return
+    said = {word.text for word in other.wording.words if not word.code}
+    if said & lexicon.cues["exempting"]:
+        return
+    against = {
+        stem for stem, its in other.stems.items() if its in {Sense.AGAINST, Sense.BARRED}
+    }
+    for number, part in enumerate(one.parts):
+        if not part.orders or not part.stems or part.stems[0] in against:
+            continue
+        is_barred = part.sense is Sense.BARRED
+        if is_barred and not said & lexicon.cues["permitting"]:
+            continue
+        before = one.parts[:number]
+        given = part.condition if not is_barred else frozenset[str]()
+        given = given.union(*(each.stems for each in before if each.sense is Sense.BESIDE))
+        for there in other.parts:
+            if there.sense is not Sense.WANTED or not there.stems:
                 continue
-            found = _wants(part, one, other)
-            if found:
-                reason = f"one forbids what the other wants: {found}"
-                kind = Conflict.PARTIAL if barred else Conflict.DIRECT
-                yield Clash(reason, kind, ALIKE if barred else DENIED, 0.6)
+            if not are_rules[1] and not _begins(other, part.stems[0]):
+                continue
+            around = {stem for each in before for stem in each.stems}
+            if found := _ordered(part, there, other, around, given):
+                kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
+                yield Clash(f"one forbids what the other wants: {found}", kind, None, 0.8)
 
 
-def _wants(part: Part, one: Reading, other: Reading) -> str | None:
-    """Return what a part forbids and another statement wants, or None."""
-    denied = [each for each in dict.fromkeys(part.stems) if one.stems.get(each) is part.sense]
-    if not denied or not part.manner <= other.stems.keys():
+def _begins(reading: Reading, stem: str) -> bool:
+    """Whether a statement begins with a verb as it is ordered: "Reorder", no "Reordering"."""
+    first, parts = reading.wording.words[0].text, reading.parts
+    return parts[0].stems[:1] == (stem,) and not first.endswith(("ing", "ed", "s"))
+
+
+def _ordered(
+    part: Part, there: Part, other: Reading, around: set[str], given: frozenset[str]
+) -> str | None:
+    """Return what a part forbids and a part of another statement wants, or None."""
+    wanted, forbidden = set(there.stems), dict.fromkeys(part.stems)
+    both = [each for each in forbidden if each in wanted]
+    # What is forbidden comes first; where that is all, the thing is named before it.
+    if part.stems[0] not in wanted or part.stems[0] in there.doing - part.doing:
         return None
-    if not part.orders or len(part.stems) > LONG or len(other.stems) > 2 * LONG:
+    context = (around & wanted) - set(both)
+    if len(both) < 2 and not context:
         return None
-    for number, there in enumerate(other.parts):
-        near = {each for some in other.parts[number : number + 2] for each in some.stems}
-        every = [each for each in dict.fromkeys(part.stems) if each in near]
-        if there.sense is not Sense.WANTED or there.purpose or not there.opens:
-            continue
-        if denied[0] != there.stems[0] and not (
-            denied[0] in there.stems and denied[0] in part.names
-        ):
-            continue
-        if len(every) > 1 and _weight(every, part) >= COVERED * _weight(
-            dict.fromkeys(part.stems), part
-        ):
-            return " ".join(every)
-        if part.stems == (denied[0],) and _is_of(denied[0], part, there, one, other):
-            return denied[0]
-    return None
+    needed = [each for each in forbidden if each not in part.listed]
+    lacking = sum(each not in other.stems for each in needed)
+    elsewhere = sum(each not in wanted for each in needed)
+    if lacking > LACKING * len(forbidden) or elsewhere > ELSEWHERE * len(forbidden):
+        return None
+    if part.listed and part.listed.isdisjoint(wanted):
+        return None
+    if len(given & other.stems.keys()) * 2 < len(given) or not part.manner <= other.stems.keys():
+        return None
+    covered = wanted & (forbidden.keys() | given | context)
+    return " ".join(both) if len(covered) >= WANTED * len(wanted) else None
 
 
-def _is_of(denied: str, part: Part, there: Part, one: Reading, other: Reading) -> bool:
-    """Whether the one word that is forbidden is what both statements are about."""
-    if other.permitting and there.stems[0] == denied:
-        return True
-    is_brief = max(len(one.stems), len(other.stems)) <= BRIEF
-    return is_brief and bool(part.names or there.stems == (denied,))
+def _exchanged(left: Reading, right: Reading, are_rules: tuple[bool, bool]) -> Iterator[Clash]:
+    """Yield two things of which each statement wants one and not the other."""
+    (one, no_one), (other, no_other) = _compared(left), _compared(right)
+    this, that = one & no_other, no_one & other
+    if not all(are_rules) or max(len(left.stems), len(right.stems)) > LONG:
+        return
+    if this and that and 2 * len(this) >= len(no_other) and 2 * len(that) >= len(no_one):
+        yield Clash(_against("one", this, that), Conflict.DIRECT, None, 0.9)
 
 
-def _weight(stems: Iterable[str], part: Part) -> int:
-    """Return how much words say; code says twice as much."""
-    return sum(2 if each in part.names else 1 for each in stems)
+def _compared(reading: Reading) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what a statement wants and what instead of which: "X, not Y", "Y rather than X"."""
+    for first, second in pairwise(reading.parts):
+        if first.sense is Sense.WANTED and second.sense is Sense.AGAINST:
+            these, those = frozenset(first.stems), frozenset(second.stems)
+            return these - those, those - these
+    return frozenset(), frozenset()
 
 
-#: Cosine from which stands count that are not all that is said, and commands that run alternatives;
-#: and from which stands count that are said in phrases, which stand in for many things.
-RUN, FAR = 0.5, 0.3
-
-
-#: What "for everything" is for: no place of its own.
-EVERYWHERE = frozenset({"everyth", "anyth", "all", "any", "every", "whole", "entir", "alway"})
-
-#: Words of a statement that says little beside a number.
-SHORT = 10
-
-
-def clashes(left: Reading, right: Reading, *, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield every reason, the surest first."""
-    # Families of alternatives of which the two choose different members.
+def _chosen(left: Reading, right: Reading, *, siblings: bool) -> Iterator[Clash]:
+    """Yield families of alternatives of which two statements that say little else differ."""
+    if siblings:
+        return
     for slot in sorted(left.positions.keys() & right.positions.keys()):
         one, other = left.positions[slot], right.positions[slot]
-        if one.thing and other.thing and one.thing != other.thing:
+        denied = one.wanted & other.forbidden or other.wanted & one.forbidden
+        if not denied and (not one.choice or not other.choice or one.choice == other.choice):
             continue
-        least = _least(one, other)
-        denied = sorted(_denied(one, other) | _denied(other, one))
-        if denied:
-            reason = f"{slot}: one wants {denied[0]}, the other forbids it"
-            yield Clash(reason, Conflict.DIRECT, least, 0.9)
-        elif one.excludes(one.choice, other.choice):
-            yield Clash(_against(slot, one.choice, other.choice), Conflict.DIRECT, least, 0.85)
-        elif one.excludes(_chosen(one), _chosen(other)):
-            run = least if one.choice or other.choice else RUN
-            yield Clash(_against(slot, _chosen(one), _chosen(other)), Conflict.DIRECT, run, 0.7)
-    yield from _numbers(left, right)
-    yield from differences(left, right, lexicon=lexicon)
-    yield from denials(left, right)
+        words = one.words | other.words
+        if left.label - words != right.label - words:
+            continue
+        if one.family.of and not (left.stems.keys() & right.stems.keys()) - words:
+            continue
+        if _own(left, right, words):
+            reason = _against(slot, frozenset(one.wanted), frozenset(other.wanted))
+            yield Clash(reason, Conflict.DIRECT, None, 0.85)
+
+
+def _own(left: Reading, right: Reading, words: set[str]) -> bool:
+    """Whether one of two statements says nothing of its own, and the other little."""
+    less, more = sorted(
+        len(some.keys() - others.keys() - words)
+        for some, others in ((left.stems, right.stems), (right.stems, left.stems))
+    )
+    return not less and more <= OWN
+
+
+def _numbers(left: Reading, right: Reading) -> Iterator[Clash]:
+    """Yield measures, versions and ports that no value satisfies for both."""
+    for slot in sorted(left.ranges.keys() & right.ranges.keys()):
+        one, other = left.ranges[slot], right.ranges[slot]
+        words = {*slot.split(), *map(stem, re.split(r"[- ]", slot)), *left.numbers, *right.numbers}
+        if not one.meets(other) and (slot.startswith(PORT) or _own(left, right, words)):
+            shown = " against ".join(sorted((one.shown, other.shown)))
+            yield Clash(f"{slot}: {shown}", Conflict.DIRECT, None, 0.85)
+
+
+def _changed(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
+    """Yield the one value in which two statements that are else the same differ."""
+    found = align(left, right, lexicon=lexicon)
+    telling = [each for each in found.changes if not _is_idle(each)]
+    if len(telling) != 1 or found.shared < 2 or left.foreign or right.foreign:
+        return
+    change = telling[0]
+    is_value = change.kind in {Difference.NUMBER, Difference.SWITCH, Difference.OPPOSITE}
+    if is_value and found.ratio >= ALIGNED:
+        reason = " against ".join(sorted((change.left, change.right)))
+        yield Clash(reason, Conflict.DIRECT, ALIKE, 0.8)
+
+
+def _is_idle(change: Change) -> bool:
+    """Whether what differs says nothing: articles and their like."""
+    return all(word in STOP_WORDS for word in f"{change.left} {change.right}".split())
+
+
+def _opposites(
+    left: Reading, right: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool]
+) -> Iterator[Clash]:
+    """Yield a word and its opposite in two orders that are else about the same."""
+    if not all(are_rules):
+        return
+    words, others = ({each.text for each in some.wording.words} for some in (left, right))
+    for one in sorted(words - others):
+        for other in sorted(lexicon.antonyms.get(one, frozenset()) & (others - words)):
+            here, there = _sentence(left, stem(one)), _sentence(right, stem(other))
+            both, sizes = len(here & there), sorted((len(here), len(there)))
+            if both >= max(2, SHORTER * sizes[0], LONGER * sizes[1]):
+                yield Clash(_against("one", {one}, {other}), Conflict.DIRECT, None, 0.7)
+
+
+def _sentence(reading: Reading, stem: str) -> set[str]:
+    """Return the other words of the sentence of a statement that has a word."""
+    which = {part.sentence for part in reading.parts if stem in part.stems}
+    return {each for part in reading.parts if part.sentence in which for each in part.stems} - {stem}
+
+
+def _excepted(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
+    """Yield what one statement excepts and the other includes by name."""
+    for one, other in ((left, right), (right, left)):
+        out, names = (_after(some, lexicon.cues[cue]) for some, cue in ((one, "excepting"), (other, "including")))
+        if out & names and _own(one, other, out | set(map(stem, lexicon.cues["excepting"] | lexicon.cues["including"]))):
+            yield Clash(f"{min(out & names)}: excepted against included", Conflict.DIRECT, None, 0.8)
+
+
+def _after(reading: Reading, cues: frozenset[str]) -> set[str]:
+    """Return the word that says something after one of some words."""
+    found, is_next = set(), False
+    for word in reading.wording.words:
+        if is_next and word.stem in reading.stems:
+            found.add(word.stem)
+            is_next = False
+        is_next = is_next or word.text in cues
+    return found
+
+
+def _purposes(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
+    """Yield two things that are preferred for one purpose: "prefer X for Y"."""
+    (one, why), (other, what_for) = (_preferred(some, lexicon) for some in (left, right))
+    if len(why) > 1 and why == what_for and one - other and other - one:
+        yield Clash(_against("one", one - other, other - one), Conflict.DIRECT, ALIKE, 0.7)
+
+
+def _preferred(reading: Reading, lexicon: Lexicon) -> tuple[set[str], set[str]]:
+    """Return the words of what is preferred, and of what for."""
+    words = reading.wording.spoken
+    first = words[0].text if words else ""
+    place = next((n for n, word in enumerate(words) if word.text == "for"), 0)
+    if first not in lexicon.cues["preferring"] or len(reading.stems) > LONG or not place:
+        return set(), set()
+    here, there = ({word.stem for word in some} & reading.stems.keys() for some in (words[:place], words[place:]))
+    return here, there
 
 
 def apart(left: Reading, right: Reading) -> str | None:
@@ -262,58 +344,13 @@ def apart(left: Reading, right: Reading) -> str | None:
         several = one.places.get("language", frozenset())
         if len(several) > 1 and "language" not in other.places:
             return f"{', '.join(sorted(several))} alone"
-    here, there = _aims(left), _aims(right)
-    if here and there and (not here & there or here < there or there < here):
-        return " / ".join(sorted((" ".join(sorted(here)), " ".join(sorted(there)))))
     return None
 
 
-def _aims(reading: Reading) -> frozenset[str]:
-    """Return what a statement says it is for: "for page components"."""
-    aims = [part.stems for part in reading.parts if part.purpose]
-    brief = len(aims) == 1 and len(aims[0]) <= BRIEF and len(reading.stems) <= 2 * BRIEF
-    return frozenset(aims[0] if brief else ()) - EVERYWHERE
-
-
-def _least(one: Position, other: Position) -> float | None:
-    """Return the cosine from which two stands count: far apart only what is all that is said."""
-    if not (one.central and other.central):
-        return RUN
-    return FAR if one.family.phrases else None
-
-
-def _denied(one: Position, other: Position) -> set[str]:
-    """Return what one statement wants and the other speaks against."""
-    if one.wanted & other.wanted:
-        return set()
-    return one.wanted & (one.stated | one.implied) & other.forbidden & other.stated
-
-
-def _chosen(position: Position) -> frozenset[str]:
-    """Return what a statement chooses by saying so or by running it."""
-    run = position.implied & position.wanted
-    return position.choice or frozenset(run if len(run) == 1 else ())
-
-
-def _against(slot: str, one: frozenset[str], other: frozenset[str]) -> str:
+def _against(what: str, one: Collection[str], other: Collection[str]) -> str:
     """Return a reason that is the same whichever statement comes first."""
     these, those = sorted((", ".join(sorted(one)), ", ".join(sorted(other))))
-    return f"{slot}: {these} against {those}"
-
-
-def _numbers(left: Reading, right: Reading) -> Iterator[Clash]:
-    """Yield measures and versions that no value satisfies for both."""
-    for slot in sorted(left.ranges.keys() & right.ranges.keys()):
-        one, other = left.ranges[slot], right.ranges[slot]
-        inside = one.meets(other)
-        alike = inside and (one.is_exact or other.is_exact)
-        broad = slot.startswith("version") and one.refines(other)
-        if one.bounds() == other.bounds() or alike or broad:
-            continue
-        kind = Conflict.PARTIAL if inside else Conflict.DIRECT
-        brief = max(len(left.stems), len(right.stems)) <= SHORT
-        least = None if brief else RUN
-        yield Clash(f"{slot}: {one.shown} against {other.shown}", kind, least, 0.85)
+    return f"{what}: {these} against {those}"
 
 
 #: A word -> phrases that say the opposite. A negated word is not the word: "should not" holds no
@@ -442,9 +479,9 @@ def judge(
     one, other = read(first, tables), read(second, tables)
     score = 0.0 if cosine is None else cosine
     places = apart(one, other)
-    asks = _may_contradict(kinds) and not places
-    found = _clash(one, other, cosine, tables) if asks else None
-    if found is not None and not (siblings and not _topics(one) & _topics(other)):
+    kinds = kinds if (first, second) == (left, right) or kinds is None else kinds[::-1]
+    found = None if places else _clash(one, other, cosine, tables, kinds, siblings=siblings)
+    if found is not None:
         return _placed(found, first, second)
     shared = sorted(_topics(one) & _topics(other))
     if places is None and (score >= thresholds.judged or cosine is None):
@@ -456,11 +493,6 @@ def judge(
     return _said(Relation.UNRELATED, f"cosine {score:.2f} and no topic in common")
 
 
-def _may_contradict(kinds: tuple[StatementKind, StatementKind] | None) -> bool:
-    """Whether statements of these kinds are compared at all: commands and examples ask nothing."""
-    return kinds is None or _SHOWING.isdisjoint(kinds)
-
-
 def gate(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> Judgement | None:
     """Return the contradiction of two statements whatever their cosine, or None."""
     tables = lexicon or standard()
@@ -468,7 +500,7 @@ def gate(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> Judgem
     one, other = read(first, tables), read(second, tables)
     if apart(one, other):
         return None
-    found = _clash(one, other, None, tables)
+    found = _clash(one, other, None, tables, None, siblings=False)
     return None if found is None else _placed(found, first, second)
 
 
@@ -501,14 +533,24 @@ def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
 
 
 def _topics(found: Reading) -> set[str]:
-    return {slot for slot, each in found.positions.items() if each.speaks} | set(found.ranges)
+    return found.positions.keys() | found.ranges.keys()
 
 
 def _clash(
-    one: Reading, other: Reading, cosine: float | None, lexicon: Lexicon
+    one: Reading,
+    other: Reading,
+    cosine: float | None,
+    lexicon: Lexicon,
+    kinds: tuple[StatementKind, StatementKind] | None,
+    *,
+    siblings: bool,
 ) -> Judgement | None:
-    """Return the first contradiction that counts at a cosine."""
-    for each in clashes(one, other, lexicon=lexicon):
+    """Return the first contradiction that counts at a cosine; of unknown kinds all may be rules."""
+    if kinds is not None and not _SHOWING.isdisjoint(kinds):
+        return None
+    first, second = kinds or (StatementKind.RULE, StatementKind.RULE)
+    are_rules = first is StatementKind.RULE, second is StatementKind.RULE
+    for each in clashes(one, other, lexicon=lexicon, are_rules=are_rules, siblings=siblings):
         if each.least is None or cosine is None or cosine >= each.least:
             return Judgement(
                 Relation.CONTRADICTION, Decider.RULES, each.reason, each.conflict, each.confidence

@@ -290,14 +290,14 @@ def settled(left: Reading, right: Reading) -> list[str]:
 def _speak(reading: Reading, slot: str) -> bool:
     """Whether a statement takes a single stand in a family, for or against."""
     position = reading.positions[slot]
-    return bool(position.choice or position.forbidden & position.stated)
+    return bool(position.choice or position.forbidden)
 
 
 def _stand(reading: Reading, slot: str) -> tuple[frozenset[str], ...]:
     position = reading.positions[slot]
     if position.wanted:
         return (frozenset(position.wanted),)
-    return frozenset(), frozenset(position.forbidden & position.stated)
+    return frozenset(), frozenset(position.forbidden)
 
 
 def _leads_alike(left: Reading, right: Reading) -> bool:

@@ -55,10 +55,18 @@ _LINES = frozenset({"line", "lines", "loc"})
 #: Words beside a number that is the least.
 _LEAST = re.compile(r"minimum|at least|min\b|>=?|\d ?%?\+|above|threshold|below \d")
 
+#: How slots of ports begin, before the name of what listens there.
+PORT = "port of "
+
+_PORT = re.compile(
+    r"(?:\bports?\W{0,3}|localhost:|127\.0\.0\.1:|0\.0\.0\.0:|--port[= ]|(?<![\w.]):)"
+    r"(?P<number>\d{2,5})\b"
+)
+
 _COUNTED = re.compile(rf"\d|{'|'.join(list(SPELT)[2:])}")
 
 _VERSION = re.compile(
-    r"(?P<thing>[a-z#.+/]{1,12}(?: [a-z]{2,6})?)[\s:`\"'=*]{0,3}"
+    r"(?<![\w.@/-])(?P<thing>[a-z#.+/]{1,12}(?: [a-z]{2,6})?)[\s:`\"'=*]{0,3}"
     r"(?:version[\s:`\"'=*]{0,3}|v)?(?:is |to |of )?"
     r"(?P<sign>>=|<=|==|~=|\^|~|>|<|at least |at most )? ?v?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})"
     r"(?P<more>\+|\.x| or (?:later|newer|higher|above|greater)| and (?:later|above|up))?"
@@ -105,7 +113,7 @@ def ranges(said: Wording, senses: Sequence[Sense], *, lexicon: Lexicon) -> dict[
     if not _COUNTED.search(said.plain):
         return found
     double: set[str] = set()
-    for each in (*_measured(plain, lexicon), *_versions(plain, lexicon)):
+    for each in (*_measured(plain, lexicon), *_versions(plain, lexicon), *_ports(said, lexicon)):
         if found.setdefault(each.slot, each).bounds() != each.bounds():
             double.add(each.slot)
     return {slot: each for slot, each in found.items() if slot not in double}
@@ -173,6 +181,16 @@ def _versions(plain: str, lexicon: Lexicon) -> Iterator[Range]:
             yield Range(f"version of {slot}", number, _last(match["number"]), shown)
 
 
+def _ports(said: Wording, lexicon: Lexicon) -> Iterator[Range]:
+    """Yield the ports of services that a text names: "the backend listens on port 8000"."""
+    for match in _PORT.finditer(said.plain):
+        before = [each for each in said.words if each.end <= match.start() and not each.code]
+        named = [each.stem for each in before if each.stem in lexicon.services]
+        if named:
+            number = float(match["number"])
+            yield Range(f"{PORT}{named[-1]}", number, number, match["number"])
+
+
 def _numeric(version: str) -> float:
     """Return a version as one number by which versions are ordered."""
     parts = [*map(int, version.split(".")), 0, 0][:3]
@@ -191,30 +209,11 @@ _SWITCHING = frozenset(
     {"is", "are", "turn", "turned", "to", "switch", "switched", "default", "defaults", ":", "be"}
 )
 
-#: Words of a unit -> the unit, and how many of it one is.
-_UNITS = {
-    **dict.fromkeys(("ms", "millisecond", "milliseconds"), ("second", 0.001)),
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("second", 1.0)),
-    **dict.fromkeys(("min", "mins", "minut", "minute", "minutes"), ("second", 60.0)),
-    **dict.fromkeys(("h", "hr", "hour", "hours"), ("second", 3600.0)),
-    **dict.fromkeys(("day", "days"), ("second", 86400.0)),
-    **dict.fromkeys(("kb", "kib"), ("byte", 1e3)),
-    **dict.fromkeys(("mb", "mib"), ("byte", 1e6)),
-    **dict.fromkeys(("gb", "gib"), ("byte", 1e9)),
-}
-
-#: Words between a thing and its number: "port 8080", "port is set to 8080".
-_LINKS = frozenset({"is", "=", ":", "to", "of", "set", "at", "number", "limit", "be", "defaults"})
-
 #: What begins a remark on a command line.
 _REMARK = re.compile(r"\s(?:#|-|\u2013|\u2014)\s")
 
 #: Words of a label at most, and the last letter of Latin scripts.
 _LABEL, _LATIN = 4, "\u024f"
-
-#: Letters of the longest number that counts something.
-_DIGITS = 9
-
 
 def switched(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> bool | None:
     """Return whether a statement says that something is on; None when it says neither, or both."""
@@ -241,26 +240,6 @@ def order(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> i
     if Sense.BARRED in senses and earlier:
         earlier, later = False, True
     return later - earlier
-
-
-def amounts(words: Sequence[Word]) -> dict[str, float]:
-    """Return what is counted -> how many; a thing that is counted twice is left out."""
-    found: dict[str, list[float]] = {}
-    for number, word in enumerate(words):
-        value = _value(word.text)
-        if value is None:
-            continue
-        after = words[number + 1] if number + 1 < len(words) else None
-        unit, factor = _UNITS.get(after.text if after else "", ("", 1.0))
-        thing = unit or _before(words, number) or (after.stem if after and after.is_word else "")
-        if thing:
-            found.setdefault(thing, []).append(value * factor)
-    return {thing: values[0] for thing, values in found.items() if len(values) == 1}
-
-
-def counts(word: str) -> bool:
-    """Whether a stem is a number or a unit, of which amounts are made."""
-    return _value(word) is not None or word in _UNITS or f"{word}s" in _UNITS
 
 
 def lead(parts: Sequence[Part], *, label: frozenset[str]) -> tuple[frozenset[str], bool]:
@@ -305,32 +284,6 @@ def alike(left: str, right: str) -> float:
     return len(one & other) / max(1, len(one | other))
 
 
-def _before(words: Sequence[Word], number: int) -> str:
-    """Return the thing a number is said of: "port 8080", "timeout: 30"."""
-    for word in reversed(words[max(0, number - 4) : number]):
-        if word.text in _LINKS:
-            continue
-        return word.stem if word.is_word and word.text in _COUNTED_NOUNS else ""
-    return ""
-
-
-def _value(text: str) -> float | None:
-    """Return the number a word is, or None."""
-    if text in SPELT:
-        return float(SPELT[text])
-    plain = text.lstrip("~<>=").replace(",", "")
-    if not plain or len(plain) > _DIGITS or plain.count(".") > 1:
-        return None
-    return float(plain) if plain.replace(".", "").isdecimal() else None
-
-
-#: Things that are named before their number.
-_COUNTED_NOUNS = frozenset(
-    "port timeout retries retry limit size threshold ttl workers concurrency interval depth "
-    "replicas ports batch budget level".split()
-)
-
-
 #: Readings kept: a statement is compared with many neighbours, mostly one after the other.
 KEPT = 20_000
 
@@ -342,20 +295,21 @@ _CONDITIONS = frozenset(
 #: What takes something out again.
 _EXCEPTIONS = frozenset({"but", "except", "unless", "excluding", "aber", "außer", "pero", "mais"})
 
-#: Signs after which a statement says another thing; a prohibition goes on over commas.
-_ENDS = frozenset(".;!?()\u2014:,")
-_LIST = _ENDS - {","}
+#: Signs after which a statement says another thing.
+_STOPS = frozenset(".;!?")
+_ENDS = _STOPS | {"\u2014", ":"}
 
-#: Words that may stand before a prohibition: "you must never", "please do not".
-_ORDERING = frozenset(
-    "do does did you we one must should shall will can may please always also and to so".split()
-)
+#: Words that may be between a verb and what forbids it: "and then do not".
+_ORDERING = frozenset("do please always also and then but so ever".split())
 
-#: Words after which a statement says what for, or why.
-_ASIDE = frozenset({"for", "because", "so", "since", "für", "weil", "para", "pour"})
+#: What is before a prohibition that is an order, and no report of what does not happen.
+_DEMANDING = frozenset({",", "(", "you", "must", "should", "shall", "may", "have"})
 
-#: Words by which a statement leaves no exception.
-_ALL = frozenset({"all", "every", "each", "always", "must", "any", "everywhere", "alle", "immer"})
+#: What denies without ordering it.
+_BARE = frozenset({"no", "without", "neither", "nor"})
+
+#: Between things of which each is meant: "lint, types or tests".
+_JOINING = frozenset({",", "or", "and", "nor", "/", "&"})
 
 _NUMBER = re.compile(r"v?\d[\d.,]*[%+x]?")
 _HEADING = re.compile(r"[^\w.+#-]+")
@@ -363,25 +317,29 @@ _HEADING = re.compile(r"[^\w.+#-]+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Words in a row that a statement does one thing with.
+    """Words in a row of one sentence that a statement does one thing with.
 
     Attributes:
-        purpose: whether they only say what for, or why: "use X for Y".
-        opens: whether a clause begins with them.
-        orders: whether they do, and nothing but "do not" or its like stands before them.
+        sentence: which of the statement's sentences they are in, from 0.
+        orders: whether they are forbidden by an order: "never", "you must not".
         stems: what they say, in their order, without light words.
         names: those of them that are code.
+        listed: those of which each is meant for itself: "lint, types or tests".
         manner: those that say how something is done: "casually", "blindly".
+        doing: those that only name what is done: "before publishing".
+        condition: stems of the rest of the sentence, from "if", "when" and their like on.
 
     """
 
     sense: Sense
-    purpose: bool
-    opens: bool
+    sentence: int
     orders: bool
     stems: tuple[str, ...]
-    names: frozenset[str] = frozenset()
-    manner: frozenset[str] = frozenset()
+    names: frozenset[str]
+    listed: frozenset[str]
+    manner: frozenset[str]
+    doing: frozenset[str]
+    condition: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,10 +352,8 @@ class Reading:
         numbers: every number, spelt out or not.
         conditional: whether it holds only if or when something is so.
         excepting: whether it takes something out again.
-        universal: whether it leaves no exception.
-        permitting: whether it says that something may be.
         denying: whether it is against something.
-        switched, order, amounts, lead, label, command, foreign: see the functions of these names.
+        switched, order, lead, label, command, foreign: see the functions of these names.
         unfinished: whether something follows that it only announces.
         places: dimension -> values in which it holds; a dimension that is missing is not limited.
 
@@ -413,12 +369,9 @@ class Reading:
     places: Mapping[str, frozenset[str]]
     conditional: bool
     excepting: bool
-    universal: bool
-    permitting: bool
     denying: bool
     switched: bool | None
     order: int
-    amounts: Mapping[str, float]
     lead: tuple[frozenset[str], bool]
     label: frozenset[str]
     command: str
@@ -446,16 +399,13 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
         ranges=ranges(said, turned, lexicon=lexicon),
         places=_places(claim, said.words, lexicon),
         excepting=any(word.text in _EXCEPTIONS for word in said.words if not word.code),
-        permitting=any(word.text in lexicon.cues["permitting"] for word in said.words),
         denying=any(part.sense is Sense.AGAINST for part in parts),
         switched=switched(said.words, turned, lexicon),
         order=order(said.words, turned, lexicon),
-        amounts=amounts(said.words),
         lead=lead(parts, label=label),
         label=label,
         command=command(claim.text, said, lexicon),
         foreign=foreign(said.plain),
-        universal=any(word.text in _ALL for word in said.words if not word.code),
         unfinished=said.plain.rstrip(" *`").endswith((":", "\uff1a")),
         conditional=Sense.ONLY in turned
         or any(word.text in _CONDITIONS for word in said.words if not word.code),
@@ -492,46 +442,82 @@ def _without_examples(words: Sequence[Word]) -> Iterator[Word]:
 
 def _parts(words: Sequence[Word], turned: Sequence[Sense], lexicon: Lexicon) -> Iterator[Part]:
     """Yield the parts of a statement."""
-    now: list[tuple[str, Word]] = []
-    sense, purpose, opens, orders = Sense.WANTED, False, True, True
-    for word, its in zip(words, turned, strict=True):
-        ends = not word.code and word.text in (_LIST if its is Sense.AGAINST else _ENDS)
-        aside = its is Sense.WANTED and word.text in _ASIDE and not word.code
-        if (its is not sense or ends or aside) and now:
-            yield _part(sense, now, purpose=purpose, opens=opens, orders=orders and opens)
-            now, opens = [], False
-        if not word.code and word.text in _LIST:
-            opens = orders = True
-        elif its is Sense.WANTED and (word.code or word.text not in _ORDERING):
-            orders = not now and word.text in lexicon.cues["against"] and orders
-        purpose = aside or (purpose and not ends and its is sense)
-        sense = its
-        stem = weighty(word, lexicon)
-        if stem is not None:
-            now.append((stem, word))
-    if now:
-        yield _part(sense, now, purpose=purpose, opens=opens, orders=orders and opens)
+    since = sentence = 0
+    for number in range(len(words) + 1):
+        if number < len(words) and (words[number].code or words[number].text not in _ENDS):
+            continue
+        first = since
+        for each in range(since, number):
+            if each + 1 == number or turned[each + 1] is not turned[first]:
+                place = (since, first, each + 1, number)
+                part = _part(words, turned, place, lexicon, sentence=sentence)
+                if part.stems or part.condition:
+                    yield part
+                first = each + 1
+        since = number + 1
+        sentence += number < len(words) and words[number].text in _STOPS
 
 
 def _part(
-    sense: Sense, now: Sequence[tuple[str, Word]], *, purpose: bool, opens: bool, orders: bool
+    words: Sequence[Word],
+    turned: Sequence[Sense],
+    place: tuple[int, int, int, int],
+    lexicon: Lexicon,
+    *,
+    sentence: int,
 ) -> Part:
+    """Return the part of a sentence from one word to another: (sentence, first, end, sentence)."""
+    since, first, end, until = place
+    said = [(n, stem) for n in range(first, end) if (stem := weighty(words[n], lexicon))]
+    ifs = (n for n in range(first + 1, until) if words[n].text in lexicon.cues["supposing"])
+    begins = next(ifs, len(words))
+    denies = turned[first] in {Sense.AGAINST, Sense.BARRED} and bool(said)
     return Part(
-        sense,
-        purpose,
-        opens,
-        orders,
-        tuple(stem for stem, _word in now),
-        frozenset(stem for stem, word in now if word.code),
-        frozenset(stem for stem, word in now if word.text.endswith("ly") and not word.code),
+        turned[first],
+        sentence,
+        orders=denies and _is_order(words, since, said[0][0], lexicon),
+        stems=tuple(stem for n, stem in said if n < begins),
+        names=frozenset(stem for n, stem in said if words[n].code),
+        listed=frozenset(stem for n, stem in said if _is_listed(words, n)),
+        manner=frozenset(stem for n, stem in said if words[n].text.endswith("ly")),
+        doing=frozenset(stem for n, stem in said if words[n].text.endswith("ing")),
+        condition=frozenset(filter(None, (weighty(each, lexicon) for each in words[begins:]))),
     )
+
+
+def _is_listed(words: Sequence[Word], number: int) -> bool:
+    """Whether a word, or the code it is part of, is beside "or", "and" or a comma."""
+    first = last = number
+    if code := words[number].code:
+        while first and words[first - 1].code == code:
+            first -= 1
+        while last + 1 < len(words) and words[last + 1].code == code:
+            last += 1
+    before = words[first - 1].text if first else ""
+    after = words[last + 1].text if last + 1 < len(words) else ""
+    return before in _JOINING or after in _JOINING
+
+
+def _is_order(words: Sequence[Word], since: int, first: int, lexicon: Lexicon) -> bool:
+    """Whether what begins with a word of a sentence is forbidden by an order."""
+    place = first - 1
+    while place >= since and words[place].text not in lexicon.cues["against"]:
+        place -= 1
+    if place < since:
+        # "Comments are forbidden" begins with what it forbids.
+        return not any(each.is_word for each in words[since:first])
+    if words[place].text in _BARE:
+        return False
+    while place > since and words[place - 1].text in _ORDERING:
+        place -= 1
+    return place == since or words[place - 1].text in _DEMANDING
 
 
 def _stems(parts: Sequence[Part]) -> dict[str, Sense]:
     """Return each stem with what the statement does with it; wanted once is wanted."""
     found: dict[str, Sense] = {}
     for part in parts:
-        for stem in part.stems:
+        for stem in (*part.stems, *sorted(part.condition)):
             if found.get(stem) is not Sense.WANTED:
                 found[stem] = part.sense
     return found

@@ -241,53 +241,30 @@ TABLES = ("words", "families", "measures")
 #: Changes with what the rules find in a text: what was judged by another version is judged anew.
 VERSION = 1
 
-#: What stands between two words of a phrase, and what ".." stands for: up to four words.
-_BETWEEN = r"[\s\"',:(*`]{1,4}"
-_GAP = r"[\s\"',:(*`]{1,4}(?:[^\s.;!?\u2014]{1,40}[\s\"',:(*`]{1,4}){0,4}?"
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One of the alternatives of a family, and how it is called.
-
-    Attributes:
-        names: what it is called: wanted or not as the statement has it.
-        stands: what says by itself that it is wanted, "never commit unless asked"; None without.
-
-    """
-
-    name: str
-    names: re.Pattern[str] | None
-    stands: re.Pattern[str] | None
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
     """Alternatives of which a project chooses one.
 
     Attributes:
-        nouns: words that may follow a member without becoming what is spoken of.
-        needs: words of which one stands near, where the members' words mean many things.
-        near: whether that word stands in the same part of a sentence, or in the heading above.
-        unless: words of a clause in which a member is something else.
-        closed: whether there is no third way.
-        commands: whether running a member is choosing it.
-        compatible: pairs of members that go together.
-        phrases: whether its members are said in so many words that naming one is taking a stand.
+        needs: words of which one is near, where the members' words mean many things.
+        unless: words of a statement in which a member is something else.
+        of: whether both statements name the thing of which it is chosen.
 
     """
 
     slot: str
-    members: tuple[Member, ...]
-    anchors: frozenset[str]
-    nouns: frozenset[str]
     needs: frozenset[str]
-    near: bool
     unless: frozenset[str]
-    closed: bool
-    commands: bool
-    phrases: bool
-    compatible: frozenset[frozenset[str]]
+    of: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One way in which one of the alternatives of a family is called: the stems of its words."""
+
+    family: Family
+    name: str
+    stems: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +298,9 @@ class Lexicon:
         distinct: word -> words that make another statement of one that has it, opposites included.
         scopes: dimension -> word -> value.
         place: what stands before and after a scope's words, and scopes headings do not tell.
+        members: first stem of what a member of a family is called -> those, the longest first.
         versions: word -> the thing whose version a number after it is.
+        services: stems of what listens on a port.
 
     """
 
@@ -334,9 +313,10 @@ class Lexicon:
     distinct: Mapping[str, frozenset[str]]
     scopes: Mapping[str, Mapping[str, str]]
     place: Mapping[str, frozenset[str]]
-    families: tuple[Family, ...]
+    members: Mapping[str, tuple[Member, ...]]
     measures: tuple[Measure, ...]
     versions: Mapping[str, str]
+    services: frozenset[str]
 
     def __hash__(self) -> int:
         """Hash by what the tables say, so that readings can be kept."""
@@ -395,7 +375,6 @@ def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
 def _made(table: Mapping[str, Any]) -> Lexicon:
     """Return tables as they are asked."""
     cues = {kind: frozenset(words) for kind, words in table["cues"].items()}
-    turning = cues["against"] | cues["only"] | cues["inverting"] | cues["contrast"]
     return Lexicon(
         digest=hashlib.sha256(repr((VERSION, sorted(table.items()))).encode()).hexdigest(),
         cues=cues,
@@ -411,9 +390,10 @@ def _made(table: Mapping[str, Any]) -> Lexicon:
             for dimension, values in table["scopes"].items()
         },
         place={key: frozenset(words) for key, words in table["place"].items()},
-        families=tuple(_family(each, turning) for each in table["family"]),
+        members=_members(table["family"]),
         measures=tuple(map(_measure, table["measure"])),
         versions={word: slot for slot, words in table["versions"].items() for word in words},
+        services=frozenset(map(stem, table["words"]["services"])),
     )
 
 
@@ -425,76 +405,19 @@ def _opposites(pairs: Iterable[list[str]]) -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in found.items()}
 
 
-def _family(table: Mapping[str, Any], turning: frozenset[str]) -> Family:
-    members = tuple(_member(name, phrases, turning) for name, phrases in table["members"].items())
-    phrases = [each for some in table["members"].values() for each in some]
-    return Family(
-        slot=table["slot"],
-        members=members,
-        anchors=frozenset(word for each in phrases for word in _anchor(each)),
-        nouns=frozenset(table.get("nouns", ())),
-        needs=frozenset(table.get("needs", ())),
-        unless=frozenset(table.get("unless", ())),
-        near=bool(table.get("near", False)),
-        closed=bool(table.get("closed", False)),
-        commands=bool(table.get("commands", False)),
-        compatible=frozenset(map(frozenset, table.get("compatible", ()))),
-        phrases=bool(table.get("phrases", False)),
-    )
-
-
-def _member(name: str, phrases: list[str], turning: frozenset[str]) -> Member:
-    """Return a member; phrases with a word that turns the sense are stands by themselves."""
-    stands = [each for each in phrases if turning & set(re.split(r"[ |]", each))]
-    names = [each for each in phrases if each not in stands]
-    return Member(name, _any_of(names), _any_of(stands))
-
-
-def _any_of(phrases: list[str]) -> re.Pattern[str] | None:
-    """Return a pattern for whole phrases; the longest is tried first."""
-    if not phrases:
-        return None
-    pattern = "|".join(map(_phrase, sorted(phrases, key=len, reverse=True)))
-    return re.compile(rf"(?<![\w./@-])(?:{pattern})(?![\w-]|[:.]\w)")
-
-
-def _phrase(phrase: str) -> str:
-    """Return a phrase as a pattern: `a|b`, `word?` that may be missing, `words?`, `..`."""
-    pattern, between = "", ""
-    for part in phrase.split():
-        if part == "..":
-            between = _GAP
-            continue
-        piece = f"(?:{'|'.join(map(_option, part.split('|')))})"
-        if _is_optional(part):
-            pattern += f"(?:{between}{piece})?" if pattern else f"(?:{piece}{_BETWEEN})?"
-            between = between if pattern.endswith(")?") and between else ""
-        else:
-            pattern += between + piece
-            between = _BETWEEN
-    return pattern
-
-
-def _option(word: str) -> str:
-    """Return a word as a pattern; `words?` is its singular, too."""
-    bare = re.escape(word[:-1] if len(word) > 1 and word.endswith("?") else word)
-    return f"{bare}?" if _is_plural(word) else bare
-
-
-def _is_plural(word: str) -> bool:
-    return len(word) > len("s?") and word.endswith("s?")
-
-
-def _is_optional(part: str) -> bool:
-    """Whether a part of a phrase may be missing as a whole."""
-    return len(part) > 1 and part.endswith("?") and not _is_plural(part)
-
-
-def _anchor(phrase: str) -> list[str]:
-    """Return letters of which some stand wherever the phrase does; those of its longest part."""
-    parts = [each for each in phrase.split() if each != ".." and not _is_optional(each)]
-    best = max(parts, key=lambda part: min(map(len, part.split("|"))))
-    return [each[:-2] if _is_plural(each) else each for each in best.split("|")]
+def _members(tables: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Member, ...]]:
+    """Return the members of all families by the first stem of what they are called."""
+    found: dict[str, list[Member]] = {}
+    for each in tables:
+        words = (frozenset(each.get(key, ())) for key in ("needs", "unless"))
+        family = Family(each["slot"], *words, of=bool(each.get("of", False)))
+        for name, phrases in each["members"].items():
+            for phrase in phrases:
+                stems = tuple(word.stem for word in wording(phrase).words)
+                found.setdefault(stems[0], []).append(Member(family, name, stems))
+    return {
+        first: tuple(sorted(some, key=lambda one: -len(one.stems))) for first, some in found.items()
+    }
 
 
 def _measure(table: Mapping[str, Any]) -> Measure:
