@@ -70,15 +70,21 @@ class Clash:
 #: Words of a statement at most that is compared: one that says more says several things.
 LONG = 18
 
+#: What a value is: a number, a switch, a word with an opposite.
+_VALUES = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.OPPOSITE})
+
 #: Cosine from which on a value that differs counts.
 ALIKE = 0.5
+
+#: Words of two statements at most that are about the one thing they share.
+BRIEF = 4
 
 #: Share of a prohibition's words that the other statement may lack, and its own clause; share of
 #: what the other statement wants that is forbidden, at least.
 LACKING, ELSEWHERE, WANTED = 0.25, 0.4, 0.34
 
 #: Words of its own that a statement of two which choose differently may have; the other has none.
-OWN = 3
+LESS, OWN = 0, 3
 
 #: Words of a title at most, and what ends it.
 TITLE, _TITLED = 6, frozenset({":", "\u2014"})
@@ -107,8 +113,9 @@ def clashes(
     if left.unfinished or right.unfinished:
         return
     yield from _titles(left, right)
-    yield from _chosen(left, right, siblings=siblings and not all(are_rules))
-    if left.label and right.label and left.label != right.label:
+    if all(are_rules) or not siblings:
+        yield from _chosen(left, right, own=OWN if any(are_rules) else 1)
+    if left.label and right.label and not (left.label <= right.label or right.label <= left.label):
         return
     yield from _exchanged(left, right, are_rules)
     yield from _forbidden(left, right, lexicon, are_rules)
@@ -117,7 +124,7 @@ def clashes(
     yield from _opposites(left, right, lexicon, are_rules)
     if not siblings or all(are_rules) or left.label or any(slot.startswith(PORT) for slot in left.ranges):
         yield from _numbers(left, right)
-        yield from _changed(left, right, lexicon)
+        yield from _changed(left, right, lexicon, are_labelled=all(are_rules) and not siblings)
         yield from _purposes(left, right, lexicon)
 
 
@@ -150,6 +157,7 @@ def _forbidden(
     against = {
         stem for stem, its in other.stems.items() if its in {Sense.AGAINST, Sense.BARRED}
     }
+    is_brief = max(len(one.stems), len(other.stems)) <= BRIEF
     for number, part in enumerate(one.parts):
         if not part.orders or not part.stems or part.stems[0] in against:
             continue
@@ -165,7 +173,7 @@ def _forbidden(
             if not are_rules[1] and not _begins(other, part.stems[0]):
                 continue
             around = {stem for each in before for stem in each.stems}
-            if found := _ordered(part, there, other, around, given):
+            if found := _ordered(part, there, other, around, given, is_brief=is_brief):
                 kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
                 yield Clash(f"one forbids what the other wants: {found}", kind, None, 0.8)
 
@@ -177,7 +185,13 @@ def _begins(reading: Reading, stem: str) -> bool:
 
 
 def _ordered(
-    part: Part, there: Part, other: Reading, around: set[str], given: frozenset[str]
+    part: Part,
+    there: Part,
+    other: Reading,
+    around: set[str],
+    given: frozenset[str],
+    *,
+    is_brief: bool,
 ) -> str | None:
     """Return what a part forbids and a part of another statement wants, or None."""
     wanted, forbidden = set(there.stems), dict.fromkeys(part.stems)
@@ -185,8 +199,12 @@ def _ordered(
     # What is forbidden comes first; where that is all, the thing is named before it.
     if part.stems[0] not in wanted or part.stems[0] in there.doing - part.doing:
         return None
+    # Another command of one tool is another thing.
+    if part.names - there.names and there.names - part.names:
+        return None
     context = (around & wanted) - set(both)
-    if len(both) < 2 and not context:
+    alone = is_brief and set(part.stems) == wanted == {part.stems[0]}
+    if len(both) < 2 and not context and not alone:
         return None
     needed = [each for each in forbidden if each not in part.listed]
     lacking = sum(each not in other.stems for each in needed)
@@ -220,32 +238,35 @@ def _compared(reading: Reading) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(), frozenset()
 
 
-def _chosen(left: Reading, right: Reading, *, siblings: bool) -> Iterator[Clash]:
+def _chosen(left: Reading, right: Reading, *, own: int) -> Iterator[Clash]:
     """Yield families of alternatives of which two statements that say little else differ."""
-    if siblings:
-        return
     for slot in sorted(left.positions.keys() & right.positions.keys()):
         one, other = left.positions[slot], right.positions[slot]
-        denied = one.wanted & other.forbidden or other.wanted & one.forbidden
-        if not denied and (not one.choice or not other.choice or one.choice == other.choice):
+        if not one.choice or not other.choice or one.choice == other.choice:
             continue
         words = one.words | other.words
-        if left.label - words != right.label - words:
+        if left.label and right.label and left.label - words != right.label - words:
             continue
         if one.family.of and not (left.stems.keys() & right.stems.keys()) - words:
             continue
-        if _own(left, right, words):
+        if _own(left, right, words, own=own):
             reason = _against(slot, frozenset(one.wanted), frozenset(other.wanted))
             yield Clash(reason, Conflict.DIRECT, None, 0.85)
 
 
-def _own(left: Reading, right: Reading, words: set[str]) -> bool:
-    """Whether one of two statements says nothing of its own, and the other little."""
+def _own(left: Reading, right: Reading, words: Collection[str], *, own: int = OWN) -> bool:
+    """Whether two statements say little beside some words that the other does not say, too."""
+    here, there = (_beside(some, words) for some in (left, right))
     less, more = sorted(
-        len(some.keys() - others.keys() - words)
-        for some, others in ((left.stems, right.stems), (right.stems, left.stems))
+        (len(here - right.stems.keys() - words), len(there - left.stems.keys() - words))
     )
-    return not less and more <= OWN
+    return less <= LESS and more <= own
+
+
+def _beside(reading: Reading, words: Collection[str]) -> set[str]:
+    """Return the stems outside parentheses of the sentences that have one of some words."""
+    which = {part.sentence for part in reading.parts if not words.isdisjoint((*part.stems, *part.listed))}
+    return {each for part in reading.parts if part.sentence in which for each in (*part.stems, *part.condition)} & reading.bare
 
 
 def _numbers(left: Reading, right: Reading) -> Iterator[Clash]:
@@ -258,17 +279,25 @@ def _numbers(left: Reading, right: Reading) -> Iterator[Clash]:
             yield Clash(f"{slot}: {shown}", Conflict.DIRECT, None, 0.85)
 
 
-def _changed(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
+def _changed(
+    left: Reading, right: Reading, lexicon: Lexicon, *, are_labelled: bool
+) -> Iterator[Clash]:
     """Yield the one value in which two statements that are else the same differ."""
     found = align(left, right, lexicon=lexicon)
     telling = [each for each in found.changes if not _is_idle(each)]
-    if len(telling) != 1 or found.shared < 2 or left.foreign or right.foreign:
+    if found.shared < 2 or left.foreign or right.foreign:
         return
-    change = telling[0]
-    is_value = change.kind in {Difference.NUMBER, Difference.SWITCH, Difference.OPPOSITE}
-    if is_value and found.ratio >= ALIGNED:
-        reason = " against ".join(sorted((change.left, change.right)))
-        yield Clash(reason, Conflict.DIRECT, ALIKE, 0.8)
+    values = [each for each in telling if each.kind in _VALUES]
+    names = [each for each in telling if each.left and each.right]
+    if len(telling) == len(values) == 1 and found.ratio >= ALIGNED:
+        change, confidence = values[0], 0.8
+    elif are_labelled and left.label and left.label == right.label and len(names) == 1:
+        change, confidence = names[0], 0.6
+        if not (change.left.split()[-1] in left.names and change.right.split()[-1] in right.names):
+            return
+    else:
+        return
+    yield Clash(_against("one", {change.left}, {change.right}), Conflict.DIRECT, ALIKE, confidence)
 
 
 def _is_idle(change: Change) -> bool:
@@ -285,23 +314,30 @@ def _opposites(
     words, others = ({each.text for each in some.wording.words} for some in (left, right))
     for one in sorted(words - others):
         for other in sorted(lexicon.antonyms.get(one, frozenset()) & (others - words)):
-            here, there = _sentence(left, stem(one)), _sentence(right, stem(other))
+            here, there = _sentence(left, one), _sentence(right, other)
             both, sizes = len(here & there), sorted((len(here), len(there)))
             if both >= max(2, SHORTER * sizes[0], LONGER * sizes[1]):
                 yield Clash(_against("one", {one}, {other}), Conflict.DIRECT, None, 0.7)
 
 
-def _sentence(reading: Reading, stem: str) -> set[str]:
-    """Return the other words of the sentence of a statement that has a word."""
-    which = {part.sentence for part in reading.parts if stem in part.stems}
-    return {each for part in reading.parts if part.sentence in which for each in part.stems} - {stem}
+def _sentence(reading: Reading, word: str) -> set[str]:
+    """Return the other stems of the sentence of a statement that has a word."""
+    said = stem(word)
+    some = [part for part in reading.parts if said in part.stems]
+    which = {part.sentence for part in some or reading.parts}
+    return {
+        each
+        for part in reading.parts
+        if part.sentence in which
+        for each in (*part.stems, *part.condition)
+    } - {said}
 
 
 def _excepted(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
     """Yield what one statement excepts and the other includes by name."""
     for one, other in ((left, right), (right, left)):
         out, names = (_after(some, lexicon.cues[cue]) for some, cue in ((one, "excepting"), (other, "including")))
-        if out & names and _own(one, other, out | set(map(stem, lexicon.cues["excepting"] | lexicon.cues["including"]))):
+        if out & names and _own(one, other, out | set(map(stem, lexicon.cues["excepting"] | lexicon.cues["including"])), own=0):
             yield Clash(f"{min(out & names)}: excepted against included", Conflict.DIRECT, None, 0.8)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cortex_actors.text.lexicon import STOP_WORDS, Wording, wording
+from cortex_actors.text.lexicon import STOP_WORDS, Wording, stem, wording
 from cortex_actors.text.polarity import Sense, senses
 from cortex_actors.text.positions import Position, positions
 
@@ -303,7 +303,7 @@ _ENDS = _STOPS | {"\u2014", ":"}
 _ORDERING = frozenset("do please always also and then but so ever".split())
 
 #: What is before a prohibition that is an order, and no report of what does not happen.
-_DEMANDING = frozenset({",", "(", "you", "must", "should", "shall", "may", "have"})
+_DEMANDING = frozenset({"(", "you", "must", "should", "shall", "may", "have"})
 
 #: What denies without ordering it.
 _BARE = frozenset({"no", "without", "neither", "nor"})
@@ -348,6 +348,7 @@ class Reading:
 
     Attributes:
         stems: every word that says something -> what the statement does with it.
+        bare: those of them that are outside parentheses.
         names: code, paths and other words that are written in one way only, but for examples.
         numbers: every number, spelt out or not.
         conditional: whether it holds only if or when something is so.
@@ -362,6 +363,7 @@ class Reading:
     wording: Wording
     parts: tuple[Part, ...]
     stems: Mapping[str, Sense]
+    bare: frozenset[str]
     names: frozenset[str]
     numbers: frozenset[str]
     positions: Mapping[str, Position]
@@ -393,13 +395,14 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
         wording=said,
         parts=parts,
         stems=_stems(parts),
+        bare=frozenset(filter(None, (weighty(word, lexicon) for word in plain))),
         names=frozenset(word.text for word in plain if _is_name(word)),
         numbers=frozenset(word.text for word in said.words if _NUMBER.fullmatch(word.text)),
         positions=positions(said, turned, around=around, lexicon=lexicon),
         ranges=ranges(said, turned, lexicon=lexicon),
         places=_places(claim, said.words, lexicon),
         excepting=any(word.text in _EXCEPTIONS for word in said.words if not word.code),
-        denying=any(part.sense is Sense.AGAINST for part in parts),
+        denying=Sense.AGAINST in turned,
         switched=switched(said.words, turned, lexicon),
         order=order(said.words, turned, lexicon),
         lead=lead(parts, label=label),
@@ -416,7 +419,9 @@ def weighty(word: Word, lexicon: Lexicon) -> str | None:
     """Return the stem a word is compared by, or None for one that says nothing by itself."""
     if not word.is_word:
         return None
-    found = lexicon.synonyms.get(word.stem, word.stem)
+    # `type` and "types" are one thing.
+    plain = stem(word.text)
+    found = lexicon.synonyms.get(plain, plain)
     if word.code:
         return found
     holds = word.text in STOP_WORDS or word.text in _turning(lexicon)
@@ -510,7 +515,8 @@ def _is_order(words: Sequence[Word], since: int, first: int, lexicon: Lexicon) -
         return False
     while place > since and words[place - 1].text in _ORDERING:
         place -= 1
-    return place == since or words[place - 1].text in _DEMANDING
+    before = words[place - 1].text
+    return place == since or before in _DEMANDING or (before == "," and words[place].text == "never")
 
 
 def _stems(parts: Sequence[Part]) -> dict[str, Sense]:

@@ -59,6 +59,8 @@ def positions(
             continue
         if sense in {Sense.BESIDE, Sense.ONLY} or not _is_central(said.words, first, last):
             continue
+        if first and said.words[first - 1].text in lexicon.cues["aside"]:
+            continue
         position = found.setdefault(family.slot, Position(family))
         (position.wanted if sense is Sense.WANTED else position.forbidden).add(member.name)
         position.words.update(each.stem for each in said.words[first : last + 1])
