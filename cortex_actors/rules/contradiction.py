@@ -45,7 +45,7 @@ from cortex_actors.text.lexicon import STOP_WORDS, standard, stem
 from cortex_actors.text.polarity import Sense
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from cortex_actors.rules.sameness import Change
     from cortex_actors.text.claims import Part, Reading
@@ -76,6 +76,9 @@ _VALUES = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.OPPOSITE})
 #: Cosine from which on a value that differs counts.
 ALIKE = 0.5
 
+#: Words that two statements have in common at least.
+FEWEST = 2
+
 #: Words of two statements at most that are about the one thing they share.
 BRIEF = 4
 
@@ -84,7 +87,7 @@ BRIEF = 4
 LACKING, ELSEWHERE, WANTED = 0.25, 0.4, 0.34
 
 #: Words of its own that a statement of two which choose differently may have; the other has none.
-LESS, OWN = 0, 3
+OWN = 3
 
 #: Words of a title at most, and what ends it.
 TITLE, _TITLED = 6, frozenset({":", "\u2014"})
@@ -107,33 +110,43 @@ def clashes(
 ) -> Iterator[Clash]:
     """Yield every sure reason why two statements cannot both be followed, the surest first.
 
-    Of two entries of one list only orders are compared, or what has one label: the others name
-    different things.
+    Entries of one list name different things: of them only orders, ports and what has one label
+    are compared.
     """
     if left.unfinished or right.unfinished:
         return
+    both = all(are_rules)
+    are_rows = siblings and not both
     yield from _titles(left, right)
-    if all(are_rules) or not siblings:
+    if not are_rows:
         yield from _chosen(left, right, own=OWN if any(are_rules) else 1)
     if left.label and right.label and not (left.label <= right.label or right.label <= left.label):
         return
-    yield from _exchanged(left, right, are_rules)
+    if both and max(len(left.stems), len(right.stems)) <= LONG:
+        yield from _exchanged(left, right)
     yield from _forbidden(left, right, lexicon, are_rules)
     yield from _forbidden(right, left, lexicon, are_rules[::-1])
-    yield from _excepted(left, right, lexicon)
-    yield from _opposites(left, right, lexicon, are_rules)
-    if not siblings or all(are_rules) or left.label or any(slot.startswith(PORT) for slot in left.ranges):
-        yield from _numbers(left, right)
-        yield from _changed(left, right, lexicon, are_labelled=all(are_rules) and not siblings)
-        yield from _purposes(left, right, lexicon)
+    if both:
+        yield from _opposites(left, right, lexicon)
+    are_rows = are_rows and not left.label
+    yield from _numbers(left, right, are_rows=are_rows)
+    if not are_rows:
+        yield from _changed(left, right, lexicon, are_labelled=both and not siblings)
 
 
 def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
-    """Yield what is the title of both statements, and denied by one: "No worktrees: ..."."""
+    """Yield what one of two statements of one title denies: "No worktrees: ...", no `v2/`."""
     (one, is_no), (other, is_other_no) = _title(left), _title(right)
-    if one and one == other and is_no is not is_other_no:
+    if not one or one != other:
+        return
+    if is_no is not is_other_no:
         reason = f"one says no to {' '.join(sorted(one))}, the other wants it"
         yield Clash(reason, Conflict.DIRECT, None, 0.8)
+    for some, others in ((left, right), (right, left)):
+        denied = {each for part in some.parts if part.sense is Sense.AGAINST for each in part.names}
+        if denied and all(others.stems.get(each) is Sense.WANTED for each in denied):
+            reason = f"one denies {', '.join(sorted(denied))}, the other has it"
+            yield Clash(reason, Conflict.DIRECT, None, 0.7)
 
 
 def _title(reading: Reading) -> tuple[frozenset[str], bool]:
@@ -154,9 +167,7 @@ def _forbidden(
     said = {word.text for word in other.wording.words if not word.code}
     if said & lexicon.cues["exempting"]:
         return
-    against = {
-        stem for stem, its in other.stems.items() if its in {Sense.AGAINST, Sense.BARRED}
-    }
+    against = {stem for stem, its in other.stems.items() if its in {Sense.AGAINST, Sense.BARRED}}
     is_brief = max(len(one.stems), len(other.stems)) <= BRIEF
     for number, part in enumerate(one.parts):
         if not part.orders or not part.stems or part.stems[0] in against:
@@ -204,7 +215,7 @@ def _ordered(
         return None
     context = (around & wanted) - set(both)
     alone = is_brief and set(part.stems) == wanted == {part.stems[0]}
-    if len(both) < 2 and not context and not alone:
+    if len(both) < FEWEST and not context and not alone:
         return None
     needed = [each for each in forbidden if each not in part.listed]
     lacking = sum(each not in other.stems for each in needed)
@@ -219,14 +230,13 @@ def _ordered(
     return " ".join(both) if len(covered) >= WANTED * len(wanted) else None
 
 
-def _exchanged(left: Reading, right: Reading, are_rules: tuple[bool, bool]) -> Iterator[Clash]:
+def _exchanged(left: Reading, right: Reading) -> Iterator[Clash]:
     """Yield two things of which each statement wants one and not the other."""
     (one, no_one), (other, no_other) = _compared(left), _compared(right)
     this, that = one & no_other, no_one & other
-    if not all(are_rules) or max(len(left.stems), len(right.stems)) > LONG:
-        return
-    if this and that and 2 * len(this) >= len(no_other) and 2 * len(that) >= len(no_one):
-        yield Clash(_against("one", this, that), Conflict.DIRECT, None, 0.9)
+    here = 2 * len(this) >= min(len(one), len(no_other))
+    if this and that and here and 2 * len(that) >= min(len(other), len(no_one)):
+        yield Clash(_against(this, that), Conflict.DIRECT, None, 0.9)
 
 
 def _compared(reading: Reading) -> tuple[frozenset[str], frozenset[str]]:
@@ -250,31 +260,40 @@ def _chosen(left: Reading, right: Reading, *, own: int) -> Iterator[Clash]:
         if one.family.of and not (left.stems.keys() & right.stems.keys()) - words:
             continue
         if _own(left, right, words, own=own):
-            reason = _against(slot, frozenset(one.wanted), frozenset(other.wanted))
+            reason = f"{slot}: {_against(one.wanted, other.wanted)}"
             yield Clash(reason, Conflict.DIRECT, None, 0.85)
 
 
-def _own(left: Reading, right: Reading, words: Collection[str], *, own: int = OWN) -> bool:
-    """Whether two statements say little beside some words that the other does not say, too."""
-    here, there = (_beside(some, words) for some in (left, right))
+def _own(left: Reading, right: Reading, words: set[str], *, own: int = OWN) -> bool:
+    """Whether one of two statements says nothing of its own beside some words, the other little."""
     less, more = sorted(
-        (len(here - right.stems.keys() - words), len(there - left.stems.keys() - words))
+        len(_beside(some, words) - other.stems.keys() - words)
+        for some, other in ((left, right), (right, left))
     )
-    return less <= LESS and more <= own
+    return not less and more <= own
 
 
-def _beside(reading: Reading, words: Collection[str]) -> set[str]:
+def _beside(reading: Reading, words: set[str]) -> set[str]:
     """Return the stems outside parentheses of the sentences that have one of some words."""
-    which = {part.sentence for part in reading.parts if not words.isdisjoint((*part.stems, *part.listed))}
-    return {each for part in reading.parts if part.sentence in which for each in (*part.stems, *part.condition)} & reading.bare
+    which = {
+        part.sentence for part in reading.parts if not words.isdisjoint((*part.stems, *part.listed))
+    }
+    return {
+        each
+        for part in reading.parts
+        if part.sentence in which
+        for each in (*part.stems, *part.condition)
+    } & reading.bare
 
 
-def _numbers(left: Reading, right: Reading) -> Iterator[Clash]:
+def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash]:
     """Yield measures, versions and ports that no value satisfies for both."""
     for slot in sorted(left.ranges.keys() & right.ranges.keys()):
         one, other = left.ranges[slot], right.ranges[slot]
+        if one.meets(other):
+            continue
         words = {*slot.split(), *map(stem, re.split(r"[- ]", slot)), *left.numbers, *right.numbers}
-        if not one.meets(other) and (slot.startswith(PORT) or _own(left, right, words)):
+        if slot.startswith(PORT) or (not are_rows and _own(left, right, words)):
             shown = " against ".join(sorted((one.shown, other.shown)))
             yield Clash(f"{slot}: {shown}", Conflict.DIRECT, None, 0.85)
 
@@ -285,7 +304,7 @@ def _changed(
     """Yield the one value in which two statements that are else the same differ."""
     found = align(left, right, lexicon=lexicon)
     telling = [each for each in found.changes if not _is_idle(each)]
-    if found.shared < 2 or left.foreign or right.foreign:
+    if found.shared < FEWEST or left.foreign or right.foreign:
         return
     values = [each for each in telling if each.kind in _VALUES]
     names = [each for each in telling if each.left and each.right]
@@ -297,7 +316,7 @@ def _changed(
             return
     else:
         return
-    yield Clash(_against("one", {change.left}, {change.right}), Conflict.DIRECT, ALIKE, confidence)
+    yield Clash(_against({change.left}, {change.right}), Conflict.DIRECT, ALIKE, confidence)
 
 
 def _is_idle(change: Change) -> bool:
@@ -305,19 +324,15 @@ def _is_idle(change: Change) -> bool:
     return all(word in STOP_WORDS for word in f"{change.left} {change.right}".split())
 
 
-def _opposites(
-    left: Reading, right: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool]
-) -> Iterator[Clash]:
+def _opposites(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
     """Yield a word and its opposite in two orders that are else about the same."""
-    if not all(are_rules):
-        return
     words, others = ({each.text for each in some.wording.words} for some in (left, right))
     for one in sorted(words - others):
         for other in sorted(lexicon.antonyms.get(one, frozenset()) & (others - words)):
             here, there = _sentence(left, one), _sentence(right, other)
             both, sizes = len(here & there), sorted((len(here), len(there)))
-            if both >= max(2, SHORTER * sizes[0], LONGER * sizes[1]):
-                yield Clash(_against("one", {one}, {other}), Conflict.DIRECT, None, 0.7)
+            if both >= max(FEWEST, SHORTER * sizes[0], LONGER * sizes[1]):
+                yield Clash(_against({one}, {other}), Conflict.DIRECT, None, 0.7)
 
 
 def _sentence(reading: Reading, word: str) -> set[str]:
@@ -333,43 +348,6 @@ def _sentence(reading: Reading, word: str) -> set[str]:
     } - {said}
 
 
-def _excepted(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield what one statement excepts and the other includes by name."""
-    for one, other in ((left, right), (right, left)):
-        out, names = (_after(some, lexicon.cues[cue]) for some, cue in ((one, "excepting"), (other, "including")))
-        if out & names and _own(one, other, out | set(map(stem, lexicon.cues["excepting"] | lexicon.cues["including"])), own=0):
-            yield Clash(f"{min(out & names)}: excepted against included", Conflict.DIRECT, None, 0.8)
-
-
-def _after(reading: Reading, cues: frozenset[str]) -> set[str]:
-    """Return the word that says something after one of some words."""
-    found, is_next = set(), False
-    for word in reading.wording.words:
-        if is_next and word.stem in reading.stems:
-            found.add(word.stem)
-            is_next = False
-        is_next = is_next or word.text in cues
-    return found
-
-
-def _purposes(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield two things that are preferred for one purpose: "prefer X for Y"."""
-    (one, why), (other, what_for) = (_preferred(some, lexicon) for some in (left, right))
-    if len(why) > 1 and why == what_for and one - other and other - one:
-        yield Clash(_against("one", one - other, other - one), Conflict.DIRECT, ALIKE, 0.7)
-
-
-def _preferred(reading: Reading, lexicon: Lexicon) -> tuple[set[str], set[str]]:
-    """Return the words of what is preferred, and of what for."""
-    words = reading.wording.spoken
-    first = words[0].text if words else ""
-    place = next((n for n, word in enumerate(words) if word.text == "for"), 0)
-    if first not in lexicon.cues["preferring"] or len(reading.stems) > LONG or not place:
-        return set(), set()
-    here, there = ({word.stem for word in some} & reading.stems.keys() for some in (words[:place], words[place:]))
-    return here, there
-
-
 def apart(left: Reading, right: Reading) -> str | None:
     """Return where two statements hold when that is at different places, or None."""
     for dimension, here in left.places.items():
@@ -383,10 +361,9 @@ def apart(left: Reading, right: Reading) -> str | None:
     return None
 
 
-def _against(what: str, one: Collection[str], other: Collection[str]) -> str:
+def _against(one: Iterable[str], other: Iterable[str]) -> str:
     """Return a reason that is the same whichever statement comes first."""
-    these, those = sorted((", ".join(sorted(one)), ", ".join(sorted(other))))
-    return f"{what}: {these} against {those}"
+    return " against ".join(sorted((", ".join(sorted(one)), ", ".join(sorted(other)))))
 
 
 #: A word -> phrases that say the opposite. A negated word is not the word: "should not" holds no

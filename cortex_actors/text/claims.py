@@ -215,6 +215,7 @@ _REMARK = re.compile(r"\s(?:#|-|\u2013|\u2014)\s")
 #: Words of a label at most, and the last letter of Latin scripts.
 _LABEL, _LATIN = 4, "\u024f"
 
+
 def switched(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> bool | None:
     """Return whether a statement says that something is on; None when it says neither, or both."""
     found = set()
@@ -312,6 +313,7 @@ _BARE = frozenset({"no", "without", "neither", "nor"})
 _JOINING = frozenset({",", "or", "and", "nor", "/", "&"})
 
 _NUMBER = re.compile(r"v?\d[\d.,]*[%+x]?")
+_SIGNED = re.compile(r"[./_@#]")
 _HEADING = re.compile(r"[^\w.+#-]+")
 
 
@@ -324,8 +326,8 @@ class Part:
         orders: whether they are forbidden by an order: "never", "you must not".
         stems: what they say, in their order, without light words.
         names: those of them that are code.
-        listed: those of which each is meant for itself: "lint, types or tests".
-        manner: those that say how something is done: "casually", "blindly".
+        listed: those of something denied of which each is meant: "lint, types or tests".
+        manner: those of something denied that say how it is done: "casually", "blindly".
         doing: those that only name what is done: "before publishing".
         condition: stems of the rest of the sentence, from "if", "when" and their like on.
 
@@ -387,16 +389,17 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
     said = wording(claim.text)
     turned = senses(said, lexicon)
     label = frozenset(lexicon.synonyms.get(each, each) for each in label_of(said.words))
+    weights = [weighty(word, lexicon) for word in said.words]
     plain = list(_without_examples(said.words))
     above = claim.heading or ""
     around = f"{above} {claim.text}"
-    parts = tuple(_parts(said.words, turned, lexicon))
+    parts = tuple(_Cutter(said.words, turned, weights, lexicon).parts())
     return Reading(
         wording=said,
         parts=parts,
         stems=_stems(parts),
-        bare=frozenset(filter(None, (weighty(word, lexicon) for word in plain))),
-        names=frozenset(word.text for word in plain if _is_name(word)),
+        bare=frozenset(filter(None, map(weights.__getitem__, plain))),
+        names=frozenset(said.words[n].text for n in plain if _is_name(said.words[n])),
         numbers=frozenset(word.text for word in said.words if _NUMBER.fullmatch(word.text)),
         positions=positions(said, turned, around=around, lexicon=lexicon),
         ranges=ranges(said, turned, lexicon=lexicon),
@@ -435,97 +438,109 @@ def _turning(lexicon: Lexicon) -> frozenset[str]:
     return cues["against"] | cues["towards"] | cues["only"] | cues["contrast"]
 
 
-def _without_examples(words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the words outside parentheses: what stands inside explains or gives examples."""
+def _without_examples(words: Sequence[Word]) -> Iterator[int]:
+    """Yield which words are outside parentheses: inside one explains or gives examples."""
     depth = 0
-    for word in words:
-        if not word.code and word.text in "()":
+    for number, word in enumerate(words):
+        if word.text in "()" and not word.code:
             depth = max(0, depth + (1 if word.text == "(" else -1))
         elif not depth:
-            yield word
+            yield number
 
 
-def _parts(words: Sequence[Word], turned: Sequence[Sense], lexicon: Lexicon) -> Iterator[Part]:
-    """Yield the parts of a statement."""
-    since = sentence = 0
-    for number in range(len(words) + 1):
-        if number < len(words) and (words[number].code or words[number].text not in _ENDS):
-            continue
-        first = since
-        for each in range(since, number):
-            if each + 1 == number or turned[each + 1] is not turned[first]:
-                place = (since, first, each + 1, number)
-                part = _part(words, turned, place, lexicon, sentence=sentence)
-                if part.stems or part.condition:
-                    yield part
-                first = each + 1
-        since = number + 1
-        sentence += number < len(words) and words[number].text in _STOPS
+class _Cutter:
+    """Cuts the words of a statement into parts."""
 
+    def __init__(
+        self,
+        words: Sequence[Word],
+        turned: Sequence[Sense],
+        said: Sequence[str | None],
+        lexicon: Lexicon,
+    ) -> None:
+        self._words, self._turned, self._said = words, turned, said
+        self._supposing = lexicon.cues["supposing"]
+        self._against = lexicon.cues["against"]
 
-def _part(
-    words: Sequence[Word],
-    turned: Sequence[Sense],
-    place: tuple[int, int, int, int],
-    lexicon: Lexicon,
-    *,
-    sentence: int,
-) -> Part:
-    """Return the part of a sentence from one word to another: (sentence, first, end, sentence)."""
-    since, first, end, until = place
-    said = [(n, stem) for n in range(first, end) if (stem := weighty(words[n], lexicon))]
-    ifs = (n for n in range(first + 1, until) if words[n].text in lexicon.cues["supposing"])
-    begins = next(ifs, len(words))
-    denies = turned[first] in {Sense.AGAINST, Sense.BARRED} and bool(said)
-    return Part(
-        turned[first],
-        sentence,
-        orders=denies and _is_order(words, since, said[0][0], lexicon),
-        stems=tuple(stem for n, stem in said if n < begins),
-        names=frozenset(stem for n, stem in said if words[n].code),
-        listed=frozenset(stem for n, stem in said if _is_listed(words, n)),
-        manner=frozenset(stem for n, stem in said if words[n].text.endswith("ly")),
-        doing=frozenset(stem for n, stem in said if words[n].text.endswith("ing")),
-        condition=frozenset(filter(None, (weighty(each, lexicon) for each in words[begins:]))),
-    )
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts that say something."""
+        since = sentence = 0
+        for number in (*self._ends(_ENDS), len(self._words)):
+            first = since
+            for each in range(since, number):
+                if each + 1 == number or self._turned[each + 1] is not self._turned[first]:
+                    part = self._part(since, first, each + 1, sentence=sentence)
+                    if part.stems or part.condition:
+                        yield part
+                    first = each + 1
+            since = number + 1
+            sentence += number < len(self._words) and self._words[number].text in _STOPS
 
+    def _ends(self, signs: frozenset[str], since: int = 0) -> Iterator[int]:
+        """Yield where some of the signs are, from a word on."""
+        for number in range(since, len(self._words)):
+            if self._words[number].text in signs and not self._words[number].code:
+                yield number
 
-def _is_listed(words: Sequence[Word], number: int) -> bool:
-    """Whether a word, or the code it is part of, is beside "or", "and" or a comma."""
-    first = last = number
-    if code := words[number].code:
-        while first and words[first - 1].code == code:
-            first -= 1
-        while last + 1 < len(words) and words[last + 1].code == code:
-            last += 1
-    before = words[first - 1].text if first else ""
-    after = words[last + 1].text if last + 1 < len(words) else ""
-    return before in _JOINING or after in _JOINING
+    def _part(self, since: int, first: int, end: int, *, sentence: int) -> Part:
+        """Return the part between two words of a sentence that begins at a third one."""
+        words = self._words
+        said = [(n, stem) for n in range(first, end) if (stem := self._said[n])]
+        until = next(self._ends(_STOPS, first), len(words))
+        ifs = (n for n in range(first + 1, end) if words[n].text in self._supposing)
+        begins = next(ifs, until)
+        # Only of what is denied is asked how, and whether each word is meant for itself.
+        denied = said if self._turned[first] in {Sense.AGAINST, Sense.BARRED} else []
+        return Part(
+            self._turned[first],
+            sentence,
+            orders=bool(denied) and self._is_order(since, denied[0][0]),
+            stems=tuple(stem for n, stem in said if n < begins),
+            names=frozenset(stem for n, stem in said if words[n].code),
+            listed=frozenset(stem for n, stem in denied if self._is_listed(n)),
+            manner=frozenset(stem for n, stem in denied if words[n].text.endswith("ly")),
+            doing=frozenset(stem for n, stem in said if words[n].text.endswith("ing")),
+            condition=frozenset(filter(None, self._said[begins:until])),
+        )
 
+    def _is_listed(self, number: int) -> bool:
+        """Whether a word, or the code it is part of, is beside "or", "and" or a comma."""
+        words, first, last = self._words, number, number
+        if code := words[number].code:
+            while first and words[first - 1].code == code:
+                first -= 1
+            while last + 1 < len(words) and words[last + 1].code == code:
+                last += 1
+        beside = (*words[max(0, first - 1) : first], *words[last + 1 : last + 2])
+        return any(each.text in _JOINING for each in beside)
 
-def _is_order(words: Sequence[Word], since: int, first: int, lexicon: Lexicon) -> bool:
-    """Whether what begins with a word of a sentence is forbidden by an order."""
-    place = first - 1
-    while place >= since and words[place].text not in lexicon.cues["against"]:
-        place -= 1
-    if place < since:
-        # "Comments are forbidden" begins with what it forbids.
-        return not any(each.is_word for each in words[since:first])
-    if words[place].text in _BARE:
-        return False
-    while place > since and words[place - 1].text in _ORDERING:
-        place -= 1
-    before = words[place - 1].text
-    return place == since or before in _DEMANDING or (before == "," and words[place].text == "never")
+    def _is_order(self, since: int, first: int) -> bool:
+        """Whether what begins with a word of a sentence is forbidden by an order."""
+        words, place = self._words, first - 1
+        while place >= since and words[place].text not in self._against:
+            place -= 1
+        if place < since:
+            # "Comments are forbidden" begins with what it forbids.
+            return not any(each.is_word for each in words[since:first])
+        denial = words[place].text
+        if denial in _BARE:
+            return False
+        while place > since and words[place - 1].text in _ORDERING:
+            place -= 1
+        before = words[place - 1].text
+        return place == since or before in _DEMANDING or (before == "," and denial == "never")
 
 
 def _stems(parts: Sequence[Part]) -> dict[str, Sense]:
     """Return each stem with what the statement does with it; wanted once is wanted."""
     found: dict[str, Sense] = {}
     for part in parts:
-        for stem in (*part.stems, *sorted(part.condition)):
-            if found.get(stem) is not Sense.WANTED:
-                found[stem] = part.sense
+        for each in part.stems:
+            if found.get(each) is not Sense.WANTED:
+                found[each] = part.sense
+    for part in parts:
+        for each in sorted(part.condition):
+            found.setdefault(each, part.sense)
     return found
 
 
@@ -533,14 +548,25 @@ def _is_name(word: Word) -> bool:
     """Whether a word is written in one way only."""
     if word.code:
         return word.is_word
-    return any(each in word.text for each in "./_@#") and word.is_word
+    return not word.text.isalpha() and word.is_word and _SIGNED.search(word.text) is not None
+
+
+@lru_cache(maxsize=8)
+def _located(lexicon: Lexicon) -> frozenset[str]:
+    """Return the words that say where a statement holds."""
+    return frozenset(word for values in lexicon.scopes.values() for word in values)
 
 
 def _places(claim: Claim, words: Sequence[Word], lexicon: Lexicon) -> dict[str, frozenset[str]]:
     """Return where a statement holds, by its own words and else by the nearest heading's."""
     heading = (claim.heading or "").rpartition(" > ")[2].lower()
     above = {each for each in _HEADING.split(heading) if each}
-    own = {word.text for number, word in enumerate(words) if _tells(words, number, lexicon)}
+    known = _located(lexicon)
+    own = {
+        word.text
+        for number, word in enumerate(words)
+        if word.text in known and _tells(words, number, lexicon)
+    }
     found: dict[str, frozenset[str]] = {}
     for dimension, values in lexicon.scopes.items():
         for some in (own,) if dimension in lexicon.place["own"] else (own, above):

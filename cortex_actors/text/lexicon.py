@@ -39,29 +39,33 @@ if TYPE_CHECKING:
 #: Characters of a statement that are read: a rule is said by then, and pages are not compared.
 MOST = 2_000
 
-#: What is written differently and means the same: typographic letters, marks of lists, shorter
-#: forms. In this order.
+#: What is written differently and means the same, in this order: a sign without which it is not
+#: there, what it looks like, and what is read instead.
 _PLAIN = (
-    (re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\s]{0,500}\)"), r"\1"),
-    (re.compile(r"</?[a-zA-Z][^<>\n]{0,100}>"), " "),
-    (re.compile("[\u2018\u2019\u02bc]"), "'"),
-    (re.compile("[\u201c\u201d\u201e\u00ab\u00bb]"), '"'),
-    (re.compile("[\u2010\u2011]|(?<=\\d) ?\u2013 ?(?=\\d)"), "-"),
-    (re.compile("\\s*[\u2012-\u2015]\\s*| -{1,2} "), " \u2014 "),
-    (re.compile("[\u2705\u2714\u2611\U0001f44d]\ufe0f?"), " do: "),
-    (re.compile("[\u274c\u2716\u2717\u2718\U0001f6ab\u26d4\U0001f44e]\ufe0f?"), " don't: "),
-    (re.compile("[\u2264]\\s*"), "at most "),
-    (re.compile("[\u2265]\\s*"), "at least "),
-    (re.compile("\u2192|=>|->"), " \u2192 "),
-    (re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)"), ""),
-    (re.compile(r"(?i)\bend[ -]to[ -]end\b"), "e2e"),
-    (re.compile(r"(?i)\b(ca)n't\b"), "cannot"),
-    (re.compile(r"(?i)\b(wo)n't\b"), "will not"),
-    (re.compile(r"(?i)n't\b"), " not"),
-    (re.compile(r"(?i)\b(do|does|should|must|is|are)nt\b"), r"\1 not"),
-    (re.compile(r"(?i)\bcannot\b"), "can not"),
+    ("[", re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\s]{0,500}\)"), r"\1"),
+    ("<", re.compile(r"</?[a-zA-Z][^<>\n]{0,100}>"), " "),
+    ("", re.compile("[\u2018\u2019\u02bc]"), "'"),
+    ("", re.compile("[\u201c\u201d\u201e\u00ab\u00bb]"), '"'),
+    ("", re.compile("[\u2010\u2011]|(?<=\\d) ?\u2013 ?(?=\\d)"), "-"),
+    ("", re.compile("\\s*[\u2012-\u2015]\\s*"), " \u2014 "),
+    (" -", re.compile(" -{1,2} "), " \u2014 "),
+    ("", re.compile("[\u2705\u2714\u2611\U0001f44d]\ufe0f?"), " do: "),
+    ("", re.compile("[\u274c\u2716\u2717\u2718\U0001f6ab\u26d4\U0001f44e]\ufe0f?"), " don't: "),
+    ("", re.compile("[\u2264]\\s*"), "at most "),
+    ("", re.compile("[\u2265]\\s*"), "at least "),
+    (">", re.compile("=>|->"), " \u2192 "),
+    ("", re.compile("\u2192"), " \u2192 "),
+    ("*", re.compile(r"(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)"), ""),
+    ("_", re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)"), ""),
+    ("nd", re.compile(r"(?i)\bend[ -]to[ -]end\b"), "e2e"),
+    ("'t", re.compile(r"(?i)\b(ca)n't\b"), "cannot"),
+    ("'t", re.compile(r"(?i)\b(wo)n't\b"), "will not"),
+    ("'t", re.compile(r"(?i)n't\b"), " not"),
+    ("nt", re.compile(r"(?i)\b(do|does|should|must|is|are)nt\b"), r"\1 not"),
+    ("not", re.compile(r"(?i)\bcannot\b"), "can not"),
 )
 
+_BLANKS = re.compile(r"\s+")
 _CODE = re.compile(r"(`{1,3})(.+?)\1")
 
 #: A word: letters and digits, with the dots, dashes and signs of names, versions and options.
@@ -199,9 +203,11 @@ def _pieces(text: str) -> tuple[list[str], list[tuple[int, int]]]:
 
 def _plain(text: str) -> str:
     """Return prose without markup, one space between words."""
-    for pattern, instead in _PLAIN:
-        text = pattern.sub(instead, text)
-    return re.sub(r"\s+", " ", text)
+    is_typed = text.isascii()
+    for sign, pattern, instead in _PLAIN:
+        if sign in text if sign else not is_typed:
+            text = pattern.sub(instead, text)
+    return _BLANKS.sub(" ", text)
 
 
 def _lower(letter: str) -> str:
@@ -230,9 +236,9 @@ def _words(plain: str, cased: str, code: list[tuple[int, int]]) -> Iterator[Word
 
 def _is_proper(word: str, *, opens: bool) -> bool:
     """Whether a word is written as a name; capitals throughout only stress it."""
-    if word.isupper() and word.isalpha():
+    if word.islower() or (word.isupper() and word.isalpha()):
         return False
-    return any(map(str.isupper, word[1:])) or (word[0].isupper() and not opens)
+    return word[1:] != word[1:].lower() or (word[0].isupper() and not opens)
 
 
 #: The tables of the product, in the order they are read.
@@ -240,6 +246,7 @@ TABLES = ("words", "families", "measures")
 
 #: Changes with what the rules find in a text: what was judged by another version is judged anew.
 VERSION = 1
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
@@ -409,8 +416,8 @@ def _members(tables: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Member, ...
     """Return the members of all families by the first stem of what they are called."""
     found: dict[str, list[Member]] = {}
     for each in tables:
-        words = (frozenset(each.get(key, ())) for key in ("needs", "unless"))
-        family = Family(each["slot"], *words, of=bool(each.get("of", False)))
+        needs, unless = (frozenset(each.get(key, ())) for key in ("needs", "unless"))
+        family = Family(each["slot"], needs, unless, of=bool(each.get("of", False)))
         for name, phrases in each["members"].items():
             for phrase in phrases:
                 stems = tuple(word.stem for word in wording(phrase).words)
