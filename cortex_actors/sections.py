@@ -65,7 +65,7 @@ class AccumulationSettings(Section):
     #: What an insight is: one statement (a list item, a paragraph, a table row, a command) or a
     #: whole section. Another one reads every file again.
     granularity: Literal["statement", "section"] = "statement"
-    #: Cosine from which on a new text counts for an insight that is known, unless they disagree.
+    #: Cosine from which on a new text counts for an insight that says the same in the same words.
     merge: float = Field(0.92, ge=0, le=1)
     #: Bytes an instruction file may have (Cerno's limit, and the parsers': 1 MiB).
     max_file_bytes: int = Field(1_048_576, gt=0, le=1_048_576)
@@ -74,7 +74,7 @@ class AccumulationSettings(Section):
 class DomainThresholds(Section):
     """Thresholds of one domain; what is left out is as it is for all."""
 
-    #: Cosine from which on two statements of the domain are one, unless they disagree.
+    #: Cosine from which on a statement of the domain stands for one that says less of the same.
     cluster: float | None = Field(None, ge=0, le=1)
     #: Cosine from which on the rules may find that they are one, or disagree.
     judged: float | None = Field(None, ge=0, le=1)
@@ -83,7 +83,8 @@ class DomainThresholds(Section):
 class ReconciliationSettings(Section):
     """What is compared with what, and when an insight has earned becoming a principle (Cerno's)."""
 
-    #: Cosine from which on two statements that are known are one, unless they disagree.
+    #: Cosine from which on a statement stands for another one of its project that says less of the
+    #: same; two that say the same need only `judged`.
     cluster: float = Field(0.88, ge=0, le=1)
     #: Cosine from which on any two statements are compared: they may be one, or disagree. Below it
     #: only those are that take a stand on one thing.

@@ -282,7 +282,7 @@ def _close(found: Answer, *, write: bool) -> None:
     better = [each for each in found["suggestions"] if each["better"]]
     if found["suggestions"]:
         print(
-            "cluster: the cosine from which on two are one; judged: from which on two are compared"
+            "cluster: the cosine from which on one stands for less; judged: from which two are compared"
         )
         print("merges and contradictions: precision / recall over the decided pairs")
     if found["written"]:

@@ -253,6 +253,7 @@ class Judgement:
         reason: why, in words a person can check against both texts.
         conflict: how far they contradict each other; None unless they do.
         confidence: how sure the layer is, 0 to 1.
+        fuller: of two that are one claim the text that says more; "" where neither does.
 
     """
 
@@ -261,6 +262,7 @@ class Judgement:
     reason: str
     conflict: Conflict | None = None
     confidence: float = 1.0
+    fuller: str = ""
 
     @property
     def contradicts(self) -> bool:

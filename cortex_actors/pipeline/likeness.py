@@ -1,9 +1,9 @@
 """Likeness: which texts of a file say what a known insight says, in nearly the same words.
 
-Two texts are one from a cosine of `accumulation.merge` on, unless their words say otherwise:
-opposite rules lie nearest of all. What is found here is provisional: it counts twins as one from
-the start, and the reconciler makes of it what does not depend on the order in which files were
-read.
+Two texts are one from a cosine of `accumulation.merge` on, if both have the same words: opposite
+rules lie nearest of all, and what one says more would be lost. What is found here is provisional:
+it counts twins as one from the start, and the reconciler makes of it what does not depend on the
+order in which files were read.
 
 Vectors: those of what a file says, as far as there is a model that makes them now.
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from cortex_actors.domain.insight import Insight
+    from cortex_actors.domain.project import StatementKind
     from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection, Records
@@ -109,7 +110,7 @@ def _first_agreeing(
         other = known.get(each.insight_id)
         if other is None or other.granularity is not finding.granularity:
             continue
-        if _same(finding, other.content, other.heading, each.cosine):
+        if _same(finding, Claim(other.content, other.heading), other.kind, cosine=each.cosine):
             return other.id
     return None
 
@@ -121,17 +122,20 @@ def _twin(
     row = vectors[finding.text_hash]
     for each in firsts:
         cosine = float(row @ vectors[each.text_hash])
-        if cosine >= merge and _same(finding, each.content, each.source.heading, cosine):
+        claim, kind = Claim(each.content, each.source.heading), each.source.kind
+        if cosine >= merge and _same(finding, claim, kind, cosine=cosine):
             return each.insight_id
     return None
 
 
-def _same(finding: Finding, text: str, heading: str | None, cosine: float) -> bool:
+def _same(finding: Finding, other: Claim, kind: StatementKind | None, *, cosine: float) -> bool:
     """Tell whether two texts so near are one; sections go by the document's words of denial."""
     if finding.granularity is Granularity.SECTION:
-        return not contradicts(finding.content, text)
+        return not contradicts(finding.content, other.text)
     one = Claim(finding.content, finding.source.heading, finding.source.scope)
-    return judge(one, Claim(text, heading), cosine=min(cosine, 1.0)).relation is Relation.SAME
+    kinds = (finding.source.kind, kind)
+    found = judge(one, other, cosine=min(cosine, 1.0), kinds=kinds)
+    return found.relation is Relation.SAME and not found.fuller
 
 
 #: Why a text is kept without a vector for now.

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from cortex_actors.domain.insight import Category, Granularity, Relation
+from cortex_actors.domain.insight import Category, Granularity
 from cortex_actors.domain.principle import (
     BECOMES,
     Derivation,
@@ -68,9 +68,6 @@ if TYPE_CHECKING:
 #: (0.75) hold together what is about one thing: of real ones in three projects, half were no claim
 #: of all of them.
 TOGETHER = 0.8
-
-#: The cosine of two texts of which only what speaks against it is asked.
-_EQUAL = 1.0
 
 #: What tells of one project: three that say much the same of themselves claim nothing together.
 _OF_ITSELF = frozenset({StatementKind.FACT, StatementKind.COMMAND, StatementKind.EXAMPLE})
@@ -169,8 +166,7 @@ def agree(left: Spoken, right: Spoken, *, lexicon: Lexicon | None = None) -> boo
         return True
     if left.granularity is Granularity.SECTION:
         return opposition(*sorted((left.content, right.content))) is None
-    found = contradiction.judge(left.claim, right.claim, cosine=_EQUAL, lexicon=lexicon)
-    return found.relation is Relation.SAME
+    return contradiction.agrees(left.claim, right.claim, lexicon=lexicon)
 
 
 def _is_near(medoid: str, other: str, rows: Mapping[str, Matrix]) -> bool:

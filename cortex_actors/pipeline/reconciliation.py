@@ -60,18 +60,40 @@ class Groups:
 
 
 def load_groups(around: Neighbourhood) -> Groups:
-    """Return who stands for whom: what most voices say leads, of those the shortest one.
+    """Return who stands for whom: what nobody says more fully, of those what most voices say.
 
-    Not what most files say: one project may have any number of them, and its wording would speak
-    for another project, with whatever it adds to what that one says.
+    A fuller text stands for what says less of it only where it adds no voice and no project: who
+    says "X" does not say "X and Y". Of true duplicates the shortest leads, and not what most files
+    say: one project may have any number of them.
     """
     live = [each for each in around.visited if _is_live(around, each)]
-    order = sorted(live, key=lambda each: _place(around, each))
-    leads = clustering.leaders(order, around.same)
+    above = {each: _above(around, each) for each in live}
+    alike = {
+        each: {
+            other
+            for other in around.same.get(each, ())
+            if each in above.get(other, ()) or not around.is_unequal(each, other)
+        }
+        for each in live
+    }
+    order = sorted(live, key=lambda each: (bool(above[each]), *_place(around, each)))
+    leads = clustering.leaders(order, alike)
     followers: dict[str, list[str]] = {}
     for each in sorted(leads):
         followers.setdefault(leads[each], []).append(each)
     return Groups(leads, followers)
+
+
+def _above(around: Neighbourhood, text: str) -> set[str]:
+    """Return the texts that say all of a text and more, wherever that text is said."""
+    said = around.texts[text]
+    return {
+        each
+        for each in around.fuller.get(text, ())
+        if _is_live(around, each)
+        and said.voices <= around.texts[each].voices
+        and said.projects <= around.texts[each].projects
+    }
 
 
 def clusters(around: Neighbourhood, found: Groups) -> list[Cluster]:
@@ -236,6 +258,8 @@ class Neighbourhood:
         self.visited: set[str] = set()
         #: Who says the same, both ways.
         self.same: dict[str, set[str]] = {}
+        #: Of those, the texts that say all of a text and more.
+        self.fuller: dict[str, set[str]] = {}
         #: Cosines of insights that are neighbours and do not disagree, both ways.
         self.near: dict[str, dict[str, float]] = {}
         #: Pairs that cannot both hold, with the cosine.
@@ -308,9 +332,17 @@ class Neighbourhood:
         if found.relation is Relation.SAME:
             self.same.setdefault(one, set()).add(other)
             self.same.setdefault(other, set()).add(one)
+            if found.fuller:
+                is_first = self.texts[one].content == found.fuller
+                less, more = (other, one) if is_first else (one, other)
+                self.fuller.setdefault(less, set()).add(more)
         if score is not None and self.relations.is_edge(self.texts[one], score):
             self.near.setdefault(one, {})[other] = score
             self.near.setdefault(other, {})[one] = score
+
+    def is_unequal(self, one: str, other: str) -> bool:
+        """Tell whether one of two texts says more than the other."""
+        return one in self.fuller.get(other, ()) or other in self.fuller.get(one, ())
 
     def cosine(self, one: str, other: str) -> float | None:
         """Return the cosine of two texts; None where one has no vector."""

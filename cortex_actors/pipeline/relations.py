@@ -25,8 +25,9 @@ from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import COHERENCE
 from cortex_actors.rules.contradiction import Limits, Thresholds, are_chosen, opposition
 from cortex_actors.rules.promotion import Thresholds as Promotion
-from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT
+from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local, lacks
 from cortex_actors.text import lexicon
+from cortex_actors.text.claims import read
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Claim
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.insight_evidence import Spoken
+    from cortex_actors.text.claims import Reading
     from cortex_actors.text.lexicon import Lexicon
 
 
@@ -45,6 +47,9 @@ EDGE = 0.75
 
 #: What tells of one project and asks nothing of others.
 _LOCAL = frozenset({StatementKind.FACT, StatementKind.COMMAND})
+
+#: What shows something or says what to type: only the same text is the same.
+_UNCLAIMED = frozenset({StatementKind.COMMAND, StatementKind.EXAMPLE})
 
 #: Why a conflict of two projects is none within either.
 _ELSEWHERE = "in different projects"
@@ -114,7 +119,11 @@ class Relations:
         if said.relation is Relation.SAME:
             # Rows of a list, and examples, do not count as contradictions, and are not one either.
             against = contradiction.gate(left.claim, right.claim, lexicon=self.lexicon)
-            said = said if against is None else _related(said, f"but {against.reason}")
+            missing = lacks(self._read(left), self._read(right))
+            why = missing if against is None else against.reason
+            said = said if why is None else _related(said, f"but {why}")
+            if left.projects == right.projects:
+                said = replace(said, fuller=max(left.content, right.content, key=len))
         return self._fitted(left, right, said)
 
     def slots(self, text: Spoken) -> frozenset[str]:
@@ -124,6 +133,14 @@ class Relations:
         if text.id not in self._slots:
             self._slots[text.id] = contradiction.slots(text.claim, lexicon=self.lexicon)
         return self._slots[text.id]
+
+    def _is_local(self, left: Spoken, right: Spoken) -> bool:
+        """Whether two texts of different projects are short facts, each of its own."""
+        facts = left.kind is right.kind is StatementKind.FACT
+        return facts and (is_local(self._read(left)) or is_local(self._read(right)))
+
+    def _read(self, text: Spoken) -> Reading:
+        return read(text.claim, self.lexicon or lexicon.standard())
 
     def _shared(self, left: Spoken, right: Spoken) -> frozenset[str]:
         """Return what both take a stand on."""
@@ -142,6 +159,10 @@ class Relations:
         is_private = left.is_private or right.is_private
         if found.relation is Relation.SAME and is_private:
             return _related(found, "one private")
+        if found.relation is Relation.SAME and {left.kind, right.kind} & _UNCLAIMED:
+            return _related(found, "but no claims")
+        if found.relation is Relation.SAME and apart and self._is_local(left, right):
+            return _related(found, "but each of its own project")
         if not (found.contradicts and apart):
             return found
         if is_private:
@@ -183,7 +204,7 @@ def _of_sections(left: Spoken, right: Spoken, cosine: float | None) -> Judgement
 log = logging.getLogger("cortex.reconciler")
 
 #: Which form of comparing this is: another number has everything compared anew after an update.
-FORM = 1
+FORM = 2
 
 
 class Ruling:

@@ -50,7 +50,7 @@ from cortex_actors.errors import BadInput, CortexError, NotWritten
 from cortex_actors.pipeline.likeness import UNEMBEDDED
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import FOLDERS, PLACES, Present
-from cortex_actors.rules.contradiction import judge, slots
+from cortex_actors.rules.contradiction import agrees, judge, slots
 from cortex_actors.rules.promotion import RelevanceWeights, score, share
 from cortex_actors.storage import principles, reviews
 from cortex_actors.text.markdown import MAX_BYTES, lines
@@ -141,7 +141,11 @@ class Bench:
             found = judge(
                 claim, line.claim, cosine=cosine, thresholds=thresholds, lexicon=self._lexicon
             )
-            if found.relation is Relation.SAME and lines is self._own:
+            is_near = cosine is not None and cosine >= thresholds.cluster
+            is_said = found.relation is Relation.SAME
+            if is_near and not is_said:
+                is_said = agrees(claim, line.claim, lexicon=self._lexicon)
+            if is_said and lines is self._own:
                 return Found(said=f"the file says {line.claim.text!r}: {found.reason}")
             weight = (found.confidence, -1.0 if cosine is None else cosine)
             if found.contradicts and found.conflict is not Conflict.CONTEXTUAL and weight > best:

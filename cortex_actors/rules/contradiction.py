@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.sameness import Difference, align, differ, reordered, same
+from cortex_actors.rules.sameness import Difference, align, differ, keeps, lacks, reordered
 from cortex_actors.text.claims import PORT, alike, read
 from cortex_actors.text.lexicon import STOP_WORDS, standard, stem
 from cortex_actors.text.polarity import Sense
@@ -445,8 +445,8 @@ class Thresholds:
     """Cosines of one embedding model from which on a likeness means something.
 
     Attributes:
-        merge: two statements are one, unless they contradict or differ in a value.
-        cluster: two statements of a cluster are one, under the same condition.
+        merge: of two statements one may stand for the other that says less.
+        cluster: the same within a cluster.
         judged: two statements may be one if the rules find the same claim in both.
         floor: two statements may be about one thing; below it a shared slot is needed.
 
@@ -475,7 +475,7 @@ def judge(
     cosine: float | None,
     thresholds: Thresholds = DEFAULTS,
     lexicon: Lexicon | None = None,
-    kinds: tuple[StatementKind, StatementKind] | None = None,
+    kinds: tuple[StatementKind | None, StatementKind | None] | None = None,
     siblings: bool = False,
 ) -> Judgement:
     """Return what two statements are to each other; the order does not matter.
@@ -492,15 +492,16 @@ def judge(
     one, other = read(first, tables), read(second, tables)
     score = 0.0 if cosine is None else cosine
     places = apart(one, other)
-    kinds = kinds if (first, second) == (left, right) or kinds is None else kinds[::-1]
-    found = None if places else _clash(one, other, cosine, tables, kinds, siblings=siblings)
+    ordered = kinds if (first, second) == (left, right) or kinds is None else kinds[::-1]
+    asks = places is None and (kinds is None or _SHOWING.isdisjoint(kinds))
+    found = _clash(one, other, cosine, tables, ordered, siblings=siblings) if asks else None
     if found is not None:
         return _placed(found, first, second)
     shared = sorted(_topics(one) & _topics(other))
-    if places is None and (score >= thresholds.judged or cosine is None):
-        why = _same(one, other, score, thresholds, tables)
-        if why is not None and reordered(first.text, second.text) is None:
-            return _said(Relation.SAME, why)
+    if asks and (score >= thresholds.judged or cosine is None):
+        same = _same(first, second, score, thresholds=thresholds, lexicon=tables)
+        if same is not None and reordered(first.text, second.text) is None:
+            return same
     if score >= thresholds.floor or shared:
         return _said(Relation.RELATED, _related(places, shared, score))
     return _said(Relation.UNRELATED, f"cosine {score:.2f} and no topic in common")
@@ -536,6 +537,22 @@ def believed(
     return Judgement(Relation.RELATED, said.decider, f"{said.reason}; but {why}")
 
 
+def agrees(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> bool:
+    """Tell whether two statements that are near each other may say the same in other words.
+
+    They neither contradict each other nor differ in a fact. They may have claims of their own, so
+    that none of them stands for the other one. A model that knows one script finds any two texts of
+    another one alike: of these the letters count.
+    """
+    tables = lexicon or standard()
+    one, other = (read(each, tables) for each in sorted((left, right)))
+    if one.foreign or other.foreign:
+        return alike(one.wording.plain, other.wording.plain) >= LETTERS
+    near = _said(Relation.SAME, "near")
+    is_one = believed(near, left, right, lexicon=tables).relation is Relation.SAME
+    return is_one and lacks(one, other) is None and gate(left, right, lexicon=tables) is None
+
+
 def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
     """Return the topic slots of a statement: what it takes a stand on, whatever the stand.
 
@@ -554,16 +571,13 @@ def _clash(
     other: Reading,
     cosine: float | None,
     lexicon: Lexicon,
-    kinds: tuple[StatementKind, StatementKind] | None,
+    kinds: tuple[StatementKind | None, StatementKind | None] | None,
     *,
     siblings: bool,
 ) -> Judgement | None:
     """Return the first contradiction that counts at a cosine; of unknown kinds all may be rules."""
-    if kinds is not None and not _SHOWING.isdisjoint(kinds):
-        return None
-    first, second = kinds or (StatementKind.RULE, StatementKind.RULE)
-    are_rules = first is StatementKind.RULE, second is StatementKind.RULE
-    for each in clashes(one, other, lexicon=lexicon, are_rules=are_rules, siblings=siblings):
+    first, second = (each in {None, StatementKind.RULE} for each in kinds or (None, None))
+    for each in clashes(one, other, lexicon=lexicon, are_rules=(first, second), siblings=siblings):
         if each.least is None or cosine is None or cosine >= each.least:
             return Judgement(
                 Relation.CONTRADICTION, Decider.RULES, each.reason, each.conflict, each.confidence
@@ -581,20 +595,17 @@ def _placed(found: Judgement, first: Claim, second: Claim) -> Judgement:
 
 
 def _same(
-    one: Reading, other: Reading, score: float, thresholds: Thresholds, lexicon: Lexicon
-) -> str | None:
-    """Return why two statements are one claim, or None.
-
-    A model that knows one script finds any two texts of another one alike: those are compared by
-    their letters.
-    """
-    if (one.foreign or other.foreign) and alike(one.wording.plain, other.wording.plain) < LETTERS:
+    left: Claim, right: Claim, score: float, *, thresholds: Thresholds, lexicon: Lexicon
+) -> Judgement | None:
+    """Return two statements as one claim, or None: the same words, or nearly so and one more."""
+    one, other = read(left, lexicon), read(right, lexicon)
+    is_all, is_less = keeps(one, other), keeps(other, one)
+    if is_all and is_less:
+        return _said(Relation.SAME, "the same words in another form")
+    if score < thresholds.merge or not (is_all or is_less):
         return None
-    if differ(one, other, lexicon=lexicon) is not None:
-        return None
-    if score >= thresholds.merge:
-        return f"nearly the same words: cosine {score:.2f}"
-    return same(one, other, score)
+    why = f"one says all that the other does: cosine {score:.2f}"
+    return Judgement(Relation.SAME, Decider.RULES, why, fuller=left.text if is_all else right.text)
 
 
 def _related(places: str | None, shared: list[str], score: float) -> str:

@@ -184,26 +184,12 @@ def _is_name(word: Word) -> bool:
 #: What two statements must not differ in to be one.
 HARD = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.NAME, Difference.OPPOSITE})
 
-#: Words that two statements with one stand may have beside it: the shorter one, and the longer one
-#: from a cosine on; below it twice as many as the shorter one.
-REST, LONG, SURE = 2, 8, 0.65
+#: Words of a statement that says less than another one, at least, and share of the other one's
+#: words that these are: with less, it is only mentioned there.
+LESS, HALF = 3, 0.5
 
-#: Share of all words that two statements which begin with the same have in common.
-THIRD = 0.3
-
-#: Share of each statement that a stand they share, and the words they share, must be.
-COVERED = 0.34
-
-#: Cosine from which each of two statements may have words of its own.
-OWN = 0.75
-
-#: Cosine from which two statements that begin with the same are one; words of such a beginning, and
-#: the share of them that is the same.
-LEADING, FEWEST, ALIKE = 0.6, 2, 0.6
-
-#: Share of the shorter statement's words that the longer one has, where both give one number; the
-#: cosine and the share of all words that make one claim together, and each for itself.
-CONTAINED, TOGETHER, NEAR, HALF = 0.7, 1.2, 0.8, 0.5
+#: Words that a short fact has at most: two projects say the same so by chance.
+BRIEF = 3
 
 #: Likeness from which a single other word is another thing, and no other way to say it.
 VERBATIM = 0.8
@@ -300,59 +286,67 @@ def _stand(reading: Reading, slot: str) -> tuple[frozenset[str], ...]:
     return frozenset(), frozenset(position.forbidden)
 
 
-def _leads_alike(left: Reading, right: Reading) -> bool:
-    """Whether what two statements say first is one claim; reasons and remedies may follow."""
-    (one, against), (other, denied) = left.lead, right.lead
-    both = len(one & other)
-    if against is not denied or both < FEWEST or both < ALIKE * len(one | other):
-        return False
-    return both > FEWEST or overlap(left, right)[0] >= HALF
-
-
-def _topics(reading: Reading) -> set[str]:
-    return {slot for slot in reading.positions if _speak(reading, slot)}
-
-
-def same(left: Reading, right: Reading, cosine: float) -> str | None:
-    """Return why two statements are one claim, or None; the caller has excluded conflicts."""
-    one, other = set(left.stems), set(right.stems)
-    shared = settled(left, right)
-    fewest = min(len(one), len(other))
-    if fewest < (1 if shared else 2) or left.unfinished or right.unfinished:
-        return None
-    jaccard, contained = overlap(left, right)
-    if shared and not _topics(left) ^ _topics(right) and _covers(shared, left, right, cosine):
-        return f"both say the same on {', '.join(shared)}"
-    if left.conditional is not right.conditional:
-        return None
-    equal = sorted(left.ranges.keys() & right.ranges.keys())
-    if equal and contained >= CONTAINED and not _topics(left) ^ _topics(right):
-        return f"both give the same {equal[0]}"
-    if _leads_alike(left, right) and cosine >= LEADING and jaccard >= THIRD:
-        return "they begin with the same"
-    own = bool(one - other) and bool(other - one)
-    if own and (jaccard < HALF or cosine < OWN):
-        return None
-    if fewest > FEWEST and contained >= ALIKE and cosine + jaccard >= TOGETHER:
-        return f"the same words ({jaccard:.2f}) at cosine {cosine:.2f}"
-    if cosine >= NEAR and jaccard >= HALF:
-        return f"the same words ({jaccard:.2f}) at cosine {cosine:.2f}"
+def lacks(left: Reading, right: Reading) -> str | None:
+    """Return the number or name that one of two statements lacks, or None."""
+    if _numbers(left) != _numbers(right):
+        return "one has a number that the other lacks"
+    if left.names != right.names:
+        return "one has a name that the other lacks"
     return None
 
 
-def _covers(shared: list[str], left: Reading, right: Reading, cosine: float) -> bool:
-    """Whether a stand that two statements share is most of what both say."""
-    named = {
-        each for slot in shared for some in (left, right) for each in some.positions[slot].words
-    }
-    one, other = set(left.stems), set(right.stems)
-    less, more = sorted((len(one - other - named), len(other - one - named)))
-    covered = min(
-        len(some & (others | named)) / max(1, len(some))
-        for some, others in ((one, other), (other, one))
-    )
-    return covered >= COVERED and less <= REST and more <= (LONG if cosine >= SURE else 2 * REST)
+def keeps(fuller: Reading, other: Reading) -> bool:
+    """Tell whether a statement says all that another one says, and may stand for it.
 
+    Its words hold those of the other one, wanted or forbidden as there; numbers, names, conditions
+    and limits are the same. A command and what only announces something are no claims.
+    """
+    if fuller.command or other.command or fuller.unfinished or other.unfinished:
+        return False
+    if lacks(fuller, other) or _limits(fuller) != _limits(other):
+        return False
+    mine, its = _claims(fuller), _claims(other)
+    if mine == its:
+        return bool(its)
+    return its < mine and len(its) >= max(LESS, HALF * len(mine))
+
+
+def is_local(reading: Reading) -> bool:
+    """Tell whether a fact tells of its project alone: a few words, or an entry of a list of files.
+
+    Each project has its own `package.json`.
+    """
+    first = next(iter(reading.wording.words), None)
+    is_entry = first is not None and (first.code > 0 or not first.text.isalpha())
+    return is_entry or len(reading.stems) <= BRIEF
+
+
+def _claims(reading: Reading) -> frozenset[tuple[str, bool]]:
+    """Return the words of a statement, each with whether it is against that."""
+    against = {Sense.AGAINST, Sense.BARRED}
+    return frozenset((_digits(each), sense in against) for each, sense in reading.stems.items())
+
+
+def _numbers(reading: Reading) -> frozenset[str]:
+    """Return the numbers of a statement in digits."""
+    spelt = (each.text for each in reading.wording.words if SPELT.get(each.text, 0) > 1)
+    return frozenset(map(_digits, (*spelt, *reading.numbers)))
+
+
+def _digits(word: str) -> str:
+    """Return a word, a number of several in digits; "one" mostly is no number."""
+    return str(SPELT[word]) if SPELT.get(word, 0) > 1 else word
+
+
+def _limits(reading: Reading) -> tuple[bool, bool, frozenset[str]]:
+    """Return how a statement is limited: words that weaken or bound what it says."""
+    words = {each.text for each in reading.wording.words if not each.code}
+    return reading.conditional, reading.excepting, LIMITING & words
+
+
+#: Words and signs that weaken or bound what stands beside them: what one of two statements says
+#: with one of these holds for less, or for something else.
+LIMITING: Final = frozenset(table("likeness")["limiting"].split())
 
 #: Words with which a phrase begins that stands first or last in a sentence, and may do either.
 _LEADING: Final = frozenset(table("likeness")["leading"].split())

@@ -50,7 +50,8 @@ FORMS = (
     "Never use {}.",
     "Do not use {} here.",
     "Prefer {} where you can.",
-    "We like {}.",
+    "We like {} in old modules.",
+    "We like {} in old modules, reviewers thank us.",
     "Avoid {} in new code.",
 )
 

@@ -162,6 +162,49 @@ class TestSiblings:
         assert not Relations().of(left, right, 0.9).contradicts
 
 
+class TestClaims:
+    @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
+    def test_commands(self, kind: StatementKind) -> None:
+        """Commands and examples are no claims, and are never one with another text."""
+        left, right = row("Run the tests twice"), row("Run the tests twice.")
+        right.paths, right.kind = {"/a/AGENTS.md"}, kind
+        relations = Relations()
+
+        assert Relation.SAME is not relations.of(left, right, 0.99).relation
+        said = Judgement(Relation.SAME, Decider.LLM, "it says so")
+        assert Relation.SAME is not relations.answered(left, right, said).relation
+
+    @pytest.mark.parametrize(
+        ("text", "other", "is_same"),
+        [
+            ("`package.json` - scripts, dependencies, engines and hooks", "-", False),
+            ("Widget browser tests", "-", False),
+            ("Line length: 100 characters", "-", True),
+        ],
+    )
+    def test_local(self, text: str, other: str, *, is_same: bool) -> None:
+        """A short fact, or an entry of a list of files, tells of its own project alone."""
+        left, right = row(text), row(f"{text} {other}")
+        left.kind = right.kind = StatementKind.FACT
+        right.paths = {"/b/CLAUDE.md"}
+        assert Relation.SAME is Relations().of(left, right, 0.99).relation
+
+        right.projects = {"prj_2"}
+        assert is_same is (Relations().of(left, right, 0.99).relation is Relation.SAME)
+
+    def test_model_loses(self) -> None:
+        """What a model takes for one in a project is led by what says more, unless facts differ."""
+        said = Judgement(Relation.SAME, Decider.LLM, "it says so")
+        left, right = row("The cache is warm."), row("We keep the cache warm for the tests.")
+        third = row("We keep 9 caches warm.")
+        relations = Relations()
+
+        assert right.content == relations.answered(left, right, said).fuller
+        assert Relation.RELATED is relations.answered(left, third, said).relation
+        right.projects = {"prj_2"}
+        assert "" == relations.answered(left, right, said).fuller
+
+
 class TestModel:
     async def test_asked(self, world: World, project: Project) -> None:
         """A model is asked what the rules leave open, and what it says is kept as its word."""
@@ -189,11 +232,16 @@ class TestModel:
         said = Judgement(Relation.SAME, Decider.LLM, "it says so")
         first, second, other = (
             row(each)
-            for each in ("Run `npm test` first.", "Begin with `npm run lint`.", "Test first.")
+            for each in (
+                "Run `npm test` first.",
+                "Begin with `npm run lint`.",
+                "Begin: `npm test`.",
+            )
         )
         relations = Relations()
 
-        assert said == relations.answered(first, other, said)
+        answered = relations.answered(first, other, said)
+        assert (said.relation, said.decider) == (answered.relation, answered.decider)
         refused = relations.answered(first, second, said)
         assert (Relation.RELATED, Decider.LLM) == (refused.relation, refused.decider)
         assert "it says so; but they name different things" == refused.reason

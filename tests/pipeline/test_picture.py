@@ -6,14 +6,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.domain.insight import Decider, Judgement, Relation
 from cortex_actors.pipeline import reconciliation
 from cortex_actors.pipeline.reconciliation import Neighbourhood
 from cortex_actors.pipeline.relations import Relations
+from cortex_actors.rules.clustering import pair
 from cortex_actors.storage.contradictions import Contradiction
 from tests.pipeline.test_beyond import row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cortex_actors.storage.insight_evidence import Spoken
+
+#: What the rules say of two texts of which the second says more.
+SAME = Judgement(
+    Relation.SAME,
+    Decider.RULES,
+    "one says all that the other does",
+    fuller="Run all tests twice, the cache hides failures",
+)
 
 
 @pytest.fixture
@@ -44,6 +56,43 @@ class TestGroups:
 
         longer.voices = {"evil", "other"}
         assert {longer.id} == set(reconciliation.load_groups(around).followers)
+
+    def test_fuller(self, around: Neighbourhood) -> None:
+        """What says more stands for what says less, so that no claim is lost."""
+        less, more = fuller(around)
+        less.paths |= {f"/a/{each}/CLAUDE.md" for each in range(9)}
+
+        assert {more.id: [less.id, more.id]} == reconciliation.load_groups(around).followers
+
+    def test_evidence(self, around: Neighbourhood) -> None:
+        """Who says the one claim does not say the other: a fuller text adds no project."""
+        less, more = fuller(around)
+        less.projects, less.voices = {"prj_1", "prj_2"}, {"prj_1", "prj_2"}
+        more.voices = {"prj_1"}
+        assert {less.id, more.id} == set(reconciliation.load_groups(around).followers)
+
+        more.projects, more.voices = {"prj_1", "prj_2", "prj_3"}, {"prj_1"}
+        assert {less.id, more.id} == set(reconciliation.load_groups(around).followers)
+
+        more.voices = {"prj_1", "prj_2", "prj_3"}
+        assert {more.id} == set(reconciliation.load_groups(around).followers)
+
+    def test_withdrawn(self, around: Neighbourhood) -> None:
+        """A fuller text that no file says stands for nobody."""
+        less, more = fuller(around)
+        more.paths = set()
+
+        assert {less.id} == set(reconciliation.load_groups(around).followers)
+
+
+def fuller(around: Neighbourhood) -> tuple[Spoken, Spoken]:
+    """Let a neighbourhood hold two texts of which the second says more, and return them."""
+    less, more = row("Run all tests twice"), row("Run all tests twice, the cache hides failures")
+    less.voices = more.voices = {"prj_1"}
+    around.texts = {each.id: each for each in (less, more)}
+    around.visited = set(around.texts)
+    around.note(pair(less.id, more.id), SAME, 0.9)
+    return less, more
 
 
 class TestContradicted:

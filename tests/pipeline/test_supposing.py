@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.pipeline.support import Office
 
 UTC = "Write all times in UTC."
-NEAR = "Write every one of the times in UTC."
+NEAR = "Write each of the times in UTC."
 NEVER = "Never write times in UTC."
 LOGS = "Log in JSON."
 

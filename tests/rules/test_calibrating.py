@@ -122,10 +122,9 @@ def _some(how_many: int, cosine: float, label: Label) -> list[Decided]:
 
 
 def _alike(number: int, cosine: float, label: Label) -> Decided:
-    """Return a pair that no rule can decide, so that its cosine does."""
-    return _pair(
-        f"The garden {'x' * number} is in bloom.", "Flowers are everywhere.", cosine, label
-    )
+    """Return a pair of which one says more, so that its cosine decides."""
+    text = f"Water the garden {'x' * number} at dawn"
+    return _pair(text, f"{text}, it cools the soil", cosine, label)
 
 
 def _pair(left: str, right: str, cosine: float, label: Label) -> Decided:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Claim, Conflict, Judgement, Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.contradiction import DEFAULTS, gate, judge, slots
 
 #: A cosine of statements about one thing.
@@ -93,8 +94,8 @@ class TestSame:
         ("left", "right"),
         [
             ("Never commit secrets", "Do not commit secrets to the repository"),
-            ("Use pnpm, never npm", "Package manager is pnpm (not npm)"),
-            ("Max line length: 100", "Line length limit is 100 characters"),
+            ("Before pushing, run `make test`", "Before you push, always run `make test`"),
+            ("Max line length: 100", "Line length limit is 100"),
             ("Use 2 spaces for indentation", "Indent with two spaces"),
             ("Keep functions small and focused", "Functions should be small and focused"),
         ],
@@ -102,6 +103,29 @@ class TestSame:
     def test_in_other_words(self, left: str, right: str) -> None:
         """One claim in two wordings is found far below the cosine of equal texts."""
         assert Relation.SAME is _judged(left, right, 0.75)
+
+    @pytest.mark.parametrize(
+        ("less", "fuller"),
+        [
+            ("Run the linter and fix it", "Run the linter and fix it: reviewers look at the rest"),
+            ("Never commit large binaries", "Never commit large binaries or generated files"),
+            ("Close every database session", "Close every database session, the pool is small"),
+        ],
+    )
+    def test_fuller(self, less: str, fuller: str) -> None:
+        """What says all that another text does and more is one with it in nearly the same words."""
+        left, right = Claim(less), Claim(fuller)
+
+        found = judge(left, right, cosine=DEFAULTS.merge)
+        assert (Relation.SAME, fuller) == (found.relation, found.fuller)
+        assert found == judge(right, left, cosine=DEFAULTS.merge)
+        assert Relation.SAME is not _judged(less, fuller, DEFAULTS.merge - 0.01)
+
+    def test_equal(self) -> None:
+        """Of two that say the same neither says more."""
+        found = judge(Claim("Never commit secrets"), Claim("Do not commit secrets"), cosine=NEAR)
+
+        assert (Relation.SAME, "") == (found.relation, found.fuller)
 
     def test_the_same_text(self) -> None:
         """A text is one with itself, however it is broken into lines, without any cosine."""
@@ -130,11 +154,31 @@ class TestNeverMerged:
             ("Deploy to staging first", "Deploy to production first"),
             ("Log errors to stderr", "Log errors to stdout"),
             ("更新文档并提交", "删除文档并提交"),
+            ("Strict mode is enabled", "Strict mode of Widget 5.8.3 is enabled"),
+            ("Skills are shipped", "19 skills are shipped"),
+            ("Read the guide first", "Read the guide `docs/style.md` first"),
+            ("Fix patches, do not add new ones", "Fix patches mostly, do not add new ones"),
+            ("Indent with 4 spaces", "Indent with 4 spaces in Vue templates, CSS and YAML"),
+            ("Update the notes", "Update the notes if an option changed"),
+            ("Review the change", "Review the change after the build"),
+            ("More than 3 retries are an error", "Less than 3 retries are an error"),
+            ("Coverage > 80", "Coverage < 80"),
+            ("Share state across modules", "Share state within modules"),
+            ("Tests in the browser", "Tests in the browser run each night against staging"),
         ],
     )
     def test_at_any_cosine(self, left: str, right: str) -> None:
-        """What differs in a value, a name, an order or a denial is not one, however alike."""
+        """What differs in a value, name, order, limit or denial is not one, however alike."""
         assert Relation.SAME is not _judged(left, right, 0.99)
+
+    @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
+    def test_no_claims(self, kind: StatementKind) -> None:
+        """Commands and examples are no claims: only the same text is the same."""
+        left, right = Claim("Start it with `tool run`"), Claim("Start it: `tool run`")
+
+        assert Relation.SAME is judge(left, right, cosine=0.99).relation
+        kinds = (kind, StatementKind.RULE)
+        assert Relation.SAME is not judge(left, right, cosine=0.99, kinds=kinds).relation
 
 
 class TestNoContradiction:
