@@ -39,15 +39,14 @@ from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.sameness import Difference, align, differ, keeps, lacks, reordered
-from cortex_actors.text.claims import PORT, alike, read
-from cortex_actors.text.lexicon import STOP_WORDS, standard, stem
+from cortex_actors.rules.sameness import differ, keeps, lacks, reordered
+from cortex_actors.text.claims import PORT, alike, digits, read
+from cortex_actors.text.lexicon import standard, stem
 from cortex_actors.text.polarity import Sense
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from cortex_actors.rules.sameness import Change
     from cortex_actors.text.claims import Part, Reading
     from cortex_actors.text.lexicon import Lexicon
 
@@ -70,12 +69,6 @@ class Clash:
 #: Words of a statement at most that is compared: one that says more says several things.
 LONG = 18
 
-#: What a value is: a number, a switch, a word with an opposite.
-_VALUES = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.OPPOSITE})
-
-#: Cosine from which on a value that differs counts.
-ALIKE = 0.5
-
 #: Words that two statements have in common at least.
 FEWEST = 2
 
@@ -89,15 +82,11 @@ LACKING, ELSEWHERE, WANTED = 0.25, 0.4, 0.34
 #: Words of its own that a statement of two which choose differently may have; the other has none.
 OWN = 3
 
+#: Stems that tell how a number bounds what it counts.
+LIMITS = frozenset({"maximum", "minimum", "length"})
+
 #: Words of a title at most, and what ends it.
 TITLE, _TITLED = 6, frozenset({":", "\u2014"})
-
-#: Share of all words that two statements have in common which differ in one value.
-ALIGNED = 0.65
-
-#: Share of the words beside a word and its opposite that both statements have: of the shorter and
-#: of the longer one.
-SHORTER, LONGER = 0.75, 0.5
 
 
 def clashes(
@@ -113,25 +102,18 @@ def clashes(
     Entries of one list name different things: of them only orders, ports and what has one label
     are compared.
     """
-    if left.unfinished or right.unfinished:
+    if left.unfinished or right.unfinished or left.wording.plain == right.wording.plain:
         return
     both = all(are_rules)
-    are_rows = siblings and not both
     yield from _titles(left, right)
-    if not are_rows:
-        yield from _chosen(left, right, own=OWN if any(are_rules) else 1)
-    if left.label and right.label and not (left.label <= right.label or right.label <= left.label):
+    yield from _swapped(left, right, lexicon, are_rules, siblings=siblings)
+    if _are_rows(left.label, right.label):
         return
     if both and max(len(left.stems), len(right.stems)) <= LONG:
         yield from _exchanged(left, right)
     yield from _forbidden(left, right, lexicon, are_rules)
     yield from _forbidden(right, left, lexicon, are_rules[::-1])
-    if both:
-        yield from _opposites(left, right, lexicon)
-    are_rows = are_rows and not left.label
-    yield from _numbers(left, right, are_rows=are_rows)
-    if not are_rows:
-        yield from _changed(left, right, lexicon, are_labelled=both and not siblings)
+    yield from _numbers(left, right, are_rows=siblings and not both and not left.label)
 
 
 def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
@@ -248,36 +230,98 @@ def _compared(reading: Reading) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(), frozenset()
 
 
-def _chosen(left: Reading, right: Reading, *, own: int) -> Iterator[Clash]:
-    """Yield families of alternatives of which two statements that say little else differ."""
+def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash]:
+    """Yield versions and ports that no value satisfies for both."""
+    for slot in sorted(left.ranges.keys() & right.ranges.keys()):
+        one, other = left.ranges[slot], right.ranges[slot]
+        if one.meets(other):
+            continue
+        words = {*slot.split(), *map(stem, slot.split()), *left.numbers, *right.numbers}
+        own = _own(left, right, words, words)
+        if slot.startswith(PORT) or (not are_rows and not own[0] and own[1] <= OWN):
+            shown = " against ".join(sorted((one.shown, other.shown)))
+            yield Clash(f"{slot}: {shown}", Conflict.DIRECT, None, 0.85)
+
+
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    """One word of a statement in whose place another one has another word.
+
+    Attributes:
+        both: words that both statements have beside it, at least.
+        own: words that one of them alone may have beside it, at most.
+        idle: words that do not count.
+
+    """
+
+    one: str
+    other: str
+    both: int
+    own: int
+    idle: frozenset[str] = frozenset()
+
+
+def _swapped(
+    left: Reading, right: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool], *, siblings: bool
+) -> Iterator[Clash]:
+    """Yield the word in which two statements differ where one says nothing else of its own."""
+    for swap in _swaps(left, right, lexicon, are_rules, siblings=siblings):
+        these, those = {stem(swap.one)}, {stem(swap.other)}
+        if _are_rows(left.label - these, right.label - those):
+            continue
+        less, more = _own(left, right, these | swap.idle, those | swap.idle)
+        shared = (left.stems.keys() - these) & (right.stems.keys() - those)
+        if len(shared) >= swap.both and not less and more <= swap.own:
+            yield Clash(_against({swap.one}, {swap.other}), Conflict.DIRECT, None, 0.8)
+
+
+def _swaps(
+    left: Reading, right: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool], *, siblings: bool
+) -> Iterator[_Swap]:
+    """Yield alternatives, opposites, numbers and code of one label in which two statements differ.
+
+    Entries of a list differ in all of these, unless they have one label.
+    """
+    one_label = bool(left.label) and left.label == right.label
+    if siblings and not all(are_rules) and not one_label:
+        return
     for slot in sorted(left.positions.keys() & right.positions.keys()):
-        one, other = left.positions[slot], right.positions[slot]
-        if not one.choice or not other.choice or one.choice == other.choice:
-            continue
-        words = one.words | other.words
-        if left.label and right.label and left.label - words != right.label - words:
-            continue
-        if one.family.of and not (left.stems.keys() & right.stems.keys()) - words:
-            continue
-        if _own(left, right, words, own=own):
-            reason = f"{slot}: {_against(one.wanted, other.wanted)}"
-            yield Clash(reason, Conflict.DIRECT, None, 0.85)
+        one, other = left.positions[slot].wanted, right.positions[slot].wanted
+        if len(one) == len(other) == 1 and one != other:
+            yield _Swap(min(one), min(other), 0, OWN if any(are_rules) else 1)
+    is_brief = max(len(left.stems), len(right.stems)) <= BRIEF
+    if all(are_rules) or one_label:
+        words, others = ({each.text for each in some.wording.words} for some in (left, right))
+        for one in sorted(words - others):
+            for other in sorted(lexicon.antonyms.get(one, frozenset()) & (others - words)):
+                yield _Swap(one, other, 1 if is_brief else FEWEST, OWN)
+    known = {*map(digits, left.numbers)} & {*map(digits, right.numbers)}
+    values, others = (
+        [each for each in some.numbers if digits(each) not in known] for some in (left, right)
+    )
+    if len(values) == len(others) == 1 and not siblings:
+        yield _Swap(values[0], others[0], FEWEST, 0, LIMITS)
+    named, other_named = (
+        next((each.text for each in some.wording.spoken if each.code), "") for some in (left, right)
+    )
+    are_named = named not in {"", *right.names} and other_named not in {"", *left.names}
+    if are_named and one_label and all(are_rules) and not siblings:
+        yield _Swap(named, other_named, 1, LONG)
 
 
-def _own(left: Reading, right: Reading, words: set[str], *, own: int = OWN) -> bool:
-    """Whether one of two statements says nothing of its own beside some words, the other little."""
+def _own(left: Reading, right: Reading, here: set[str], there: set[str]) -> tuple[int, int]:
+    """Return how much each of two statements says beside some words, the lesser first."""
     less, more = sorted(
         len(_beside(some, words) - other.stems.keys() - words)
-        for some, other in ((left, right), (right, left))
+        for some, other, words in ((left, right, here), (right, left, there))
     )
-    return not less and more <= own
+    return less, more
 
 
 def _beside(reading: Reading, words: set[str]) -> set[str]:
     """Return the stems outside parentheses of the sentences that have one of some words."""
-    which = {
-        part.sentence for part in reading.parts if not words.isdisjoint((*part.stems, *part.listed))
-    }
+    some = [part for part in reading.parts if not words.isdisjoint(part.stems)]
+    which = {part.sentence for part in some or reading.parts}
     return {
         each
         for part in reading.parts
@@ -286,66 +330,9 @@ def _beside(reading: Reading, words: set[str]) -> set[str]:
     } & reading.bare
 
 
-def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash]:
-    """Yield measures, versions and ports that no value satisfies for both."""
-    for slot in sorted(left.ranges.keys() & right.ranges.keys()):
-        one, other = left.ranges[slot], right.ranges[slot]
-        if one.meets(other):
-            continue
-        words = {*slot.split(), *map(stem, re.split(r"[- ]", slot)), *left.numbers, *right.numbers}
-        if slot.startswith(PORT) or (not are_rows and _own(left, right, words)):
-            shown = " against ".join(sorted((one.shown, other.shown)))
-            yield Clash(f"{slot}: {shown}", Conflict.DIRECT, None, 0.85)
-
-
-def _changed(
-    left: Reading, right: Reading, lexicon: Lexicon, *, are_labelled: bool
-) -> Iterator[Clash]:
-    """Yield the one value in which two statements that are else the same differ."""
-    found = align(left, right, lexicon=lexicon)
-    telling = [each for each in found.changes if not _is_idle(each)]
-    if found.shared < FEWEST or left.foreign or right.foreign:
-        return
-    values = [each for each in telling if each.kind in _VALUES]
-    names = [each for each in telling if each.left and each.right]
-    if len(telling) == len(values) == 1 and found.ratio >= ALIGNED:
-        change, confidence = values[0], 0.8
-    elif are_labelled and left.label and left.label == right.label and len(names) == 1:
-        change, confidence = names[0], 0.6
-        if not (change.left.split()[-1] in left.names and change.right.split()[-1] in right.names):
-            return
-    else:
-        return
-    yield Clash(_against({change.left}, {change.right}), Conflict.DIRECT, ALIKE, confidence)
-
-
-def _is_idle(change: Change) -> bool:
-    """Whether what differs says nothing: articles and their like."""
-    return all(word in STOP_WORDS for word in f"{change.left} {change.right}".split())
-
-
-def _opposites(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[Clash]:
-    """Yield a word and its opposite in two orders that are else about the same."""
-    words, others = ({each.text for each in some.wording.words} for some in (left, right))
-    for one in sorted(words - others):
-        for other in sorted(lexicon.antonyms.get(one, frozenset()) & (others - words)):
-            here, there = _sentence(left, one), _sentence(right, other)
-            both, sizes = len(here & there), sorted((len(here), len(there)))
-            if both >= max(FEWEST, SHORTER * sizes[0], LONGER * sizes[1]):
-                yield Clash(_against({one}, {other}), Conflict.DIRECT, None, 0.7)
-
-
-def _sentence(reading: Reading, word: str) -> set[str]:
-    """Return the other stems of the sentence of a statement that has a word."""
-    said = stem(word)
-    some = [part for part in reading.parts if said in part.stems]
-    which = {part.sentence for part in some or reading.parts}
-    return {
-        each
-        for part in reading.parts
-        if part.sentence in which
-        for each in (*part.stems, *part.condition)
-    } - {said}
+def _are_rows(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two labels name different things."""
+    return bool(one and other) and not (one <= other or other <= one)
 
 
 def apart(left: Reading, right: Reading) -> str | None:

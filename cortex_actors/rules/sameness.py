@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from cortex_actors.text.claims import SPELT
+from cortex_actors.text.claims import SPELT, digits
 from cortex_actors.text.lexicon import STOP_WORDS, stem, table
 from cortex_actors.text.polarity import Sense
 from cortex_actors.text.summary import sentences
@@ -267,23 +267,10 @@ def _turned(left: Reading, right: Reading) -> bool:
 
 
 def settled(left: Reading, right: Reading) -> list[str]:
-    """Return the families on which two statements take the same stand, and nothing is left."""
+    """Return the things of which two statements choose, or reject, the same one."""
     both = left.positions.keys() & right.positions.keys()
-    equal = [slot for slot in both if _stand(left, slot) == _stand(right, slot)]
-    return sorted(slot for slot in equal if _speak(left, slot) and _speak(right, slot))
-
-
-def _speak(reading: Reading, slot: str) -> bool:
-    """Whether a statement takes a single stand in a family, for or against."""
-    position = reading.positions[slot]
-    return bool(position.choice or position.forbidden)
-
-
-def _stand(reading: Reading, slot: str) -> tuple[frozenset[str], ...]:
-    position = reading.positions[slot]
-    if position.wanted:
-        return (frozenset(position.wanted),)
-    return frozenset(), frozenset(position.forbidden)
+    stands = {slot: (left.positions[slot].stand, right.positions[slot].stand) for slot in both}
+    return sorted(slot for slot, (one, other) in stands.items() if one and one == other)
 
 
 def lacks(left: Reading, right: Reading) -> str | None:
@@ -324,18 +311,12 @@ def is_local(reading: Reading) -> bool:
 def _claims(reading: Reading) -> frozenset[tuple[str, bool]]:
     """Return the words of a statement, each with whether it is against that."""
     against = {Sense.AGAINST, Sense.BARRED}
-    return frozenset((_digits(each), sense in against) for each, sense in reading.stems.items())
+    return frozenset((digits(each), sense in against) for each, sense in reading.stems.items())
 
 
 def _numbers(reading: Reading) -> frozenset[str]:
     """Return the numbers of a statement in digits."""
-    spelt = (each.text for each in reading.wording.words if SPELT.get(each.text, 0) > 1)
-    return frozenset(map(_digits, (*spelt, *reading.numbers)))
-
-
-def _digits(word: str) -> str:
-    """Return a word, a number of several in digits; "one" mostly is no number."""
-    return str(SPELT[word]) if SPELT.get(word, 0) > 1 else word
+    return frozenset(map(digits, reading.numbers))
 
 
 def _limits(reading: Reading) -> tuple[bool, bool, frozenset[str]]:

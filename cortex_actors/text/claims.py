@@ -1,11 +1,7 @@
 """A statement as the rules understand it, read once and kept.
 
-Small things about a statement that decide a comparison: switches, order, amounts, its lead.
-
-The numbers a statement gives: of what, how many, and whether more or less would do.
-
-Known measures (`tables/measures.toml`) and versions have slots of their own. Any other number is
-kept with its unit and compared only where two statements say the same but for it.
+Its words, with what it does with each; the parts of its sentences; versions, ports and choices
+between alternatives; and small things that decide a comparison: switches, order, a label.
 """
 
 from __future__ import annotations
@@ -17,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.text.lexicon import STOP_WORDS, Wording, stem, wording
 from cortex_actors.text.polarity import Sense, senses
-from cortex_actors.text.positions import Position, positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cortex_actors.domain.insight import Claim
-    from cortex_actors.text.lexicon import Lexicon, Measure, Word
+    from cortex_actors.text.lexicon import Lexicon, Word
 
 
 #: Where a range has no end.
@@ -32,28 +27,13 @@ _ENDLESS = 1e9
 #: What a version's first number counts for, where versions are ordered as one number.
 _MAJOR = 1e6
 
-#: Letters beside a number in which what it measures is looked for.
-_NEAR = 60
-
-_QUANTITY = re.compile(
-    r"(?P<sign>at most |at least |up to |<=? ?|>=? ?|~ ?|max(?:imum)? |min(?:imum)? |under |below |"
-    r"over |exactly )?(?<![\w.])(?<!\d-)(?P<number>\d{1,6}(?:[.,]\d+)?)(?P<more>\+)?"
-    r"(?P<unit>[ -]?%| ?[a-z]+|-[a-z]+|)"
-)
-
+#: Words of numbers -> the numbers.
 SPELT = {
     each: number
     for number, each in enumerate(
         "zero one two three four five six seven eight nine ten eleven twelve".split()
     )
 }
-_SPELT_OUT = re.compile(rf"\b({'|'.join(list(SPELT)[2:])})(?= (?!of\b)[a-z]+|-space)")
-
-#: Units of a length; in parentheses they tell how long a file happens to be.
-_LINES = frozenset({"line", "lines", "loc"})
-
-#: Words beside a number that is the least.
-_LEAST = re.compile(r"minimum|at least|min\b|>=?|\d ?%?\+|above|threshold|below \d")
 
 #: How slots of ports begin, before the name of what listens there.
 PORT = "port of "
@@ -62,8 +42,6 @@ _PORT = re.compile(
     r"(?:\bports?\W{0,3}|localhost:|127\.0\.0\.1:|0\.0\.0\.0:|--port[= ]|(?<![\w.]):)"
     r"(?P<number>\d{2,5})\b"
 )
-
-_COUNTED = re.compile(rf"\d|{'|'.join(list(SPELT)[2:])}")
 
 _VERSION = re.compile(
     r"(?<![\w.@/-])(?P<thing>[a-z#.+/]{1,12}(?: [a-z]{2,6})?)[\s:`\"'=*]{0,3}"
@@ -83,16 +61,6 @@ class Range:
     most: float
     shown: str
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether it names one value, or one release, and no bound."""
-        return self.most < _ENDLESS and self.least > -_ENDLESS
-
-    def refines(self, other: Range) -> bool:
-        """Whether one says 3.10 and the other only 3: a release within what is named broadly."""
-        coarse = not self.least % _MAJOR or not other.least % _MAJOR
-        return coarse and self.least // _MAJOR == other.least // _MAJOR and self.most == other.most
-
     def meets(self, other: Range) -> bool:
         """Whether some value is right for both."""
         return self.least <= other.most and other.least <= self.most
@@ -103,76 +71,38 @@ class Range:
 
 
 def ranges(said: Wording, senses: Sequence[Sense], *, lexicon: Lexicon) -> dict[str, Range]:
-    """Return slot -> what a statement allows of a known measure or version.
+    """Return slot -> what a statement allows of a version, or which port it gives a service.
 
-    A measure that is given two numbers in one statement is left out: which one counts, and where,
-    cannot be told.
+    What is given two numbers in one statement is left out: which one counts, and where, cannot be
+    told. So is a number that it is against: "3.12, not 3.10".
     """
     found: dict[str, Range] = {}
-    plain = _without_denied(said, senses)
-    if not _COUNTED.search(said.plain):
+    if not any(map(str.isdigit, said.plain)):
         return found
+    denied = {
+        word.start
+        for word, sense in zip(said.words, senses, strict=True)
+        if sense is Sense.AGAINST and word.text[0].isdigit()
+    }
     double: set[str] = set()
-    for each in (*_measured(plain, lexicon), *_versions(plain, lexicon), *_ports(said, lexicon)):
+    for each in (*_versions(said.plain, denied, lexicon), *_ports(said, lexicon)):
         if found.setdefault(each.slot, each).bounds() != each.bounds():
             double.add(each.slot)
     return {slot: each for slot, each in found.items() if slot not in double}
 
 
-def _without_denied(said: Wording, senses: Sequence[Sense]) -> str:
-    """Return a text without the numbers it is against: "120, not 88"."""
-    plain = said.plain
-    for word, sense in zip(said.words, senses, strict=True):
-        if sense is Sense.AGAINST and word.text[0].isdigit() and _is_named(said, word):
-            plain = plain[: word.start] + "#" * len(word.text) + plain[word.end :]
-    return plain
-
-
-def _is_named(said: Wording, word: Word) -> bool:
-    """Whether a number follows "not" at once; in "never exceed 50 lines" it is the limit."""
-    place = said.words.index(word)
-    return place > 0 and said.words[place - 1].text in {"not", "of", "than", "over"}
-
-
-def _measured(plain: str, lexicon: Lexicon) -> Iterator[Range]:
-    """Yield the known measures that a text gives a number for."""
-    digits = _SPELT_OUT.sub(lambda match: str(SPELT[match[1]]), plain)
-    for match in _QUANTITY.finditer(digits):
-        number = float(match["number"].replace(",", ""))
-        unit = match["unit"].strip(" -")
-        if unit in _LINES and digits[: match.start()].rstrip().endswith("("):
-            continue
-        near = digits[max(0, match.start() - _NEAR) : match.end() + _NEAR]
-        for measure in lexicon.measures:
-            if _fits(measure, number, unit, near):
-                most = _ENDLESS if measure.least_counts and _LEAST.search(near) else number
-                yield Range(measure.slot, number, most, match[0].strip())
-                break
-
-
-def _fits(measure: Measure, number: float, unit: str, near: str) -> bool:
-    """Whether a number with its unit is one of this measure."""
-    if not measure.least <= number <= measure.most:
-        return False
-    # Without a unit of its own, or with a word that is no unit, the number must stand alone.
-    named = unit in measure.units or unit.rstrip("s") in measure.units
-    return named and measure.about.search(near) is not None
-
-
-def _versions(plain: str, lexicon: Lexicon) -> Iterator[Range]:
-    """Yield the versions that a text names."""
+def _versions(plain: str, denied: set[int], lexicon: Lexicon) -> Iterator[Range]:
+    """Yield the versions that a text names, but those that begin where it is against them."""
     for match in _VERSION.finditer(plain):
         # The thing whose version follows; the longer of two names.
         words = match["thing"]
         named = words.strip(" :(*-").removesuffix(" version").strip()
         slot = lexicon.versions.get(named) or lexicon.versions.get(named.rpartition(" ")[2])
-        if slot is None:
+        if slot is None or match["to"] or match.start("number") in denied:
             continue
         number = _numeric(match["number"])
         shown = f"{slot} {match['number']}{match['more'] or ''}"
         sign, more = (match["sign"] or "").strip(), match["more"]
-        if match["to"]:
-            continue
         if sign in {">=", ">", "at least"} or (more and more != ".x"):
             yield Range(f"version of {slot}", number, _ENDLESS, shown)
         elif sign in {"<=", "<", "at most"}:
@@ -243,18 +173,6 @@ def order(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> i
     return later - earlier
 
 
-def lead(parts: Sequence[Part], *, label: frozenset[str]) -> tuple[frozenset[str], bool]:
-    """Return the words of what a statement says first, and whether it is against that.
-
-    A label, "Formatting:", says nothing yet.
-    """
-    for part in parts:
-        said = part.sense in {Sense.WANTED, Sense.AGAINST} and not set(part.stems) <= label
-        if said and len(part.stems) > 1:
-            return frozenset(part.stems), part.sense is Sense.AGAINST
-    return frozenset(), False
-
-
 def label_of(words: Sequence[Word]) -> frozenset[str]:
     """Return the words before the colon with which a statement begins: "Formatting: ruff"."""
     for number, word in enumerate(words[: _LABEL + 1]):
@@ -318,6 +236,45 @@ _HEADING = re.compile(r"[^\w.+#-]+")
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """Which of several alternatives one statement wants, and which it is against."""
+
+    wanted: frozenset[str]
+    forbidden: frozenset[str]
+
+    @property
+    def stand(self) -> frozenset[str]:
+        """What it stands for or against; empty where it wants several."""
+        if len(self.wanted) > 1:
+            return frozenset()
+        return self.wanted or frozenset(f"no {each}" for each in self.forbidden)
+
+
+def positions(
+    words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon
+) -> dict[str, Position]:
+    """Return slot -> what a statement chooses there; a tool that is run, `npm ci`, is no choice."""
+    found: dict[str, dict[str, Sense]] = {}
+    for number, (word, sense) in enumerate(zip(words, senses, strict=True)):
+        plain = stem(word.text)
+        plain = lexicon.synonyms.get(plain, plain)
+        slot = lexicon.alternatives.get(plain)
+        if slot is None or sense in {Sense.ONLY, Sense.BESIDE}:
+            continue
+        beside = words[number + 1 : number + 2]
+        is_aside = number > 0 and words[number - 1].text in lexicon.cues["aside"]
+        if not is_aside and not (beside and beside[0].code == word.code > 0):
+            found.setdefault(slot, {})[plain] = sense
+    return {
+        slot: Position(
+            frozenset(each for each, sense in its.items() if sense is Sense.WANTED),
+            frozenset(each for each, sense in its.items() if sense is not Sense.WANTED),
+        )
+        for slot, its in found.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """Words in a row of one sentence that a statement does one thing with.
 
@@ -356,7 +313,7 @@ class Reading:
         conditional: whether it holds only if or when something is so.
         excepting: whether it takes something out again.
         denying: whether it is against something.
-        switched, order, lead, label, command, foreign: see the functions of these names.
+        switched, order, label, command, foreign: see the functions of these names.
         unfinished: whether something follows that it only announces.
         places: dimension -> values in which it holds; a dimension that is missing is not limited.
 
@@ -376,7 +333,6 @@ class Reading:
     denying: bool
     switched: bool | None
     order: int
-    lead: tuple[frozenset[str], bool]
     label: frozenset[str]
     command: str
     foreign: bool
@@ -391,8 +347,6 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
     label = frozenset(lexicon.synonyms.get(each, each) for each in label_of(said.words))
     weights = [weighty(word, lexicon) for word in said.words]
     plain = list(_without_examples(said.words))
-    above = claim.heading or ""
-    around = f"{above} {claim.text}"
     parts = tuple(_Cutter(said.words, turned, weights, lexicon).parts())
     return Reading(
         wording=said,
@@ -400,15 +354,14 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
         stems=_stems(parts),
         bare=frozenset(filter(None, map(weights.__getitem__, plain))),
         names=frozenset(said.words[n].text for n in plain if _is_name(said.words[n])),
-        numbers=frozenset(word.text for word in said.words if _NUMBER.fullmatch(word.text)),
-        positions=positions(said, turned, around=around, lexicon=lexicon),
+        numbers=frozenset(filter(_is_number, (word.text for word in said.words))),
+        positions=positions(said.words, turned, lexicon),
         ranges=ranges(said, turned, lexicon=lexicon),
         places=_places(claim, said.words, lexicon),
         excepting=any(word.text in _EXCEPTIONS for word in said.words if not word.code),
         denying=Sense.AGAINST in turned,
         switched=switched(said.words, turned, lexicon),
         order=order(said.words, turned, lexicon),
-        lead=lead(parts, label=label),
         label=label,
         command=command(claim.text, said, lexicon),
         foreign=foreign(said.plain),
@@ -542,6 +495,16 @@ def _stems(parts: Sequence[Part]) -> dict[str, Sense]:
         for each in sorted(part.condition):
             found.setdefault(each, part.sense)
     return found
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is a number of several; "one" mostly is none."""
+    return _NUMBER.fullmatch(word) is not None or SPELT.get(word, 0) > 1
+
+
+def digits(word: str) -> str:
+    """Return a word, a number that is spelt out in digits."""
+    return str(SPELT[word]) if SPELT.get(word, 0) > 1 else word
 
 
 def _is_name(word: Word) -> bool:

@@ -242,54 +242,10 @@ def _is_proper(word: str, *, opens: bool) -> bool:
 
 
 #: The tables of the product, in the order they are read.
-TABLES = ("words", "families", "measures")
+TABLES = ("words", "versions")
 
 #: Changes with what the rules find in a text: what was judged by another version is judged anew.
-VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Alternatives of which a project chooses one.
-
-    Attributes:
-        needs: words of which one is near, where the members' words mean many things.
-        unless: words of a statement in which a member is something else.
-        of: whether both statements name the thing of which it is chosen.
-
-    """
-
-    slot: str
-    needs: frozenset[str]
-    unless: frozenset[str]
-    of: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One way in which one of the alternatives of a family is called: the stems of its words."""
-
-    family: Family
-    name: str
-    stems: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """Something a statement gives a number for.
-
-    Attributes:
-        least, most: between which numbers can be meant at all.
-        least_counts: whether a number said to be the least leaves room above it.
-
-    """
-
-    slot: str
-    about: re.Pattern[str]
-    units: frozenset[str]
-    least: float
-    most: float
-    least_counts: bool
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +261,7 @@ class Lexicon:
         distinct: word -> words that make another statement of one that has it, opposites included.
         scopes: dimension -> word -> value.
         place: what stands before and after a scope's words, and scopes headings do not tell.
-        members: first stem of what a member of a family is called -> those, the longest first.
+        alternatives: stem -> what is chosen, of which it is one choice.
         versions: word -> the thing whose version a number after it is.
         services: stems of what listens on a port.
 
@@ -320,8 +276,7 @@ class Lexicon:
     distinct: Mapping[str, frozenset[str]]
     scopes: Mapping[str, Mapping[str, str]]
     place: Mapping[str, frozenset[str]]
-    members: Mapping[str, tuple[Member, ...]]
-    measures: tuple[Measure, ...]
+    alternatives: Mapping[str, str]
     versions: Mapping[str, str]
     services: frozenset[str]
 
@@ -339,12 +294,11 @@ def standard() -> Lexicon:
 def extended(written: str, *, origin: str = "rules.toml") -> Lexicon:
     """Return the product's tables with those of a TOML text added.
 
-    Lists grow, a family of a known slot gets further members, anything new is added; nothing is
-    taken away. Raises `ConfigurationError` for a text that is no TOML or has other tables.
+    Lists grow, anything new is added, nothing is taken away. Raises `ConfigurationError` for a text
+    that is no TOML or has other tables.
     """
     try:
-        added = tomllib.loads(written)
-        return _made(_merged(_shipped(), added))
+        return _made(_merged(_shipped(), tomllib.loads(written)))
     except (tomllib.TOMLDecodeError, TypeError, KeyError, AttributeError, re.error) as error:
         raise ConfigurationError(
             f"cannot read the rules in {origin}: {error}; "
@@ -359,19 +313,13 @@ def _shipped() -> dict[str, Any]:
 
 
 def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two tables as one: tables by key, families by slot, lists one after the other."""
+    """Return two tables as one: tables by key, lists one after the other."""
     merged = dict(known)
     for key, value in added.items():
         if key not in known:
             merged[key] = value
         elif isinstance(value, dict):
             merged[key] = _merged(known[key], value)
-        elif key in {"family", "measure"}:
-            # What is added to a known slot extends it.
-            slots = {each["slot"]: each for each in known[key]}
-            for each in value:
-                slots[each["slot"]] = _merged(slots.get(each["slot"], {}), each)
-            merged[key] = list(slots.values())
         elif isinstance(value, list):
             merged[key] = [*known[key], *value]
         else:
@@ -382,61 +330,45 @@ def _merged(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
 def _made(table: Mapping[str, Any]) -> Lexicon:
     """Return tables as they are asked."""
     cues = {kind: frozenset(words) for kind, words in table["cues"].items()}
+    synonyms = {
+        stem(word): stem(group[0]) for group in table["words"]["synonyms"] for word in group
+    }
     return Lexicon(
         digest=hashlib.sha256(repr((VERSION, sorted(table.items()))).encode()).hexdigest(),
         cues=cues,
         commands=frozenset(table["words"]["commands"]),
         light=frozenset(map(stem, table["words"]["light"])),
-        synonyms={
-            stem(word): stem(group[0]) for group in table["words"]["synonyms"] for word in group
-        },
+        synonyms=synonyms,
         antonyms=_opposites(table["words"]["antonyms"]),
-        distinct=_opposites([*table["words"]["antonyms"], *table["words"]["distinct"]]),
+        distinct=_opposites(
+            [
+                *table["words"]["antonyms"],
+                *table["words"]["distinct"],
+                *table["alternatives"].values(),
+            ]
+        ),
         scopes={
             dimension: {word: value for value, words in values.items() for word in words}
             for dimension, values in table["scopes"].items()
         },
         place={key: frozenset(words) for key, words in table["place"].items()},
-        members=_members(table["family"]),
-        measures=tuple(map(_measure, table["measure"])),
+        alternatives={
+            synonyms.get(stem(word), stem(word)): slot
+            for slot, words in table["alternatives"].items()
+            for word in words
+        },
         versions={word: slot for slot, words in table["versions"].items() for word in words},
         services=frozenset(map(stem, table["words"]["services"])),
     )
 
 
-def _opposites(pairs: Iterable[list[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for one, other in pairs:
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in found.items()}
-
-
-def _members(tables: Iterable[Mapping[str, Any]]) -> dict[str, tuple[Member, ...]]:
-    """Return the members of all families by the first stem of what they are called."""
-    found: dict[str, list[Member]] = {}
-    for each in tables:
-        needs, unless = (frozenset(each.get(key, ())) for key in ("needs", "unless"))
-        family = Family(each["slot"], needs, unless, of=bool(each.get("of", False)))
-        for name, phrases in each["members"].items():
-            for phrase in phrases:
-                stems = tuple(word.stem for word in wording(phrase).words)
-                found.setdefault(stems[0], []).append(Member(family, name, stems))
-    return {
-        first: tuple(sorted(some, key=lambda one: -len(one.stems))) for first, some in found.items()
-    }
-
-
-def _measure(table: Mapping[str, Any]) -> Measure:
-    about = "|".join(re.escape(each) for each in sorted(table["about"], key=len, reverse=True))
-    return Measure(
-        slot=table["slot"],
-        about=re.compile(rf"(?<!\w)(?:{about})(?!\w)"),
-        units=frozenset(table["units"]),
-        least=float(table["from"]),
-        most=float(table["to"]),
-        least_counts=bool(table.get("least_counts", False)),
-    )
+def _opposites(groups: Iterable[list[str]]) -> dict[str, frozenset[str]]:
+    """Return word -> the others of its groups."""
+    found: dict[str, frozenset[str]] = {}
+    for group in groups:
+        for word in group:
+            found[word] = found.get(word, frozenset()).union(group) - {word}
+    return found
 
 
 #: Words that say nothing of what a text is about, in lower case.
