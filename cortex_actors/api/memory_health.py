@@ -25,6 +25,7 @@ from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.rules import decay
+from cortex_actors.rules.merging import are_opposites
 from cortex_actors.storage import (
     memory_attention,
     memory_lists,
@@ -72,7 +73,7 @@ def format_pairs(
 ) -> list[dict[str, Any]]:
     """Return pairs of memories that say nearly the same; one may have gone by now.
 
-    `conflict` says why two of them cannot both hold, where that was found: these are not the same.
+    Two that cannot both hold are left out: they are opposites, however alike their words are.
     """
     ids = {each for pair in found for each in (pair.left, pair.right)}
     known = memory_records.read(connection, ids, (MemoryStatus.ACTIVE,))
@@ -82,10 +83,12 @@ def format_pairs(
             "first": _side(known[pair.left], letters),
             "second": _side(known[pair.right], letters),
             "similarity": round(pair.cosine, _DECIMALS),
-            "conflict": dict(disputes.get(pair.left, ())).get(pair.right),
         }
         for pair in found
-        if pair.left in known and pair.right in known
+        if pair.left in known
+        and pair.right in known
+        and pair.right not in dict(disputes.get(pair.left, ()))
+        and not are_opposites(known[pair.left].text, known[pair.right].text)
     ]
 
 
@@ -193,8 +196,8 @@ async def duplicates(
     pairs, total, compared = await _pairs(call, where, threshold, limit)
     return await call.records.read(
         lambda c: {
-            "duplicates": format_pairs(c, pairs, letters=PAIR_LETTERS),
-            "total": total,
+            "duplicates": (listed := format_pairs(c, pairs, letters=PAIR_LETTERS)),
+            "total": total - len(pairs) + len(listed),
             "compared": compared,
             "without_vector": memory_attention.count(c, *where) - compared,
             "threshold": threshold,

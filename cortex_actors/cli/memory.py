@@ -344,7 +344,7 @@ def show_duplicates(found: Answer) -> None:
     show_blocks(f"{title}, {among}", blocks, empty=f"no two say nearly the same {among}")
     if found["without_vector"]:
         print(f"{found['without_vector']} could not be compared: they have no vector (yet)")
-    if any(each["conflict"] is None for each in found["duplicates"]):
+    if blocks:
         print("\nmake one of two with: cortex memory consolidate ID OTHER")
 
 
@@ -395,8 +395,7 @@ def _pair(pair: Answer) -> Block:
         for each in sides
     ]
     texts = "\n".join(dict.fromkeys(shortened(each["content_preview"]) for each in sides))
-    conflict = f"they cannot both hold: {pair['conflict']}" if pair["conflict"] else ""
-    return Block(f"{pair['similarity']:.3f}", texts, [*about, conflict])
+    return Block(f"{pair['similarity']:.3f}", texts, about)
 
 
 def _read(memory: Answer) -> str:

@@ -387,7 +387,6 @@ class Duplicate(Result):
 
     Attributes:
         content1: how the first begins; `cortex.memory(id1).content` is the whole.
-        conflict: why the two cannot both hold, where that was found.
 
     """
 
@@ -398,7 +397,6 @@ class Duplicate(Result):
     content2: str = ""
     first: Mapping[str, Any] = field(default_factory=dict)
     second: Mapping[str, Any] = field(default_factory=dict)
-    conflict: str | None = None
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:

@@ -231,14 +231,17 @@ def _compared(reading: Reading) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash]:
-    """Yield versions and ports that no value satisfies for both."""
-    for slot in sorted(left.ranges.keys() & right.ranges.keys()):
+    """Yield versions and ports that no value satisfies for both.
+
+    Entries of a list are for different things, unless they agree on another number.
+    """
+    both = sorted(left.ranges.keys() & right.ranges.keys())
+    agree = any(left.ranges[each].bounds() == right.ranges[each].bounds() for each in both)
+    for slot in both if agree or not are_rows else ():
         one, other = left.ranges[slot], right.ranges[slot]
-        if one.meets(other):
-            continue
         words = {*slot.split(), *map(stem, slot.split()), *left.numbers, *right.numbers}
-        own = _own(left, right, words, words)
-        if slot.startswith(PORT) or (not are_rows and not own[0] and own[1] <= OWN):
+        less, more = _own(left, right, words, words)
+        if not one.meets(other) and (slot.startswith(PORT) or (not less and more <= OWN)):
             shown = " against ".join(sorted((one.shown, other.shown)))
             yield Clash(f"{slot}: {shown}", Conflict.DIRECT, None, 0.85)
 
@@ -267,6 +270,9 @@ def _swapped(
     """Yield the word in which two statements differ where one says nothing else of its own."""
     for swap in _swaps(left, right, lexicon, are_rules, siblings=siblings):
         these, those = {stem(swap.one)}, {stem(swap.other)}
+        # Who is against one of the two agrees with who wants the other.
+        if any(not side.is_wanted(word) for side, word in ((left, swap.one), (right, swap.other))):
+            continue
         if _are_rows(left.label - these, right.label - those):
             continue
         less, more = _own(left, right, these | swap.idle, those | swap.idle)
@@ -624,22 +630,13 @@ class Limits:
         return min(each.judged for each in (self.default, *self.by_domain.values()))
 
 
-#: Slots of tools, libraries and services (`tables/families.toml`).
-CHOSEN: Final = frozenset(
-    "js-package-manager js-runtime python-package-manager jvm-build-tool ruby-version-manager "
-    "node-version-manager lockfile python-test-runner js-test-runner browser-test-runner "
-    "react-components module-system python-formatter python-types js-formatter js-linter "
-    "commit-hooks css state data-fetching http-client python-http-client js-orm database bundler "
-    "validation dates task-runner hosting ci containers pr-base".split()
-)
-
-#: How slots begin that stand for the version of something, or for a number that is given for it.
-GIVEN: Final = ("version of ", "port ", "default ")
+#: What is chosen by habit, and not by the stack of a project.
+HABITS: Final = frozenset({"indentation", "merging"})
 
 
 def is_chosen(slot: str) -> bool:
-    """Tell whether a slot is about what a project chooses for itself."""
-    return slot in CHOSEN or slot.startswith(GIVEN)
+    """Tell whether a slot is about what a project chooses for itself: tools, versions and ports."""
+    return slot not in HABITS
 
 
 def are_chosen(slots: Collection[str]) -> bool:

@@ -259,6 +259,12 @@ def ruled(
     return Ruled(Verdict.ASK, Decider.RULES, found.reason)
 
 
+def are_opposites(text: str, other: str) -> bool:
+    """Tell whether two texts that are near each other cannot both hold."""
+    found = ruled(text, other, 1.0, gates=Gates(), thresholds=contradiction.DEFAULTS)
+    return found.verdict is Verdict.CONFLICT
+
+
 def believed(
     said: Judgement | None, text: str, other: str, *, lexicon: Lexicon | None = None
 ) -> Ruled:

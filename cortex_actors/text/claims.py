@@ -85,7 +85,7 @@ def ranges(said: Wording, senses: Sequence[Sense], *, lexicon: Lexicon) -> dict[
         if sense is Sense.AGAINST and word.text[0].isdigit()
     }
     double: set[str] = set()
-    for each in (*_versions(said.plain, denied, lexicon), *_ports(said, lexicon)):
+    for each in (*_versions(said.plain, denied, lexicon), *_ports(said, denied, lexicon)):
         if found.setdefault(each.slot, each).bounds() != each.bounds():
             double.add(each.slot)
     return {slot: each for slot, each in found.items() if slot not in double}
@@ -111,12 +111,12 @@ def _versions(plain: str, denied: set[int], lexicon: Lexicon) -> Iterator[Range]
             yield Range(f"version of {slot}", number, _last(match["number"]), shown)
 
 
-def _ports(said: Wording, lexicon: Lexicon) -> Iterator[Range]:
+def _ports(said: Wording, denied: set[int], lexicon: Lexicon) -> Iterator[Range]:
     """Yield the ports of services that a text names: "the backend listens on port 8000"."""
     for match in _PORT.finditer(said.plain):
         before = [each for each in said.words if each.end <= match.start() and not each.code]
         named = [each.stem for each in before if each.stem in lexicon.services]
-        if named:
+        if named and match.start("number") not in denied:
             number = float(match["number"])
             yield Range(f"{PORT}{named[-1]}", number, number, match["number"])
 
@@ -337,6 +337,10 @@ class Reading:
     command: str
     foreign: bool
     unfinished: bool
+
+    def is_wanted(self, word: str) -> bool:
+        """Tell whether a word is not denied; a word that only holds others together never is."""
+        return self.stems.get(stem(word), Sense.WANTED) is Sense.WANTED
 
 
 @lru_cache(maxsize=KEPT)

@@ -298,7 +298,9 @@ def extended(written: str, *, origin: str = "rules.toml") -> Lexicon:
     that is no TOML or has other tables.
     """
     try:
-        return _made(_merged(_shipped(), tomllib.loads(written)))
+        known = _shipped()
+        added = {key: _merged(known[key], its) for key, its in tomllib.loads(written).items()}
+        return _made({**known, **added})
     except (tomllib.TOMLDecodeError, TypeError, KeyError, AttributeError, re.error) as error:
         raise ConfigurationError(
             f"cannot read the rules in {origin}: {error}; "

@@ -32,7 +32,6 @@ _PAIR = {
     "first": {**_SIDE, "id": _ONE},
     "second": {**_SIDE, "id": _OTHER},
     "similarity": 0.9712,
-    "conflict": "tabs or spaces",
 }
 _REALM = {
     "total": 12,
@@ -65,7 +64,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     },
     "stale": {"stale": [_IDLE], "total": 9, "days": 30.0},
     "duplicates": {
-        "duplicates": [_PAIR, {**_PAIR, "conflict": None}],
+        "duplicates": [_PAIR, _PAIR],
         "total": 2,
         "compared": 20,
         "without_vector": 2,
@@ -115,7 +114,6 @@ _SHOWN = {
     "duplicates": [
         "2 of 2 pairs from 0.95 on, among 20 memories",
         "0.971",
-        "they cannot both hold: tabs or spaces",
         "2 could not be compared",
         "cortex memory consolidate ID OTHER",
     ],
@@ -170,16 +168,6 @@ class TestAsking:
         )
         assert (0.9, 3) == (pairs["threshold"], pairs["limit"])
         assert {"first": _ONE, "second": _OTHER, "keep": _OTHER} == one
-
-    def test_conflict_alone(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """Two that cannot both hold are not offered to be made one."""
-        only = {**ANSWERS["duplicates"], "duplicates": [_PAIR], "total": 1}
-        answering(monkeypatch, {**ANSWERS, "duplicates": only})
-
-        assert 0 == entry.main(["memory", "duplicates"])
-        assert "consolidate" not in capsys.readouterr().out
 
     @pytest.mark.parametrize(
         "words", ["stale --days -1", "duplicates --threshold 2", "consolidate mem_1", "stale x"]

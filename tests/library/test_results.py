@@ -27,7 +27,6 @@ SILENT = {
     },
     "Crumb": {"message"},
     "Convergence": {"apart"},
-    "Duplicate": {"conflict"},
     "Stale": {"access_count", "last_accessed", "days_since_access"},
     "Imported": {"differing", "redacted", "dry_run", "added"},
     "Found": {"beside", "failed", "skipped"},

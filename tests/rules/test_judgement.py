@@ -39,15 +39,19 @@ class TestContradiction:
             ("Semicolons are omitted", "Always use semicolons"),
             ("Prefer named exports", "Use default exports for components"),
             ("Never push to main", "Push to main directly"),
-            ("Ask before committing", "Commit when you are done without asking"),
             ("File names are kebab-case", "Use snake_case for file names"),
             ("Write tests before the implementation", "Write tests after the implementation"),
         ],
     )
-    def test_families(self, left: str, right: str) -> None:
-        """Two members of one family of alternatives exclude each other."""
+    def test_choices(self, left: str, right: str) -> None:
+        """Two alternatives, or a word and its opposite, exclude each other in brief orders."""
         assert Relation.CONTRADICTION is _judged(left, right)
-        assert slots(Claim(left)) & slots(Claim(right))
+
+    def test_slots(self) -> None:
+        """Two statements that choose between the same alternatives have a slot in common."""
+        left, right = (Claim(each) for each in ("Use pnpm", "Install it with npm"))
+
+        assert slots(left) == slots(right) == {"js-package-manager"}
 
     @pytest.mark.parametrize(
         ("left", "right"),
@@ -57,7 +61,8 @@ class TestContradiction:
             ("Coverage must be at least 80%", "Coverage must be at least 90%"),
             ("Use Python 3.11", "Requires Python 3.13+"),
             ("The server listens on port 8080", "The server runs on port 3000"),
-            ("Requests time out after 30 seconds", "Requests time out after 2 minutes"),
+            ("Requests time out after 30 seconds", "Requests time out after 60 seconds"),
+            ("The backend listens on :3000", "Backend: `tool serve --port 7001`"),
         ],
     )
     def test_numbers(self, left: str, right: str) -> None:
@@ -72,6 +77,13 @@ class TestContradiction:
             ("Build: `tool build`", "Build: `other build`"),
             ("Never edit the generated files", "You may edit the generated files"),
             ("Do not write helpers unless needed", "Always write helpers"),
+            ("Never change the lock file", "Update the lock file after each merge"),
+            ("You must not run builds or `tool pack`", "Run `tool pack` yourself before a review"),
+            ("Sorting: ascending order of names", "Sorting: descending order of names"),
+            ("Put the summary on the first line", "The last line must include the summary"),
+            ("Confirm that dates have NOT been updated", "When you edit a file, update its dates"),
+            ("Prefer many short files over a long one", "Prefer a long file over many short ones"),
+            ("No submodules: vendor the code", "Submodules: link the code"),
         ],
     )
     def test_the_same_otherwise(self, left: str, right: str) -> None:
@@ -203,12 +215,48 @@ class TestNoContradiction:
             ("Publish to npm", "Use pnpm"),
             ("That is you, not the queue server", "The queue server starts first"),
             ("Default timeout for reads is 30 s", "Default timeout for writes is 60 s"),
+            ("Redis does not listen on 6379", "Redis listens on 6380"),
+            ("Use `tool ci`, never `tool install`", "Run `tool install-hooks` once"),
+            ("Never run all tests in watch mode", "Run the tests before you commit"),
+            ("Do not update the guide when a fix is small", "Update the guide for new features"),
+            ("opencv-python >= 4.10 is needed", "Python 3.12 is needed"),
+            ("JSDOM does not support layout", "Support layout in each renderer"),
+            ("Do not commit build files", "Commit each change, unless asked not to"),
+            ("Bug fixes: backport to two branches", "Security fixes: backport to five branches"),
+            ("Ask before committing", "Commit when you are done without asking"),
         ],
     )
     def test_both_may_hold(self, left: str, right: str) -> None:
-        """Other places, other things and longer commands are no contradiction."""
+        """Other places, things and commands, and what is not sure, are no contradiction."""
         assert Relation.CONTRADICTION is not _judged(left, right)
         assert gate(Claim(left), Claim(right)) is None
+
+    @pytest.mark.parametrize(
+        ("left", "right"),
+        [
+            ("Alpha server (port 9000)", "Beta server (port 9001)"),
+            ("Jest e2e checks", "Vitest e2e checks"),
+            ("Start with required arguments", "Start with optional arguments"),
+        ],
+    )
+    def test_entries(self, left: str, right: str) -> None:
+        """Entries of one list differ, unless one of them orders what the other forbids."""
+        facts = StatementKind.FACT, StatementKind.FACT
+        rules = StatementKind.RULE, StatementKind.RULE
+        never, always = Claim("Never run `tool pack`"), Claim("Always run `tool pack`")
+        found = judge(Claim(left), Claim(right), cosine=NEAR, kinds=facts, siblings=True)
+        orders = judge(never, always, cosine=NEAR, kinds=rules, siblings=True)
+
+        assert not found.contradicts
+        assert orders.contradicts
+
+    @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
+    def test_shows(self, kind: StatementKind) -> None:
+        """A command and an example ask for nothing, and contradict nothing."""
+        kinds = kind, StatementKind.RULE
+        left, right = Claim("Never run `tool pack`"), Claim("Always run `tool pack`")
+
+        assert not judge(left, right, cosine=NEAR, kinds=kinds).contradicts
 
     def test_unrelated(self) -> None:
         """Far apart and without a topic in common, two statements have nothing to do."""

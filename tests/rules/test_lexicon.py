@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from cortex_actors.domain.insight import Claim, Relation
@@ -11,40 +13,24 @@ OURS = """
 [words]
 synonyms = [["gizmo", "widget"]]
 
-[[family]]
-slot = "queue"
-nouns = ["queue"]
-[family.members]
-rabbit = ["rabbitmq"]
-kafka = ["kafka"]
-
-[[family]]
-slot = "js-package-manager"
-[family.members]
-vlt = ["vlt"]
+[alternatives]
+queue = ["rabbitmq", "kafka"]
+js-package-manager = ["vlt"]
 """
 
 
 class TestTables:
-    def test_slots(self) -> None:
-        """Each family and each measure has a slot of its own, and each family has a choice."""
-        tables = standard()
-        every = [each.slot for each in tables.families]
-        every += [each.slot for each in tables.measures]
+    def test_alternatives(self) -> None:
+        """Each thing that is chosen has several alternatives, and none is chosen of two things."""
+        known = standard().alternatives
 
-        assert len(every) == len(set(every))
-        assert all(len(family.members) > 1 for family in tables.families)
-
-    def test_members(self) -> None:
-        """What two members go together are members of that family."""
-        for family in standard().families:
-            names = {member.name for member in family.members}
-            assert all(pair <= names for pair in family.compatible), family.slot
+        assert all(count > 1 for count in Counter(known.values()).values())
+        assert "tab" in known
 
 
 class TestOwnTables:
-    def test_new_family(self) -> None:
-        """A family of one's own is judged like the product's."""
+    def test_new_choice(self) -> None:
+        """Alternatives of one's own are judged like the product's."""
         left, right = Claim("Use RabbitMQ"), Claim("Use Kafka")
         tables = extended(OURS)
 
@@ -53,7 +39,7 @@ class TestOwnTables:
         assert {"queue"} == slots(left, lexicon=tables)
 
     def test_new_member(self) -> None:
-        """A family that is there gets further members and keeps its own."""
+        """Alternatives that are there get further ones and keep their own."""
         tables = extended(OURS)
         found = judge(Claim("Use vlt"), Claim("Use pnpm"), cosine=0.6, lexicon=tables)
 
@@ -66,9 +52,8 @@ class TestOwnTables:
     @pytest.mark.parametrize(
         "text",
         [
-            "[[family]",
-            "[[family]]\nmembers = 3",
-            "family = 3",
+            "[alternatives",
+            "[alternatives]\nqueue = 3",
             "words = 1",
             "[[family]]\nslot = 'x'",
         ],

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from cortex_actors.rules.contradiction import CHOSEN, are_chosen, is_chosen
+from cortex_actors.rules.contradiction import HABITS, are_chosen, is_chosen
 from cortex_actors.text.lexicon import standard
 
 
 class TestStack:
     def test_known(self) -> None:
-        """Every slot that counts as chosen is one of the families."""
-        assert set() == CHOSEN - {each.slot for each in standard().families}
+        """Every habit is one of the things that alternatives are known of."""
+        assert set() == HABITS - {*standard().alternatives.values()}
 
     def test_versions(self) -> None:
         """Versions are chosen, habits are not."""
         assert is_chosen("version of python")
-        assert not is_chosen("type-hints")
+        assert not is_chosen("indentation")
 
     def test_all(self) -> None:
         """A conflict is one of tools only if nothing else is in question."""
-        assert are_chosen({"database", "ci"})
-        assert not are_chosen({"database", "type-hints"})
+        assert are_chosen({"database", "port of backend"})
+        assert not are_chosen({"database", "indentation"})
         assert not are_chosen(())
