@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -51,19 +51,28 @@ if TYPE_CHECKING:
     from cortex_actors.text.lexicon import Lexicon
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """One reason for which two statements contradict each other.
+class Family(StrEnum):
+    """By which kind of rule two statements contradict each other.
 
-    Attributes:
-        least: the cosine from which on it counts; None where it counts whatever the cosine.
-
+    A prohibition of what the other wants; X not Y against Y not X; two alternatives; versions and
+    ports; the one number, word or name in which two statements differ.
     """
 
+    DENIAL = auto()
+    EXCHANGE = auto()
+    ALTERNATIVE = auto()
+    NUMBER = auto()
+    VALUE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """One reason for which two statements contradict each other."""
+
+    family: Family
     reason: str
-    conflict: Conflict
-    least: float | None
-    confidence: float
+    conflict: Conflict = Conflict.DIRECT
+    confidence: float = 0.8
 
 
 #: Words of a statement at most that is compared: one that says more says several things.
@@ -123,12 +132,12 @@ def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
         return
     if is_no is not is_other_no:
         reason = f"one says no to {' '.join(sorted(one))}, the other wants it"
-        yield Clash(reason, Conflict.DIRECT, None, 0.8)
+        yield Clash(Family.DENIAL, reason)
     for some, others in ((left, right), (right, left)):
         denied = {each for part in some.parts if part.sense is Sense.AGAINST for each in part.names}
         if denied and all(others.stems.get(each) is Sense.WANTED for each in denied):
             reason = f"one denies {', '.join(sorted(denied))}, the other has it"
-            yield Clash(reason, Conflict.DIRECT, None, 0.7)
+            yield Clash(Family.DENIAL, reason)
 
 
 def _title(reading: Reading) -> tuple[frozenset[str], bool]:
@@ -168,7 +177,7 @@ def _forbidden(
             around = {stem for each in before for stem in each.stems}
             if found := _ordered(part, there, other, around, given, is_brief=is_brief):
                 kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
-                yield Clash(f"one forbids what the other wants: {found}", kind, None, 0.8)
+                yield Clash(Family.DENIAL, f"one forbids what the other wants: {found}", kind)
 
 
 def _begins(reading: Reading, stem: str) -> bool:
@@ -218,7 +227,7 @@ def _exchanged(left: Reading, right: Reading) -> Iterator[Clash]:
     this, that = one & no_other, no_one & other
     here = 2 * len(this) >= min(len(one), len(no_other))
     if this and that and here and 2 * len(that) >= min(len(other), len(no_one)):
-        yield Clash(_against(this, that), Conflict.DIRECT, None, 0.9)
+        yield Clash(Family.EXCHANGE, _against(this, that), confidence=0.9)
 
 
 def _compared(reading: Reading) -> tuple[frozenset[str], frozenset[str]]:
@@ -243,7 +252,7 @@ def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash
         less, more = _own(left, right, words, words)
         if not one.meets(other) and (slot.startswith(PORT) or (not less and more <= OWN)):
             shown = " against ".join(sorted((one.shown, other.shown)))
-            yield Clash(f"{slot}: {shown}", Conflict.DIRECT, None, 0.85)
+            yield Clash(Family.NUMBER, f"{slot}: {shown}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +266,7 @@ class _Swap:
 
     """
 
+    family: Family
     one: str
     other: str
     both: int
@@ -278,7 +288,7 @@ def _swapped(
         less, more = _own(left, right, these | swap.idle, those | swap.idle)
         shared = (left.stems.keys() - these) & (right.stems.keys() - those)
         if len(shared) >= swap.both and not less and more <= swap.own:
-            yield Clash(_against({swap.one}, {swap.other}), Conflict.DIRECT, None, 0.8)
+            yield Clash(swap.family, _against({swap.one}, {swap.other}))
 
 
 def _swaps(
@@ -292,27 +302,43 @@ def _swaps(
     if siblings and not all(are_rules) and not one_label:
         return
     for slot in sorted(left.positions.keys() & right.positions.keys()):
-        one, other = left.positions[slot].wanted, right.positions[slot].wanted
-        if len(one) == len(other) == 1 and one != other:
-            yield _Swap(min(one), min(other), 0, OWN if any(are_rules) else 1)
-    is_brief = max(len(left.stems), len(right.stems)) <= BRIEF
+        these, those = left.positions[slot].wanted, right.positions[slot].wanted
+        if len(these) == len(those) == 1 and these != those:
+            own = OWN if any(are_rules) else 1
+            yield _Swap(Family.ALTERNATIVE, min(these), min(those), 0, own)
     if all(are_rules) or one_label:
-        words, others = ({each.text for each in some.wording.words} for some in (left, right))
-        for one in sorted(words - others):
-            for other in sorted(lexicon.antonyms.get(one, frozenset()) & (others - words)):
-                yield _Swap(one, other, 1 if is_brief else FEWEST, OWN)
+        least = 1 if max(len(left.stems), len(right.stems)) <= BRIEF else FEWEST
+        for one, other in _opposites(left, right, lexicon):
+            yield _Swap(Family.VALUE, one, other, least, OWN)
+    if siblings:
+        return
     known = {*map(digits, left.numbers)} & {*map(digits, right.numbers)}
-    values, others = (
-        [each for each in some.numbers if digits(each) not in known] for some in (left, right)
-    )
-    if len(values) == len(others) == 1 and not siblings:
-        yield _Swap(values[0], others[0], FEWEST, 0, LIMITS)
-    named, other_named = (
-        next((each.text for each in some.wording.spoken if each.code), "") for some in (left, right)
-    )
-    are_named = named not in {"", *right.names} and other_named not in {"", *left.names}
-    if are_named and one_label and all(are_rules) and not siblings:
-        yield _Swap(named, other_named, 1, LONG)
+    mine, its = ([n for n in some.numbers if digits(n) not in known] for some in (left, right))
+    if len(mine) == len(its) == 1:
+        yield _Swap(Family.VALUE, mine[0], its[0], FEWEST, 0, LIMITS)
+    one, other = _code(left), _code(right)
+    if (
+        one
+        and other
+        and one_label
+        and all(are_rules)
+        and one not in right.names
+        and other not in left.names
+    ):
+        yield _Swap(Family.VALUE, one, other, 1, LONG)
+
+
+def _opposites(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[tuple[str, str]]:
+    """Yield a word of each of two statements which is the other one's opposite."""
+    words, others = ({each.text for each in some.wording.words} for some in (left, right))
+    for one in sorted(words - others):
+        for other in sorted(lexicon.antonyms.get(one, frozenset()) & (others - words)):
+            yield one, other
+
+
+def _code(reading: Reading) -> str:
+    """Return the first word of a statement that is code; "" for none."""
+    return next((each.text for each in reading.wording.spoken if each.code), "")
 
 
 def _own(left: Reading, right: Reading, here: set[str], there: set[str]) -> tuple[int, int]:
@@ -478,19 +504,17 @@ def judge(
     they are known; `siblings` says that both are under the same headings of one file.
     """
     tables = lexicon or standard()
-    # One of them may stand under no heading.
-    first, second = sorted((left, right), key=lambda one: (one.text, one.heading or "", one.scope))
+    first, second = sorted((left, right), key=_place)
     if " ".join(first.text.split()) == " ".join(second.text.split()):
         return _said(Relation.SAME, "the same text")
+    found = gate(left, right, lexicon=tables, kinds=kinds, siblings=siblings)
+    if found is not None:
+        return found
     one, other = read(first, tables), read(second, tables)
     score = 0.0 if cosine is None else cosine
     places = apart(one, other)
-    ordered = kinds if (first, second) == (left, right) or kinds is None else kinds[::-1]
-    asks = places is None and (kinds is None or _SHOWING.isdisjoint(kinds))
-    found = _clash(one, other, cosine, tables, ordered, siblings=siblings) if asks else None
-    if found is not None:
-        return _placed(found, first, second)
     shared = sorted(_topics(one) & _topics(other))
+    asks = places is None and (kinds is None or _SHOWING.isdisjoint(kinds))
     if asks and (score >= thresholds.judged or cosine is None):
         same = _same(first, second, score, thresholds=thresholds, lexicon=tables)
         if same is not None and reordered(first.text, second.text) is None:
@@ -500,15 +524,36 @@ def judge(
     return _said(Relation.UNRELATED, f"cosine {score:.2f} and no topic in common")
 
 
-def gate(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> Judgement | None:
-    """Return the contradiction of two statements whatever their cosine, or None."""
+def gate(
+    left: Claim,
+    right: Claim,
+    *,
+    lexicon: Lexicon | None = None,
+    kinds: tuple[StatementKind | None, StatementKind | None] | None = None,
+    siblings: bool = False,
+) -> Judgement | None:
+    """Return the contradiction of two statements whatever their cosine, or None.
+
+    Statements of unknown kinds are taken for rules; commands and examples contradict nothing.
+    """
     tables = lexicon or standard()
-    first, second = sorted((left, right))
+    first, second = sorted((left, right), key=_place)
     one, other = read(first, tables), read(second, tables)
-    if apart(one, other):
+    if (kinds is not None and not _SHOWING.isdisjoint(kinds)) or apart(one, other):
         return None
-    found = _clash(one, other, None, tables, None, siblings=False)
-    return None if found is None else _placed(found, first, second)
+    here, there = (each in {None, StatementKind.RULE} for each in kinds or (None, None))
+    are_rules = (here, there) if first is left else (there, here)
+    for each in clashes(one, other, lexicon=tables, are_rules=are_rules, siblings=siblings):
+        conflict = each.conflict if first.scope == second.scope else Conflict.CONTEXTUAL
+        return Judgement(
+            Relation.CONTRADICTION, Decider.RULES, each.reason, conflict, each.confidence
+        )
+    return None
+
+
+def _place(claim: Claim) -> tuple[str, str, str]:
+    """Return what statements are ordered by; one of them may stand under no heading."""
+    return claim.text, claim.heading or "", claim.scope
 
 
 def believed(
@@ -557,34 +602,6 @@ def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
 
 def _topics(found: Reading) -> set[str]:
     return found.positions.keys() | found.ranges.keys()
-
-
-def _clash(
-    one: Reading,
-    other: Reading,
-    cosine: float | None,
-    lexicon: Lexicon,
-    kinds: tuple[StatementKind | None, StatementKind | None] | None,
-    *,
-    siblings: bool,
-) -> Judgement | None:
-    """Return the first contradiction that counts at a cosine; of unknown kinds all may be rules."""
-    first, second = (each in {None, StatementKind.RULE} for each in kinds or (None, None))
-    for each in clashes(one, other, lexicon=lexicon, are_rules=(first, second), siblings=siblings):
-        if each.least is None or cosine is None or cosine >= each.least:
-            return Judgement(
-                Relation.CONTRADICTION, Decider.RULES, each.reason, each.conflict, each.confidence
-            )
-    return None
-
-
-def _placed(found: Judgement, first: Claim, second: Claim) -> Judgement:
-    """Return a contradiction as contextual where the two hold at different places."""
-    if first.scope == second.scope:
-        return found
-    return Judgement(
-        found.relation, found.decider, found.reason, Conflict.CONTEXTUAL, found.confidence
-    )
 
 
 def _same(
