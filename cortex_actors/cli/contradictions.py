@@ -281,9 +281,7 @@ def _close(found: Answer, *, write: bool) -> None:
     """Print what was written, or what can be done next."""
     better = [each for each in found["suggestions"] if each["better"]]
     if found["suggestions"]:
-        print(
-            "cluster: the cosine from which on one stands for less; judged: from which two are compared"
-        )
+        print("cluster: cosine from which one stands for less; judged: from which two are compared")
         print("merges and contradictions: precision / recall over the decided pairs")
     if found["written"]:
         changed = ", ".join(found["changed"]) or "nothing: cortex.toml says otherwise"

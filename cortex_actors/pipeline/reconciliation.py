@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
 from cortex_actors.rules.clustering import pair
 from cortex_actors.storage import contradictions, insight_evidence, insight_records, insights
@@ -63,20 +64,21 @@ def load_groups(around: Neighbourhood) -> Groups:
     """Return who stands for whom: what nobody says more fully, of those what most voices say.
 
     A fuller text stands for what says less of it only where it adds no voice and no project: who
-    says "X" does not say "X and Y". Of true duplicates the shortest leads, and not what most files
-    say: one project may have any number of them.
+    says "X" does not say "X and Y". Of true duplicates a rule leads, then the shortest, and not
+    what most files say: one project may have any number of them.
     """
     live = [each for each in around.visited if _is_live(around, each)]
     above = {each: _above(around, each) for each in live}
+    order = sorted(live, key=lambda each: (bool(above[each]), *_place(around, each)))
     alike = {
         each: {
             other
             for other in around.same.get(each, ())
-            if each in above.get(other, ()) or not around.is_unequal(each, other)
+            if each in above.get(other, ())
+            or around.fuller.isdisjoint({(each, other), (other, each)})
         }
         for each in live
     }
-    order = sorted(live, key=lambda each: (bool(above[each]), *_place(around, each)))
     leads = clustering.leaders(order, alike)
     followers: dict[str, list[str]] = {}
     for each in sorted(leads):
@@ -86,13 +88,14 @@ def load_groups(around: Neighbourhood) -> Groups:
 
 def _above(around: Neighbourhood, text: str) -> set[str]:
     """Return the texts that say all of a text and more, wherever that text is said."""
-    said = around.texts[text]
+    said, texts = around.texts[text], around.texts
     return {
         each
-        for each in around.fuller.get(text, ())
-        if _is_live(around, each)
-        and said.voices <= around.texts[each].voices
-        and said.projects <= around.texts[each].projects
+        for each in around.same.get(text, ())
+        if (text, each) in around.fuller
+        and _is_live(around, each)
+        and said.voices <= texts[each].voices
+        and said.projects <= texts[each].projects
     }
 
 
@@ -159,10 +162,11 @@ def _stands(around: Neighbourhood, found: Groups, text: str) -> bool:
     return _is_live(around, text) and insight_of(around, found, text) == text
 
 
-def _place(around: Neighbourhood, text: str) -> tuple[int, int, int, str]:
+def _place(around: Neighbourhood, text: str) -> tuple[int, bool, int, int, str]:
     """Return where a text stands among those that may lead, the first of them first."""
     found = around.texts[text]
-    return -len(found.voices), len(found.content), -len(found.paths), text
+    is_no_rule = found.kind is not StatementKind.RULE
+    return -len(found.voices), is_no_rule, len(found.content), -len(found.paths), text
 
 
 def _is_live(around: Neighbourhood, text: str) -> bool:
@@ -258,8 +262,8 @@ class Neighbourhood:
         self.visited: set[str] = set()
         #: Who says the same, both ways.
         self.same: dict[str, set[str]] = {}
-        #: Of those, the texts that say all of a text and more.
-        self.fuller: dict[str, set[str]] = {}
+        #: Of those, each text with one that says all of it and more.
+        self.fuller: set[tuple[str, str]] = set()
         #: Cosines of insights that are neighbours and do not disagree, both ways.
         self.near: dict[str, dict[str, float]] = {}
         #: Pairs that cannot both hold, with the cosine.
@@ -334,15 +338,10 @@ class Neighbourhood:
             self.same.setdefault(other, set()).add(one)
             if found.fuller:
                 is_first = self.texts[one].content == found.fuller
-                less, more = (other, one) if is_first else (one, other)
-                self.fuller.setdefault(less, set()).add(more)
+                self.fuller.add((other, one) if is_first else edge)
         if score is not None and self.relations.is_edge(self.texts[one], score):
             self.near.setdefault(one, {})[other] = score
             self.near.setdefault(other, {})[one] = score
-
-    def is_unequal(self, one: str, other: str) -> bool:
-        """Tell whether one of two texts says more than the other."""
-        return one in self.fuller.get(other, ()) or other in self.fuller.get(one, ())
 
     def cosine(self, one: str, other: str) -> float | None:
         """Return the cosine of two texts; None where one has no vector."""

@@ -25,7 +25,7 @@ from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import COHERENCE
 from cortex_actors.rules.contradiction import Limits, Thresholds, are_chosen, opposition
 from cortex_actors.rules.promotion import Thresholds as Promotion
-from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local, lacks
+from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
 
@@ -119,9 +119,7 @@ class Relations:
         if said.relation is Relation.SAME:
             # Rows of a list, and examples, do not count as contradictions, and are not one either.
             against = contradiction.gate(left.claim, right.claim, lexicon=self.lexicon)
-            missing = lacks(self._read(left), self._read(right))
-            why = missing if against is None else against.reason
-            said = said if why is None else _related(said, f"but {why}")
+            said = said if against is None else _related(said, f"but {against.reason}")
             if left.projects == right.projects:
                 said = replace(said, fuller=max(left.content, right.content, key=len))
         return self._fitted(left, right, said)
@@ -134,10 +132,10 @@ class Relations:
             self._slots[text.id] = contradiction.slots(text.claim, lexicon=self.lexicon)
         return self._slots[text.id]
 
-    def _is_local(self, left: Spoken, right: Spoken) -> bool:
-        """Whether two texts of different projects are short facts, each of its own."""
-        facts = left.kind is right.kind is StatementKind.FACT
-        return facts and (is_local(self._read(left)) or is_local(self._read(right)))
+    def _is_local(self, *texts: Spoken) -> bool:
+        """Whether one of two texts of different projects is a fact of its own project alone."""
+        facts = [each for each in texts if each.kind is StatementKind.FACT]
+        return any(is_local(self._read(each)) for each in facts)
 
     def _read(self, text: Spoken) -> Reading:
         return read(text.claim, self.lexicon or lexicon.standard())

@@ -39,8 +39,8 @@ from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.sameness import differ, keeps, lacks, reordered
-from cortex_actors.text.claims import PORT, alike, digits, read
+from cortex_actors.rules.sameness import differ, keeps, reordered
+from cortex_actors.text.claims import PORT, digits, read
 from cortex_actors.text.lexicon import standard, stem
 from cortex_actors.text.polarity import Sense
 
@@ -477,9 +477,6 @@ class Thresholds:
     floor: float = 0.3
 
 
-#: Share of groups of three letters in common from which texts in another script are one.
-LETTERS = 0.9
-
 #: What shows something and asks for nothing.
 _SHOWING = frozenset({StatementKind.COMMAND, StatementKind.EXAMPLE})
 
@@ -580,15 +577,15 @@ def agrees(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> bool
 
     They neither contradict each other nor differ in a fact. They may have claims of their own, so
     that none of them stands for the other one. A model that knows one script finds any two texts of
-    another one alike: of these the letters count.
+    another one alike: of these the words are the same.
     """
     tables = lexicon or standard()
     one, other = (read(each, tables) for each in sorted((left, right)))
     if one.foreign or other.foreign:
-        return alike(one.wording.plain, other.wording.plain) >= LETTERS
+        return keeps(one, other) and keeps(other, one)
     near = _said(Relation.SAME, "near")
     is_one = believed(near, left, right, lexicon=tables).relation is Relation.SAME
-    return is_one and lacks(one, other) is None and gate(left, right, lexicon=tables) is None
+    return is_one and gate(left, right, lexicon=tables) is None
 
 
 def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:

@@ -184,9 +184,8 @@ def _is_name(word: Word) -> bool:
 #: What two statements must not differ in to be one.
 HARD = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.NAME, Difference.OPPOSITE})
 
-#: Words of a statement that says less than another one, at least, and share of the other one's
-#: words that these are: with less, it is only mentioned there.
-LESS, HALF = 3, 0.5
+#: Words of a statement that says less than another one, at least: fewer are a label.
+LESS = 3
 
 #: Words that a short fact has at most: two projects say the same so by chance.
 BRIEF = 3
@@ -213,10 +212,9 @@ def _facts_differ(left: Reading, right: Reading) -> str | None:
     """Return the number, name, switch or order in which two statements differ."""
     if left.command != right.command:
         return "they are different commands"
-    if left.numbers and right.numbers and left.numbers != right.numbers:
+    if _numbers(left) != _numbers(right):
         return "their numbers differ"
-    fewer, more = sorted((left.names, right.names), key=len)
-    if fewer and fewer != more and not (settled(left, right) and fewer <= more):
+    if left.names != right.names:
         return "they name different things"
     if left.label and right.label and not left.label & right.label:
         return "their labels differ"
@@ -273,15 +271,6 @@ def settled(left: Reading, right: Reading) -> list[str]:
     return sorted(slot for slot, (one, other) in stands.items() if one and one == other)
 
 
-def lacks(left: Reading, right: Reading) -> str | None:
-    """Return the number or name that one of two statements lacks, or None."""
-    if _numbers(left) != _numbers(right):
-        return "one has a number that the other lacks"
-    if left.names != right.names:
-        return "one has a name that the other lacks"
-    return None
-
-
 def keeps(fuller: Reading, other: Reading) -> bool:
     """Tell whether a statement says all that another one says, and may stand for it.
 
@@ -290,12 +279,13 @@ def keeps(fuller: Reading, other: Reading) -> bool:
     """
     if fuller.command or other.command or fuller.unfinished or other.unfinished:
         return False
-    if lacks(fuller, other) or _limits(fuller) != _limits(other):
+    if _bounds(fuller) != _bounds(other):
         return False
     mine, its = _claims(fuller), _claims(other)
     if mine == its:
         return bool(its)
-    return its < mine and len(its) >= max(LESS, HALF * len(mine))
+    narrower = PLACING & _plain(fuller) - _plain(other)
+    return its < mine and len(its) >= LESS and not narrower
 
 
 def is_local(reading: Reading) -> bool:
@@ -319,15 +309,23 @@ def _numbers(reading: Reading) -> frozenset[str]:
     return frozenset(map(digits, reading.numbers))
 
 
-def _limits(reading: Reading) -> tuple[bool, bool, frozenset[str]]:
-    """Return how a statement is limited: words that weaken or bound what it says."""
-    words = {each.text for each in reading.wording.words if not each.code}
-    return reading.conditional, reading.excepting, LIMITING & words
+def _bounds(reading: Reading) -> tuple[object, ...]:
+    """Return what two statements of one claim share: numbers, names, conditions and limits."""
+    limits = LIMITING & _plain(reading)
+    return _numbers(reading), reading.names, reading.conditional, reading.excepting, limits
+
+
+def _plain(reading: Reading) -> frozenset[str]:
+    """Return the words and signs of a statement outside code."""
+    return frozenset(each.text for each in reading.wording.words if not each.code)
 
 
 #: Words and signs that weaken or bound what stands beside them: what one of two statements says
 #: with one of these holds for less, or for something else.
 LIMITING: Final = frozenset(table("likeness")["limiting"].split())
+
+#: Words that tell where something holds: with one of these more a statement holds for less.
+PLACING: Final = frozenset(table("likeness")["placing"].split())
 
 #: Words with which a phrase begins that stands first or last in a sentence, and may do either.
 _LEADING: Final = frozenset(table("likeness")["leading"].split())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.insight import Decider, Judgement, Relation
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline import reconciliation
 from cortex_actors.pipeline.reconciliation import Neighbourhood
 from cortex_actors.pipeline.relations import Relations
@@ -76,6 +77,16 @@ class TestGroups:
 
         more.voices = {"prj_1", "prj_2", "prj_3"}
         assert {more.id} == set(reconciliation.load_groups(around).followers)
+
+    def test_rule(self, around: Neighbourhood) -> None:
+        """Of two that say the same the rule leads, and not what only tells the same."""
+        rule, fact = row("All tests must run twice"), row("All tests run twice")
+        rule.kind, fact.kind = StatementKind.RULE, StatementKind.FACT
+        around.texts = {each.id: each for each in (rule, fact)}
+        around.visited = set(around.texts)
+        around.same = {rule.id: {fact.id}, fact.id: {rule.id}}
+
+        assert {rule.id} == set(reconciliation.load_groups(around).followers)
 
     def test_withdrawn(self, around: Neighbourhood) -> None:
         """A fuller text that no file says stands for nobody."""

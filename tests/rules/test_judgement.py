@@ -119,7 +119,7 @@ class TestSame:
     @pytest.mark.parametrize(
         ("less", "fuller"),
         [
-            ("Run the linter and fix it", "Run the linter and fix it: reviewers look at the rest"),
+            ("Run the linter and fix it", "Run the linter and fix it: reviewers read the rest"),
             ("Never commit large binaries", "Never commit large binaries or generated files"),
             ("Close every database session", "Close every database session, the pool is small"),
         ],
@@ -180,7 +180,7 @@ class TestNeverMerged:
         ],
     )
     def test_at_any_cosine(self, left: str, right: str) -> None:
-        """What differs in a value, name, order, limit or denial is not one, however alike."""
+        """What differs in a value, a name, an order or a denial is not one, however alike."""
         assert Relation.SAME is not _judged(left, right, 0.99)
 
     @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])

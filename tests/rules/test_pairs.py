@@ -17,7 +17,7 @@ from benchmarks import quality
 #: Pairs of our own, of each label, in the format of the file; their cosines are made up.
 OURS = (
     ("duplicate", "Never commit secrets", "Do not commit secrets to the repository", 0.85),
-    ("duplicate", "Use pnpm, never npm", "Package manager is pnpm (not npm)", 0.75),
+    ("duplicate", "Close each session", "Close each session, always", 0.75),
     ("contradiction", "Use pnpm", "Package manager: npm", 0.6),
     ("contradiction", "The system has three queues", "The system has two queues", 0.99),
     ("related", "Use 4 spaces in Python code", "Use 2 spaces in TypeScript files", 0.7),
