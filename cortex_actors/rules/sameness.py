@@ -84,16 +84,12 @@ class Change:
 
     Attributes:
         left, right: what stands there; one of them may be empty.
-        before: the last words before it, in the left statement.
-        tool: whether it is the beginning of a command that goes on alike: another tool for it.
 
     """
 
     kind: Difference
     left: str
     right: str
-    before: tuple[str, ...]
-    tool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +115,6 @@ def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> Alignment:
             _kind(one[a:b], other[c:d], lexicon),
             " ".join(each.text for each in one[a:b]),
             " ".join(each.text for each in other[c:d]),
-            _before(left, one, a),
-            tool=_goes_on(one, b) and _goes_on(other, d),
         )
         for tag, a, b, c, d in matcher.get_opcodes()
         if tag != "equal"
@@ -131,22 +125,6 @@ def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> Alignment:
 
 def _keys(words: Sequence[Word], lexicon: Lexicon) -> list[str]:
     return [lexicon.synonyms.get(each.stem, each.stem) for each in words]
-
-
-def _before(said: Reading, words: Sequence[Word], number: int) -> tuple[str, ...]:
-    """Return the three words or signs before a word of a statement, or before its code."""
-    if number >= len(words):
-        return ()
-    every = said.wording.words
-    place = every.index(words[number])
-    while place and every[place].code and every[place - 1].code == every[place].code:
-        place -= 1
-    return tuple(each.text for each in every[max(0, place - 3) : place])
-
-
-def _goes_on(words: Sequence[Word], end: int) -> bool:
-    """Whether the code in which a change ends goes on after it."""
-    return 0 < end < len(words) and words[end - 1].code == words[end].code > 0
 
 
 def _kind(left: Sequence[Word], right: Sequence[Word], lexicon: Lexicon) -> Difference:
@@ -209,18 +187,15 @@ def differ(left: Reading, right: Reading, *, lexicon: Lexicon) -> str | None:
 
 
 def _facts_differ(left: Reading, right: Reading) -> str | None:
-    """Return the number, name, switch or order in which two statements differ."""
+    """Return the command, number, name or label in which two statements differ."""
     if left.command != right.command:
         return "they are different commands"
     if _numbers(left) != _numbers(right):
         return "their numbers differ"
     if left.names != right.names:
         return "they name different things"
-    if left.label and right.label and not left.label & right.label:
-        return "their labels differ"
-    if None not in {left.switched, right.switched} and left.switched is not right.switched:
-        return "one says on, the other off"
-    return "one says before, the other after" if left.order * right.order < 0 else None
+    is_other = left.label and right.label and not left.label & right.label
+    return "their labels differ" if is_other else None
 
 
 def stands(left: Reading, right: Reading) -> str | None:
@@ -234,9 +209,6 @@ def stands(left: Reading, right: Reading) -> str | None:
         return "one has an exception"
     if not stand and (_turned(left, right) or _turned(right, left)):
         return "one wants what the other does not"
-    for slot in left.positions.keys() & right.positions.keys():
-        if left.positions[slot].wanted != right.positions[slot].wanted:
-            return f"they stand apart on {slot}"
     return None
 
 

@@ -1,7 +1,7 @@
 """A statement as the rules understand it, read once and kept.
 
 Its words, with what it does with each; the parts of its sentences; versions, ports and choices
-between alternatives; and small things that decide a comparison: switches, order, a label.
+between alternatives; and small things that decide a comparison, as a label.
 """
 
 from __future__ import annotations
@@ -134,43 +134,11 @@ def _last(version: str) -> float:
     return _numeric(version) + step - 1
 
 
-#: What makes "on" and "off" a switch.
-_SWITCHING = frozenset(
-    {"is", "are", "turn", "turned", "to", "switch", "switched", "default", "defaults", ":", "be"}
-)
-
 #: What begins a remark on a command line.
 _REMARK = re.compile(r"\s(?:#|-|\u2013|\u2014)\s")
 
 #: Words of a label at most, and the last letter of Latin scripts.
 _LABEL, _LATIN = 4, "\u024f"
-
-
-def switched(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> bool | None:
-    """Return whether a statement says that something is on; None when it says neither, or both."""
-    found = set()
-    for number, (word, sense) in enumerate(zip(words, senses, strict=True)):
-        on = word.text in lexicon.cues["yes"]
-        if not on and word.text not in lexicon.cues["no"]:
-            continue
-        before = words[number - 1].text if number else ""
-        if word.text in {"on", "off"} and before not in _SWITCHING:
-            continue
-        found.add(on is not (sense is Sense.AGAINST))
-    return found.pop() if len(found) == 1 else None
-
-
-def order(words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon) -> int:
-    """Return -1 where something comes before another thing, 1 after it, 0 without either.
-
-    What may not be until something else has been comes after it.
-    """
-    said = {word.text for word in words if not word.code}
-    earlier = bool(said & lexicon.cues["earlier"])
-    later = bool(said & lexicon.cues["later"]) or "until" in said
-    if Sense.BARRED in senses and earlier:
-        earlier, later = False, True
-    return later - earlier
 
 
 def label_of(words: Sequence[Word]) -> frozenset[str]:
@@ -195,12 +163,6 @@ def foreign(plain: str) -> bool:
     """Whether a text is mostly in a script other than the Latin one."""
     letters = [letter for letter in plain if letter.isalpha()]
     return sum(letter > _LATIN for letter in letters) * 3 > len(letters)
-
-
-def alike(left: str, right: str) -> float:
-    """Return the share of groups of three letters that two texts have in common (Jaccard)."""
-    one, other = ({text[n : n + 3] for n in range(len(text) - 2)} for text in (left, right))
-    return len(one & other) / max(1, len(one | other))
 
 
 #: Readings kept: a statement is compared with many neighbours, mostly one after the other.
@@ -313,7 +275,7 @@ class Reading:
         conditional: whether it holds only if or when something is so.
         excepting: whether it takes something out again.
         denying: whether it is against something.
-        switched, order, label, command, foreign: see the functions of these names.
+        label, command, foreign: see the functions of these names.
         unfinished: whether something follows that it only announces.
         places: dimension -> values in which it holds; a dimension that is missing is not limited.
 
@@ -331,8 +293,6 @@ class Reading:
     conditional: bool
     excepting: bool
     denying: bool
-    switched: bool | None
-    order: int
     label: frozenset[str]
     command: str
     foreign: bool
@@ -364,8 +324,6 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
         places=_places(claim, said.words, lexicon),
         excepting=any(word.text in _EXCEPTIONS for word in said.words if not word.code),
         denying=Sense.AGAINST in turned,
-        switched=switched(said.words, turned, lexicon),
-        order=order(said.words, turned, lexicon),
         label=label,
         command=command(claim.text, said, lexicon),
         foreign=foreign(said.plain),
