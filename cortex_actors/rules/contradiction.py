@@ -164,7 +164,7 @@ def _forbidden(
         if not part.orders or not part.stems or part.stems[0] in against:
             continue
         is_barred = part.sense is Sense.BARRED
-        if is_barred and not said & lexicon.cues["permitting"]:
+        if is_barred and not (said & lexicon.cues["permitting"] or _is_tied(one, other, lexicon)):
             continue
         before = one.parts[:number]
         given = part.condition if not is_barred else frozenset[str]()
@@ -178,6 +178,13 @@ def _forbidden(
             if found := _ordered(part, there, other, around, given, is_brief=is_brief):
                 kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
                 yield Clash(Family.DENIAL, f"one forbids what the other wants: {found}", kind)
+
+
+def _is_tied(one: Reading, other: Reading, lexicon: Lexicon) -> bool:
+    """Whether two statements have one condition: "not before merging", "before merging"."""
+    tied = {each for part in one.parts if part.sense is Sense.ONLY for each in part.stems}
+    words, others = ({each.text for each in some.wording.words} for some in (one, other))
+    return bool(tied & other.stems.keys() and words & others & lexicon.cues["until"])
 
 
 def _begins(reading: Reading, stem: str) -> bool:

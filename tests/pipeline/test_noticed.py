@@ -125,13 +125,12 @@ class TestOtherRules:
         await world.write(project, "CLAUDE.md", texts, embedded=False)
         await complete(world)
         assert "active" == await status(world, texts[0])
-        members = 'teapot = ["teapot"]\nkettle = ["kettle"]'
-        office.home.rules.write_text(f'[[family]]\nslot = "tea"\n[family.members]\n{members}\n')
+        office.home.rules.write_text('[alternatives]\ntea = ["teapot", "kettle"]\n')
         before = await office.read(contradictions.mark)
         await eventually(lambda: _differs(world, before.by))
         assert "contradicted" == await status(world, texts[0])
 
-        office.home.rules.write_text("[[family")
+        office.home.rules.write_text("[alternatives")
         await world.write(project, "AGENTS.md", [TABS])
         await complete(world)
         (newest, *_) = await office.runs("reconciler")

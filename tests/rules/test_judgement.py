@@ -83,6 +83,7 @@ class TestContradiction:
             ("Put the summary on the first line", "The last line must include the summary"),
             ("Confirm that dates have NOT been updated", "When you edit a file, update its dates"),
             ("Prefer many short files over a long one", "Prefer a long file over many short ones"),
+            ("Do not squash commits before merging", "Squash the commits before merging"),
             ("No submodules: vendor the code", "Submodules: link the code"),
         ],
     )
@@ -224,6 +225,7 @@ class TestNoContradiction:
             ("Do not commit build files", "Commit each change, unless asked not to"),
             ("Bug fixes: backport to two branches", "Security fixes: backport to five branches"),
             ("Ask before committing", "Commit when you are done without asking"),
+            ("Never push without approval", "Push once you have approval"),
         ],
     )
     def test_both_may_hold(self, left: str, right: str) -> None:
