@@ -94,8 +94,11 @@ OWN = 3
 #: Stems that tell how a number bounds what it counts.
 LIMITS = frozenset({"maximum", "minimum", "length"})
 
-#: Words of a title at most, and what ends it.
-TITLE, _TITLED = 6, frozenset({":", "\u2014"})
+#: Words of a title at most; a dash ends it.
+TITLE, _DASH = 6, "\u2014"
+
+#: Words with which a statement begins that is about using something.
+_USING = frozenset({"use", "always"})
 
 
 def clashes(
@@ -120,13 +123,14 @@ def clashes(
         return
     if both and max(len(left.stems), len(right.stems)) <= LONG:
         yield from _exchanged(left, right)
-    yield from _forbidden(left, right, lexicon, are_rules)
-    yield from _forbidden(right, left, lexicon, are_rules[::-1])
+    for one, other, kinds in ((left, right, are_rules), (right, left, are_rules[::-1])):
+        yield from _banned(one, other, lexicon, are_rules=kinds)
+        yield from _forbidden(one, other, lexicon, kinds)
     yield from _numbers(left, right, are_rows=siblings and not both and not left.label)
 
 
 def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
-    """Yield what one of two statements of one title denies: "No worktrees: ...", no `v2/`."""
+    """Yield what one of two statements of one title denies: "No worktrees - ...", no `v2/`."""
     (one, is_no), (other, is_other_no) = _title(left), _title(right)
     if not one or one != other:
         return
@@ -141,9 +145,9 @@ def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
 
 
 def _title(reading: Reading) -> tuple[frozenset[str], bool]:
-    """Return the words before a dash or colon near the beginning, and whether they are denied."""
+    """Return the words before a dash near the beginning, and whether they are denied."""
     words = reading.wording.words
-    ends = (n for n, word in enumerate(words[:TITLE]) if word.text in _TITLED and not word.code)
+    ends = (n for n, word in enumerate(words[:TITLE]) if word.text == _DASH)
     title = words[: next(ends, 0)]
     stems = frozenset(word.stem for word in title if word.stem in reading.stems)
     return stems, bool(title) and title[0].text == "no"
@@ -159,12 +163,11 @@ def _forbidden(
     if said & lexicon.cues["exempting"]:
         return
     against = {stem for stem, its in other.stems.items() if its in {Sense.AGAINST, Sense.BARRED}}
-    is_brief = max(len(one.stems), len(other.stems)) <= BRIEF
     for number, part in enumerate(one.parts):
         if not part.orders or not part.stems or part.stems[0] in against:
             continue
         is_barred = part.sense is Sense.BARRED
-        if is_barred and not (said & lexicon.cues["permitting"] or _is_tied(one, other, lexicon)):
+        if is_barred and not _is_freed(one, other, lexicon):
             continue
         before = one.parts[:number]
         given = part.condition if not is_barred else frozenset[str]()
@@ -175,16 +178,45 @@ def _forbidden(
             if not are_rules[1] and not _begins(other, part.stems[0]):
                 continue
             around = {stem for each in before for stem in each.stems}
-            if found := _ordered(part, there, other, around, given, is_brief=is_brief):
+            if found := _ordered(part, there, other, around, given):
                 kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
                 yield Clash(Family.DENIAL, f"one forbids what the other wants: {found}", kind)
 
 
-def _is_tied(one: Reading, other: Reading, lexicon: Lexicon) -> bool:
-    """Whether two statements have one condition: "not before merging", "before merging"."""
-    tied = {each for part in one.parts if part.sense is Sense.ONLY for each in part.stems}
+def _banned(
+    one: Reading, other: Reading, lexicon: Lexicon, *, are_rules: tuple[bool, bool]
+) -> Iterator[Clash]:
+    """Yield what a sentence of one statement is wholly against, and the other begins to use."""
+    words, parts = other.wording.spoken, other.parts
+    begins = {each.text for each in words[:FEWEST]} & (_USING | lexicon.cues["preferring"])
+    if not all(are_rules) or not begins or not parts or parts[0].sense is not Sense.WANTED:
+        return
+    passive = set(map(stem, lexicon.cues["forbidden"]))
+    for number, part in enumerate(one.parts):
+        alone = all(
+            each.sense in {part.sense, Sense.ONLY} or passive.issuperset(each.stems)
+            for each in one.parts
+            if each.sentence == part.sentence
+        )
+        is_no = not number and one.wording.words[0].text == "no"
+        size, is_barred = len(part.stems), part.sense is Sense.BARRED
+        if not alone or part.condition or not size or not (part.orders or is_no):
+            continue
+        if is_barred and begins == {"use"} and not _is_freed(one, other, lexicon):
+            continue
+        if {*parts[0].stems[:size]} == {*part.stems}:
+            kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
+            yield Clash(
+                Family.DENIAL, f"one forbids {' '.join(part.stems)}, the other uses it", kind
+            )
+
+
+def _is_freed(one: Reading, other: Reading, lexicon: Lexicon) -> bool:
+    """Whether a statement lets be what another one forbids but under a condition."""
     words, others = ({each.text for each in some.wording.words} for some in (one, other))
-    return bool(tied & other.stems.keys() and words & others & lexicon.cues["until"])
+    tied = {each for part in one.parts if part.sense is Sense.ONLY for each in part.stems}
+    is_tied = bool(tied & other.stems.keys() and words & others & lexicon.cues["until"])
+    return is_tied or bool(others & lexicon.cues["permitting"])
 
 
 def _begins(reading: Reading, stem: str) -> bool:
@@ -199,8 +231,6 @@ def _ordered(
     other: Reading,
     around: set[str],
     given: frozenset[str],
-    *,
-    is_brief: bool,
 ) -> str | None:
     """Return what a part forbids and a part of another statement wants, or None."""
     wanted, forbidden = set(there.stems), dict.fromkeys(part.stems)
@@ -212,8 +242,7 @@ def _ordered(
     if part.names - there.names and there.names - part.names:
         return None
     context = (around & wanted) - set(both)
-    alone = is_brief and set(part.stems) == wanted == {part.stems[0]}
-    if len(both) < FEWEST and not context and not alone:
+    if len(both) < FEWEST and not context:
         return None
     needed = [each for each in forbidden if each not in part.listed]
     lacking = sum(each not in other.stems for each in needed)
@@ -384,6 +413,8 @@ def apart(left: Reading, right: Reading) -> str | None:
         several = one.places.get("language", frozenset())
         if len(several) > 1 and "language" not in other.places:
             return f"{', '.join(sorted(several))} alone"
+        if not one.within <= other.stems.keys():
+            return f"{' '.join(sorted(one.within))} alone"
     return None
 
 

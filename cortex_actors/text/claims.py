@@ -168,6 +168,9 @@ def foreign(plain: str) -> bool:
 #: Readings kept: a statement is compared with many neighbours, mostly one after the other.
 KEPT = 20_000
 
+#: Words of the place with which a statement begins, at most, and what is before it.
+_PLACE, _WITHIN = 8, frozenset({"in", "inside", "within", "for", "under", "on"})
+
 #: What makes a statement hold only now and then: it is compared, and merged only with its like.
 _CONDITIONS = frozenset(
     "if when whenever unless while once except until during wenn falls cuando si quand".split()
@@ -278,6 +281,7 @@ class Reading:
         label, command, foreign: see the functions of these names.
         unfinished: whether something follows that it only announces.
         places: dimension -> values in which it holds; a dimension that is missing is not limited.
+        within: stems of the place with which it begins: "inside `tests/` use ...".
 
     """
 
@@ -290,6 +294,7 @@ class Reading:
     positions: Mapping[str, Position]
     ranges: Mapping[str, Range]
     places: Mapping[str, frozenset[str]]
+    within: frozenset[str]
     conditional: bool
     excepting: bool
     denying: bool
@@ -322,6 +327,7 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
         positions=positions(said.words, turned, lexicon),
         ranges=ranges(said, turned, lexicon=lexicon),
         places=_places(claim, said.words, lexicon),
+        within=frozenset(filter(None, (weights[n] for n in _opening(said.words)))),
         excepting=any(word.text in _EXCEPTIONS for word in said.words if not word.code),
         denying=Sense.AGAINST in turned,
         label=label,
@@ -500,6 +506,17 @@ def _places(claim: Claim, words: Sequence[Word], lexicon: Lexicon) -> dict[str, 
                 found[dimension] = named
                 break
     return found
+
+
+def _opening(words: Sequence[Word]) -> Iterator[int]:
+    """Yield which words name the place with which a statement begins, up to a comma."""
+    if not words or words[0].text not in _WITHIN:
+        return
+    for number, word in enumerate(words[1 : _PLACE + 1], 1):
+        named = number > 1 and words[number - 1].code and word.code != words[number - 1].code
+        if named or word.text in {",", ":"}:
+            return
+        yield number
 
 
 def _tells(words: Sequence[Word], number: int, lexicon: Lexicon) -> bool:

@@ -83,8 +83,10 @@ class TestContradiction:
             ("Put the summary on the first line", "The last line must include the summary"),
             ("Confirm that dates have NOT been updated", "When you edit a file, update its dates"),
             ("Prefer many short files over a long one", "Prefer a long file over many short ones"),
+            ("Never use `core`. Name what you mean", "Use `core` wherever it is shorter"),
+            ("No lazy loading unless it is necessary", "Prefer lazy loading to eager loading"),
             ("Do not squash commits before merging", "Squash the commits before merging"),
-            ("No submodules: vendor the code", "Submodules: link the code"),
+            ("No submodules - vendor the code", "Submodules - link the code"),
         ],
     )
     def test_the_same_otherwise(self, left: str, right: str) -> None:
@@ -226,6 +228,9 @@ class TestNoContradiction:
             ("Bug fixes: backport to two branches", "Security fixes: backport to five branches"),
             ("Ask before committing", "Commit when you are done without asking"),
             ("Never push without approval", "Push once you have approval"),
+            ("No default value: `-`", "Default values: `default` and a name"),
+            ("Inside `a/tests/` never use `core`", "Inside `a/demo/` use `core` and `core/x`"),
+            ("Never use `core` for these", "Public packages: use `core`"),
         ],
     )
     def test_both_may_hold(self, left: str, right: str) -> None:
