@@ -1,32 +1,23 @@
-"""Whether two texts say the opposite, by the words they negate with.
-
-Cheap and blunt: it sees that one text says "always" and the other "never", and not what they say it
-of. It is asked only about texts whose vectors already say that they are about one thing.
-
-Why two statements cannot both be followed: families, numbers, negation, single changes.
-
-What one statement forbids and the other wants, and single values in which they differ.
-
-One reason for which two statements cannot both be followed.
-
-What two statements are to each other, by rules alone.
+"""What two statements are to each other, by rules alone.
 
 Polarity before similarity: what contradicts is never merged, however alike. In this order: the
-same text; places that exclude each other; a contradiction (families of alternatives, numbers and
-versions, a single value that differs, one forbids what the other wants); the same claim; and else
+same text; places that exclude each other; a contradiction, if it is sure; the same claim; and else
 related or unrelated, by the cosine and by shared topic slots.
 
-From which likeness on two statements are compared or merged, by the domain they are of.
+Sure is what two brief statements say by their grammar: an order not to do what the other orders,
+X instead of Y against Y instead of X, one number, word or choice in which they differ and little
+else. A wrong contradiction costs more than a missed one (docs/contradictions.md).
 
-One model puts what is said of one field nearer together than what is said of another, so a home may
-have thresholds of its own for a domain; `cortex contradictions calibrate` suggests them. What is
-merged on ingest is merged by the thresholds of all, until the reconciler makes it what these say.
+Sections are compared by pairs of phrases, cheap and blunt, and only where their vectors already say
+that they are about one thing.
 
-What a project chooses for itself: two projects that choose otherwise do not disagree.
+From which likeness on two statements are compared or merged, by the domain they are of: one model
+puts what is said of one field nearer together than what is said of another, so a home may have
+thresholds of its own for a domain; `cortex contradictions calibrate` suggests them. What is merged
+on ingest is merged by the thresholds of all, until the reconciler makes it what these say.
 
-One is built with npm and the other with pnpm, one runs on Python 3.11 and the other on 3.12; each
-is right at home. How code is written, tested and reviewed is another matter: who keeps two projects
-wants to know of that.
+What a project chooses for itself: two projects that choose otherwise do not disagree. One is built
+with npm and the other with pnpm; each is right at home.
 """
 
 from __future__ import annotations
@@ -34,7 +25,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
-from itertools import pairwise
+from itertools import islice, pairwise, product
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
@@ -207,7 +198,7 @@ def _banned(
         if {*parts[0].stems[:size]} == {*part.stems}:
             kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
             yield Clash(
-                Family.DENIAL, f"one forbids {' '.join(part.stems)}, the other uses it", kind
+                Family.DENIAL, f"one forbids {part.told(part.stems)}, the other uses it", kind
             )
 
 
@@ -254,25 +245,26 @@ def _ordered(
     if len(given & other.stems.keys()) * 2 < len(given) or not part.manner <= other.stems.keys():
         return None
     covered = wanted & (forbidden.keys() | given | context)
-    return " ".join(both) if len(covered) >= WANTED * len(wanted) else None
+    return part.told(both) if len(covered) >= WANTED * len(wanted) else None
 
 
 def _exchanged(left: Reading, right: Reading) -> Iterator[Clash]:
     """Yield two things of which each statement wants one and not the other."""
-    (one, no_one), (other, no_other) = _compared(left), _compared(right)
-    this, that = one & no_other, no_one & other
-    here = 2 * len(this) >= min(len(one), len(no_other))
-    if this and that and here and 2 * len(that) >= min(len(other), len(no_one)):
-        yield Clash(Family.EXCHANGE, _against(this, that), confidence=0.9)
+    for (one, no_one), (other, no_other) in product(_compared(left), _compared(right)):
+        wanted, unwanted = {*one.stems} - {*no_one.stems}, {*no_one.stems} - {*one.stems}
+        its, not_its = {*other.stems} - {*no_other.stems}, {*no_other.stems} - {*other.stems}
+        this, that = wanted & not_its, unwanted & its
+        here = 2 * len(this) >= min(len(wanted), len(not_its))
+        if this and that and here and 2 * len(that) >= min(len(its), len(unwanted)):
+            reason = _against({one.told(this)}, {no_one.told(that)})
+            yield Clash(Family.EXCHANGE, reason, confidence=0.9)
 
 
-def _compared(reading: Reading) -> tuple[frozenset[str], frozenset[str]]:
-    """Return what a statement wants and what instead of which: "X, not Y", "Y rather than X"."""
-    for first, second in pairwise(reading.parts):
-        if first.sense is Sense.WANTED and second.sense is Sense.AGAINST:
-            these, those = frozenset(first.stems), frozenset(second.stems)
-            return these - those, those - these
-    return frozenset(), frozenset()
+def _compared(reading: Reading) -> list[tuple[Part, Part]]:
+    """Return what a statement wants first and what instead of which: "X, not Y", "Y over X"."""
+    both = pairwise(reading.parts)
+    found = ((a, b) for a, b in both if (a.sense, b.sense) == (Sense.WANTED, Sense.AGAINST))
+    return [*islice(found, 1)]
 
 
 def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash]:

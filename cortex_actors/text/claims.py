@@ -15,7 +15,7 @@ from cortex_actors.text.lexicon import STOP_WORDS, Wording, stem, wording
 from cortex_actors.text.polarity import Sense, senses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.insight import Claim
     from cortex_actors.text.lexicon import Lexicon, Word
@@ -223,13 +223,13 @@ def positions(
     for number, (word, sense) in enumerate(zip(words, senses, strict=True)):
         plain = stem(word.text)
         plain = lexicon.synonyms.get(plain, plain)
-        slot = lexicon.alternatives.get(plain)
-        if slot is None or sense in {Sense.ONLY, Sense.BESIDE}:
+        known = lexicon.alternatives.get(plain)
+        if known is None or sense in {Sense.ONLY, Sense.BESIDE}:
             continue
         beside = words[number + 1 : number + 2]
         is_aside = number > 0 and words[number - 1].text in lexicon.cues["aside"]
         if not is_aside and not (beside and beside[0].code == word.code > 0):
-            found.setdefault(slot, {})[plain] = sense
+            found.setdefault(known[0], {})[known[1]] = sense
     return {
         slot: Position(
             frozenset(each for each, sense in its.items() if sense is Sense.WANTED),
@@ -247,6 +247,7 @@ class Part:
         sentence: which of the statement's sentences they are in, from 0.
         orders: whether they are forbidden by an order: "never", "you must not".
         stems: what they say, in their order, without light words.
+        texts: the words of these stems.
         names: those of them that are code.
         listed: those of something denied of which each is meant: "lint, types or tests".
         manner: those of something denied that say how it is done: "casually", "blindly".
@@ -259,11 +260,17 @@ class Part:
     sentence: int
     orders: bool
     stems: tuple[str, ...]
+    texts: tuple[str, ...]
     names: frozenset[str]
     listed: frozenset[str]
     manner: frozenset[str]
     doing: frozenset[str]
     condition: frozenset[str]
+
+    def told(self, stems: Collection[str]) -> str:
+        """Return the words of some of its stems."""
+        both = zip(self.stems, self.texts, strict=True)
+        return " ".join(dict.fromkeys(text for each, text in both if each in stems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +424,7 @@ class _Cutter:
             sentence,
             orders=bool(denied) and self._is_order(since, denied[0][0]),
             stems=tuple(stem for n, stem in said if n < begins),
+            texts=tuple(words[n].text for n, _ in said if n < begins),
             names=frozenset(stem for n, stem in said if words[n].code),
             listed=frozenset(stem for n, stem in denied if self._is_listed(n)),
             manner=frozenset(stem for n, stem in denied if words[n].text.endswith("ly")),

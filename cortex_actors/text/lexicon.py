@@ -244,7 +244,7 @@ def _is_proper(word: str, *, opens: bool) -> bool:
 #: The tables of the product, in the order they are read.
 TABLES = ("words", "versions")
 
-#: Changes with what the rules find in a text: what was judged by another version is judged anew.
+#: Changes with what the rules find in a text: what was judged by another version is judged again.
 VERSION = 2
 
 
@@ -261,7 +261,7 @@ class Lexicon:
         distinct: word -> words that make another statement of one that has it, opposites included.
         scopes: dimension -> word -> value.
         place: what stands before and after a scope's words, and scopes headings do not tell.
-        alternatives: stem -> what is chosen, of which it is one choice.
+        alternatives: stem -> what is chosen, and the word of the table for that choice.
         versions: word -> the thing whose version a number after it is.
         services: stems of what listens on a port.
 
@@ -276,7 +276,7 @@ class Lexicon:
     distinct: Mapping[str, frozenset[str]]
     scopes: Mapping[str, Mapping[str, str]]
     place: Mapping[str, frozenset[str]]
-    alternatives: Mapping[str, str]
+    alternatives: Mapping[str, tuple[str, str]]
     versions: Mapping[str, str]
     services: frozenset[str]
 
@@ -355,7 +355,7 @@ def _made(table: Mapping[str, Any]) -> Lexicon:
         },
         place={key: frozenset(words) for key, words in table["place"].items()},
         alternatives={
-            synonyms.get(stem(word), stem(word)): slot
+            synonyms.get(stem(word), stem(word)): (slot, word)
             for slot, words in table["alternatives"].items()
             for word in words
         },
