@@ -291,6 +291,7 @@ class _Swap:
         both: words that both statements have beside it, at least.
         own: words that one of them alone may have beside it, at most.
         idle: words that do not count.
+        slot: what the two words are alternatives of.
 
     """
 
@@ -300,6 +301,7 @@ class _Swap:
     both: int
     own: int
     idle: frozenset[str] = frozenset()
+    slot: str = ""
 
 
 def _swapped(
@@ -316,7 +318,7 @@ def _swapped(
         less, more = _own(left, right, these | swap.idle, those | swap.idle)
         shared = (left.stems.keys() - these) & (right.stems.keys() - those)
         if len(shared) >= swap.both and not less and more <= swap.own:
-            yield Clash(swap.family, _against({swap.one}, {swap.other}))
+            yield Clash(swap.family, swap.slot + _against({swap.one}, {swap.other}))
 
 
 def _swaps(
@@ -333,7 +335,7 @@ def _swaps(
         these, those = left.positions[slot].wanted, right.positions[slot].wanted
         if len(these) == len(those) == 1 and these != those:
             own = OWN if any(are_rules) else 1
-            yield _Swap(Family.ALTERNATIVE, min(these), min(those), 0, own)
+            yield _Swap(Family.ALTERNATIVE, min(these), min(those), 0, own, slot=f"{slot}: ")
     if all(are_rules) or one_label:
         least = 1 if max(len(left.stems), len(right.stems)) <= BRIEF else FEWEST
         for one, other in _opposites(left, right, lexicon):
