@@ -212,11 +212,11 @@ FRONT = {
     "help": "A memory daemon for AI agents: it keeps what your instruction files and agents know.",
     "examples": ["cortex demo", "cortex start", "cortex init .", 'cortex recall "which port"'],
     "panels": {
-        "Daily": "start stop status init remember recall resolve review demo".split(),
+        "Daily": "start stop status init remember recall resolve review lint demo".split(),
         "Knowledge": "projects insights principles contradictions".split(),
         "Memory": "memory agents knowledge".split(),
         "Stores and models": "stores model".split(),
-        "Daemon": "daemon doctor hook debug".split(),
+        "Daemon": "daemon doctor debug".split(),
     },
 }
 
@@ -225,7 +225,7 @@ QUICK = {
     "start": "Start the daemon in the background.",
     "stop": "Stop the daemon.",
     "status": "Show whether the daemon runs, and its state.",
-    "hook": "Have git tell the daemon when files may have changed.",
+    "daemon hook": "Have git tell the daemon when files may have changed.",
     "daemon restart": "Stop the daemon if it runs, and start it.",
     "daemon reload": "Apply changed settings without a restart.",
     "daemon publish": "Publish an event.",
@@ -241,6 +241,7 @@ MOVED = {
     "events": "daemon events",
     "schedule": "daemon schedule",
     "publish": "daemon publish",
+    "hook": "daemon hook",
     "backup": "daemon backup",
     "restore": "daemon restore",
     "service install": "daemon install",

@@ -519,10 +519,10 @@ _QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
     "hook": (
         """Have git tell the daemon after a commit, merge, checkout or rebase that files may have
 changed. The watcher finds out without it, too; on a network mount a hook is quicker.""",
-        """  cortex hook install git
-  cortex hook install git ~/code/atlas-api
-  cortex hook uninstall git
-  cortex hook run git            (what the hook itself runs, in the repository)""",
+        """  cortex daemon hook install git
+  cortex daemon hook install git ~/code/atlas-api
+  cortex daemon hook uninstall git
+  cortex daemon hook run git            (what the hook itself runs, in the repository)""",
         {
             "action": {"choices": ("install", "uninstall", "run"), "help": "what to do"},
             "tool": {"choices": ("git",), "help": "whose hooks"},

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
 
 #: How our lines begin in a hook that was there before, and in one that we make.
-_ADDED = "# cortex:begin v1 (cortex hook uninstall git takes this out)"
-_MADE = "# cortex:begin v1 made (cortex hook uninstall git takes this file away)"
+_ADDED = "# cortex:begin v1 (cortex daemon hook uninstall git takes this out)"
+_MADE = "# cortex:begin v1 made (cortex daemon hook uninstall git takes this file away)"
 
 #: Our lines, with the end of the last one.
 _BLOCK = re.compile(
@@ -214,7 +214,7 @@ def _command(home: Home) -> str:
     python, place, source = (shlex.quote(word) for word in words)
     # A checkout that is not installed is found by this alone.
     found = f"PYTHONPATH={source} " if (root / "pyproject.toml").exists() else ""
-    asked = f"{found}{python} -P -m cortex_actors hook run git --home {place}"
+    asked = f"{found}{python} -P -m cortex_actors daemon hook run git --home {place}"
     return f"[ -x {python} ] && {asked}"
 
 

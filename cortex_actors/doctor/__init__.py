@@ -1,4 +1,4 @@
-"""Compares ledger, index and files, and repairs what can be made again.
+"""Compares ledger, index and files, repairs what can be made again, and lints instruction files.
 
-May import storage, files, text and what is below them; runs with or without a daemon.
+May import storage, files, rules, text and what is below them; runs with or without a daemon.
 """

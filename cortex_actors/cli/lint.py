@@ -1,0 +1,145 @@
+"""`lint`: what is wrong in a project's instruction files; no daemon, no home, nothing is kept."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import quote
+
+from cortex_actors import __version__
+from cortex_actors.cli.declare import Argument, Option, command
+from cortex_actors.cli.output import JsonOption, console, counted, shortened, show_json
+from cortex_actors.errors import BadInput, UsageError, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cortex_actors.doctor.lint import Flaw, Linted, Spot
+
+#: What a rule finds, how SARIF weighs it, and its colour in a terminal.
+RULES: Final = {
+    "contradiction": ("Two statements cannot both be followed.", "error", "red"),
+    "duplicate": ("Two statements say the same.", "note", "cyan"),
+    "stale-reference": ("A path, script or make target does not exist.", "warning", "yellow"),
+}
+
+#: Where the form of `--sarif` is described.
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+#: What paths in SARIF are relative to.
+_ROOT: Final = "PROJECTROOT"
+
+
+@command("lint", "", "~/code/atlas-api", "--sarif > lint.sarif")
+def lint(
+    paths: Annotated[
+        list[Path] | None,
+        Argument(metavar="[PATH...]", help="Folders or instruction files (default: this folder)."),
+    ] = None,
+    *,
+    sarif: Annotated[bool, Option(help="Print SARIF 2.1.0.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Find contradictions, duplicates and stale references in instruction files.
+
+    Works without a daemon. A file is compared with all instruction files of its repository.
+
+    Exit code: 0 nothing was found, 1 something was, 65 a file cannot be checked, 66 no such path.
+    """
+    if sarif and as_json:
+        raise UsageError("choose one of --sarif and --json; see: cortex lint --help")
+    # The rules take a fifth of a second to import, which --help does without.
+    from cortex_actors.doctor.lint import lint as look  # noqa: PLC0415
+
+    found = look(paths or [Path()])
+    if sarif:
+        show_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [*map(_run, found)]})
+    elif as_json:
+        show_json({"projects": [asdict(each) for each in found]})
+    else:
+        _show(found)
+    unread = {Path(each.root, path): why for each in found for path, why in each.unread.items()}
+    if unread:
+        path, why = next(iter(unread.items()))
+        more = f", and {counted(len(unread) - 1, 'more file')}" if len(unread) > 1 else ""
+        raise BadInput(f"cannot check {path}: {why}{more}")
+    return int(any(each.findings for each in found))
+
+
+def _show(found: Sequence[Linted]) -> None:
+    """Print what was found, file by file, and how much that is."""
+    for each in found:
+        for finding in each.findings:
+            _show_finding(each.root, finding)
+    counts = Counter(str(finding.rule) for each in found for finding in each.findings)
+    kinds = [counted(counts[rule], rule.replace("-", " ")) for rule in RULES if counts[rule]]
+    files = counted(sum(len(each.files) for each in found), "instruction file")
+    print(f"{', '.join(kinds) or 'nothing found'} in {files}")
+
+
+def _show_finding(root: str, finding: Flaw) -> None:
+    """Print where something is wrong, the other place if there is one, and why."""
+    from rich.text import Text  # noqa: PLC0415 - only where something is found
+
+    out, (_, _, colour) = console(), RULES[finding.rule]
+    head = Text(_place(root, finding.spot), style="bold")
+    head.append(f": {finding.rule}: ", style=colour)
+    # Not wrapped by us: a line of output stays one that can be searched for.
+    out.print(head + Text(visible(shortened(finding.spot.text)), style="none"), soft_wrap=True)
+    other = finding.other
+    about = [f"{_place(root, other)}: {shortened(other.text)}"] if other is not None else []
+    for line in (*about, finding.why):
+        out.print(Text(f"    {visible(line)}", style="dim"), soft_wrap=True)
+
+
+def _place(root: str, spot: Spot) -> str:
+    """Return a path and a line as an editor opens them from here."""
+    whole = os.path.join(root, spot.path)  # noqa: PTH118 - Path has no relative path upwards
+    near = os.path.relpath(whole)
+    return visible(f"{whole if near.startswith('..') else near}:{spot.line}")
+
+
+def _run(found: Linted) -> dict[str, Any]:
+    """Return what was found in one project as a run of SARIF."""
+    rules = [
+        {"id": rule, "shortDescription": {"text": about}, "defaultConfiguration": {"level": level}}
+        for rule, (about, level, _) in RULES.items()
+    ]
+    notes = [
+        {"level": "error", "message": {"text": why}, "locations": [_location(path)]}
+        for path, why in found.unread.items()
+    ]
+    return {
+        "tool": {"driver": {"name": "cortex lint", "version": __version__, "rules": rules}},
+        "originalUriBaseIds": {_ROOT: {"uri": f"{Path(found.root).as_uri()}/"}},
+        "invocations": [{"executionSuccessful": not notes, "toolExecutionNotifications": notes}],
+        "results": [_result(each) for each in found.findings],
+    }
+
+
+def _result(finding: Flaw) -> dict[str, Any]:
+    """Return one finding as SARIF has it."""
+    other = finding.other
+    said = f'"{finding.spot.text}": {finding.why}'
+    result: dict[str, Any] = {
+        "ruleId": str(finding.rule),
+        "level": RULES[finding.rule][1],
+        "message": {"text": said + (f' ("{other.text}")' if other is not None else "")},
+        "locations": [_location(finding.spot.path, finding.spot)],
+    }
+    if other is not None:
+        result["relatedLocations"] = [
+            {"id": 1, "message": {"text": other.text}, **_location(other.path, other)}
+        ]
+    return result
+
+
+def _location(path: str, spot: Spot | None = None) -> dict[str, Any]:
+    """Return a file, and the lines of a text in it."""
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(path), "uriBaseId": _ROOT}}
+    if spot is not None:
+        place["region"] = {"startLine": spot.line, "endLine": spot.last}
+    return {"physicalLocation": place}

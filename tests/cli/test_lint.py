@@ -1,0 +1,176 @@
+"""`cortex lint`: what it prints, how it ends, and that it needs nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cortex_actors.cli import entry
+from tests.architecture.source import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLAUDE = """# Atlas
+
+- Use npm for installing packages.
+- The app is in `src/app one.py` and `src/gone.py`.
+- Always write a test for every bug that you fix.
+"""
+AGENTS = """# Atlas
+
+- Use pnpm for installing packages.
+- Name modules after the one thing that they do.
+- Always write a test for every bug that you fix.
+- Keep the public interface as small as possible.
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a project with something wrong, and a home that cannot be made."""
+    root = tmp_path / "my atlas"
+    (root / "src").mkdir(parents=True)
+    (root / ".git").mkdir()
+    (root / "CLAUDE.md").write_text(CLAUDE, "utf-8")
+    (root / "AGENTS.md").write_text(AGENTS, "utf-8")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CORTEX_HOME", "/dev/null/nowhere")
+    return root
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """Return what the command prints for a program."""
+    assert 1 == entry.main(["lint", *words])
+    return json.loads(capsys.readouterr().out)
+
+
+class TestPrinted:
+    def test_findings(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Each finding is a line with file and line, then the other place and why, then a sum."""
+        assert 1 == entry.main(["lint"])
+
+        assert [
+            "CLAUDE.md:3: contradiction: Use npm for installing packages.",
+            "    AGENTS.md:3: Use pnpm for installing packages.",
+            "CLAUDE.md:4: stale-reference: src/gone.py",
+            "    there is no src/gone.py",
+            "CLAUDE.md:5: duplicate: Always write a test for every bug that you fix.",
+            "    AGENTS.md:5: Always write a test for every bug that you fix.",
+            "    the same text",
+            "1 contradiction, 1 duplicate, 1 stale reference in 2 instruction files",
+        ] == [line for line in capsys.readouterr().out.splitlines() if "against" not in line]
+
+    def test_nothing(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A project without a finding, or a file, ends with 0 and says how much was read."""
+        (project / "CLAUDE.md").unlink()
+        assert 0 == entry.main(["lint", str(project)])
+        assert "nothing found in 1 instruction file\n" == capsys.readouterr().out
+        (project / "AGENTS.md").unlink()
+        assert 0 == entry.main(["lint"])
+        assert "nothing found in 0 instruction files\n" == capsys.readouterr().out
+
+    def test_elsewhere(
+        self, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A file outside the current folder is named by its whole path."""
+        monkeypatch.chdir(project / "src")
+        entry.main(["lint", str(project)])
+
+        assert f"{project}/CLAUDE.md:3: contradiction:" in capsys.readouterr().out
+
+    def test_control_codes(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """What would move the cursor is written out."""
+        (project / "CLAUDE.md").write_text(CLAUDE.replace("npm for", "npm \x1b[2Jfor"), "utf-8")
+        entry.main(["lint"])
+
+        assert "\x1b" not in capsys.readouterr().out
+
+
+class TestForPrograms:
+    def test_json(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """JSON has each project with its files, its findings and both places."""
+        (found,) = asked(capsys, "--json")["projects"]
+        first = found["findings"][0]
+
+        assert (str(project), ["AGENTS.md", "CLAUDE.md"]) == (found["root"], found["files"])
+        assert ("contradiction", "CLAUDE.md", 3) == (
+            first["rule"],
+            first["spot"]["path"],
+            first["spot"]["line"],
+        )
+        assert ("AGENTS.md", 3, 3) == tuple(first["other"][key] for key in ("path", "line", "last"))
+
+    def test_sarif(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """SARIF names rules, places and the other place, relative to the project's root."""
+        found = asked(capsys, "--sarif")
+        (run,) = found["runs"]
+        first, stale, _ = run["results"]
+        place = first["locations"][0]["physicalLocation"]
+
+        assert "2.1.0" == found["version"]
+        assert {each["ruleId"] for each in run["results"]} == {
+            each["id"] for each in run["tool"]["driver"]["rules"]
+        }
+        assert ("error", {"startLine": 3, "endLine": 3}) == (first["level"], place["region"])
+        assert {"uri": "CLAUDE.md", "uriBaseId": "PROJECTROOT"} == place["artifactLocation"]
+        assert "AGENTS.md" in json.dumps(first["relatedLocations"])
+        assert "relatedLocations" not in stale
+        assert run["originalUriBaseIds"]["PROJECTROOT"]["uri"].endswith("/my%20atlas/")
+        assert run["invocations"][0]["executionSuccessful"]
+
+    def test_unread(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file that cannot be checked is 65, after what was found, and SARIF says so, too."""
+        (project / "GEMINI.md").write_bytes(b"\0")
+
+        assert 65 == entry.main(["lint", "--sarif"])
+        shown = capsys.readouterr()
+        (run,) = json.loads(shown.out)["runs"]
+        assert (3, False) == (len(run["results"]), run["invocations"][0]["executionSuccessful"])
+        assert "GEMINI.md: cannot read GEMINI.md as text" in shown.err
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("words", "code"),
+        [
+            (["nowhere"], 66),
+            (["src/app one.py"], 66),
+            (["notes.md"], 65),
+            (["--json", "--sarif"], 64),
+            (["--nonsense"], 64),
+        ],
+    )
+    def test_codes(self, project: Path, words: list[str], code: int) -> None:
+        """What cannot be checked ends with 64 or above."""
+        (project / "notes.md").write_text("# Notes\n", "utf-8")
+
+        assert code == entry.main(["lint", *words])
+
+
+class TestNeeds:
+    def test_little(self, project: Path) -> None:
+        """It loads no settings, database, index, network or model, and makes no home."""
+        program = (
+            "import sys; from cortex_actors.cli import entry; code = entry.main(['lint'])\n"
+            "print(code, sorted({each.partition('.')[0] for each in sys.modules} & {'asyncio',\n"
+            "'chromadb', 'httpx', 'numpy', 'onnxruntime', 'pydantic', 'sqlalchemy'}))"
+        )
+        asked = subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        )
+
+        assert "1 []" == asked.stdout.splitlines()[-1]
+
+    def test_hook(self) -> None:
+        """The definition for pre-commit runs a command that there is, for the whole project."""
+        text = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
+        (words,) = re.findall(r"^  entry: cortex (.+)$", text, re.MULTILINE)
+
+        assert 0 == entry.main([*words.split(), "--help"])
+        assert "pass_filenames: false" in text
