@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Claim
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.insight_evidence import Spoken
-    from cortex_actors.text.claims import Reading
     from cortex_actors.text.lexicon import Lexicon
 
 
@@ -134,11 +133,8 @@ class Relations:
 
     def _is_local(self, *texts: Spoken) -> bool:
         """Whether one of two texts of different projects is a fact of its own project alone."""
-        facts = [each for each in texts if each.kind is StatementKind.FACT]
-        return any(is_local(self._read(each)) for each in facts)
-
-    def _read(self, text: Spoken) -> Reading:
-        return read(text.claim, self.lexicon or lexicon.standard())
+        facts = [each.claim for each in texts if each.kind is StatementKind.FACT]
+        return any(is_local(read(each, self.lexicon or lexicon.standard())) for each in facts)
 
     def _shared(self, left: Spoken, right: Spoken) -> frozenset[str]:
         """Return what both take a stand on."""

@@ -255,7 +255,7 @@ def keeps(fuller: Reading, other: Reading) -> bool:
     mine, its = _claims(fuller), _claims(other)
     if mine == its:
         return bool(its)
-    narrower = PLACING & _plain(fuller) - _plain(other)
+    narrower = NARROWING & _plain(fuller) - _plain(other)
     return its < mine and len(its) >= LESS and not narrower
 
 
@@ -295,8 +295,8 @@ def _plain(reading: Reading) -> frozenset[str]:
 #: with one of these holds for less, or for something else.
 LIMITING: Final = frozenset(table("likeness")["limiting"].split())
 
-#: Words that tell where something holds: with one of these more a statement holds for less.
-PLACING: Final = frozenset(table("likeness")["placing"].split())
+#: Words with one of which more a statement asks for less: where it holds, and what would do, too.
+NARROWING: Final = frozenset(table("likeness")["narrowing"].split())
 
 #: Words with which a phrase begins that stands first or last in a sentence, and may do either.
 _LEADING: Final = frozenset(table("likeness")["leading"].split())

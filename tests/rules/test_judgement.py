@@ -123,7 +123,7 @@ class TestSame:
         ("less", "fuller"),
         [
             ("Run the linter and fix it", "Run the linter and fix it: reviewers read the rest"),
-            ("Never commit large binaries", "Never commit large binaries or generated files"),
+            ("Never commit large binaries", "Never commit large binaries, they slow each clone"),
             ("Close every database session", "Close every database session, the pool is small"),
         ],
     )
@@ -179,6 +179,7 @@ class TestNeverMerged:
             ("More than 3 retries are an error", "Less than 3 retries are an error"),
             ("Coverage > 80", "Coverage < 80"),
             ("Share state across modules", "Share state within modules"),
+            ("Check the user's id twice", "Check the user's id twice or explain the reason"),
             ("Tests in the browser", "Tests in the browser run each night against staging"),
         ],
     )
