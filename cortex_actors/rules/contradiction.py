@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum, auto
+from enum import StrEnum, auto
 from itertools import islice, pairwise, product
 from typing import TYPE_CHECKING, Final
 
@@ -432,13 +432,6 @@ PAIRS = (
 _SHORT = re.compile(r"\b(do|does|should|must)n['\u2019]t\b")
 
 
-class _Side(Enum):
-    """Which side of a pair a text is on."""
-
-    WORD = auto()
-    OPPOSITE = auto()
-
-
 @dataclass(frozen=True, slots=True)
 class Opposition:
     """The phrases by which two texts disagree: the first text's, then the second's."""
@@ -457,24 +450,22 @@ def opposition(left: str, right: str) -> Opposition | None:
 
     Texts that are both on both sides of a pair do not disagree on it: the same text twice agrees.
     """
-    one, other = _plain(left), _plain(right)
     for word, opposite in _PATTERNS:
-        here, there = _sides(one, word, opposite), _sides(other, word, opposite)
-        if here.keys() == there.keys():
+        one, other = (_sides(_plain(text), word, opposite) for text in (left, right))
+        if tuple(map(bool, one)) == tuple(map(bool, other)):
             continue
-        for side, against in ((_Side.WORD, _Side.OPPOSITE), (_Side.OPPOSITE, _Side.WORD)):
-            if side in here and against in there:
-                return Opposition(here[side], there[against])
+        for said, against in ((one[0], other[1]), (one[1], other[0])):
+            if said and against:
+                return Opposition(said, against)
     return None
 
 
-def _sides(text: str, word: re.Pattern[str], opposite: re.Pattern[str]) -> dict[_Side, str]:
-    """Return the sides a text is on, with the phrase that says so."""
-    against = opposite.search(text)
+def _sides(text: str, word: re.Pattern[str], opposite: re.Pattern[str]) -> tuple[str, str]:
+    """Return the phrases by which a text is on the side of a word, and of its opposite."""
     # Taken out first, so that the word inside its own negation is not met again.
-    said = word.search(opposite.sub(" ", text))
-    found = {_Side.WORD: said, _Side.OPPOSITE: against}
-    return {side: match[0] for side, match in found.items() if match is not None}
+    found = word.search(opposite.sub(" ", text)), opposite.search(text)
+    said, against = (match[0] if match else "" for match in found)
+    return said, against
 
 
 def _plain(text: str) -> str:
