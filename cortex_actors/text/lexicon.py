@@ -1,4 +1,4 @@
-"""The tables that rules judge by: words, families of alternatives, measures.
+"""The tables that rules judge by: words, alternatives, versions.
 
 They are data (`rules/tables/*.toml`) and a home's `rules.toml` adds to them: see `extended`.
 
