@@ -8,67 +8,75 @@ given to others, and one that needs its heading gets it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.classification import BETWEEN
-from cortex_actors.text.lexicon import STOP_WORDS, patterns, stem, table, wording
+from cortex_actors.text.lexicon import STOP_WORDS, expression, patterns, stem, table, wording
 from cortex_actors.text.statements import is_command, kind_of, tells
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _TABLE, _PATTERNS = table("standalone"), patterns("standalone")
 _WORDS = {name: frozenset(words.split()) for name, words in _TABLE["words"].items()}
 
+
+def _by_word(lists: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Return word -> the names of the lists that it is in."""
+    every = {word for words in lists.values() for word in words.split()}
+    return {w: frozenset(name for name in lists if w in lists[name].split()) for w in every}
+
+
 #: Word -> the technologies that it tells of; and code -> the same, as it is spelled.
-_STACKS: dict[str, frozenset[str]] = {}
-_CODE_STACKS: dict[str, frozenset[str]] = {}
-for _into, _kind in ((_STACKS, "stacks"), (_CODE_STACKS, "code_stacks")):
-    for _name, _said in _TABLE[_kind].items():
-        for _word in _said.split():
-            _into[_word] = _into.get(_word, frozenset()) | {_name}
+_STACKS, _CODE_STACKS = _by_word(_TABLE["stacks"]), _by_word(_TABLE["code_stacks"])
+
+#: What tells of a technology in several words.
+_CONSTRUCTS = {
+    name: re.compile(rf"(?i)\b(?:{expression(words, {})})\b")
+    for name, words in _TABLE["constructs"].items()
+}
 
 #: Files at a project's root, and the technology that each tells of.
 MANIFESTS: dict[str, str] = _TABLE["manifests"]
 
-#: Topics, and the stems that tell of each.
-_TOPICS: dict[str, frozenset[str]] = {
-    name: frozenset(stem(word) for word in words.split())
-    for name, words in _TABLE["topics"].items()
-}
+#: Topics, and the stems that tell of each; the narrower ones come first.
+_TOPICS = {name: {stem(word) for word in words.split()} for name, words in _TABLE["topics"].items()}
+
+#: Names that every project may use, and code of which that is true as well.
+_KNOWN = _STACKS.keys() | _WORDS["names"] | _WORDS["files"]
+_KNOWN_CODE = _KNOWN | _WORDS["code"]
+
+#: Words with which headings say what a rule is about, and stems of such words.
+_ABOUT = _WORDS["headings"] | _STACKS.keys() | set[str]().union(*_TOPICS.values())
 
 #: What a rule is about that no word of it tells: nearly all of them are about code.
 CODE = "Code"
 
-#: Characters of a bullet: a line of a section is cut at 300, and a rule that is cut claims less.
-MOST = 280
+#: Characters of a bullet: what is longer argues a case of its own project, or is several rules.
+MOST = 200
 
-#: Words of a rule, and of a heading in front of it.
-_LEAST_WORDS, _HEADING_WORDS = 3, 7
+#: Words of a rule at least, and of a heading at most.
+_LEAST_WORDS, _TITLE_WORDS = 3, 7
+
+#: Texts of a project that name a technology which it has.
+HAD = 2
 
 #: Letters of a project's name that is looked for; shorter ones are words.
 _NAME = 3
 
+#: Letters of another script from which on a text is written in it.
+_LETTERS = 4
+
 _CODE = re.compile(r"`+([^`]+)`+")
 _EMPHASIS = re.compile(r"(?<!\w)(?:\*{1,3}|_{2,3})(?=\S)|(?<=\S)(?:\*{1,3}|_{2,3})(?!\w)")
 _LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\(([^()\s]{1,500})\)")
-_URL = re.compile(r"https?://|www\.")
 _LABEL = re.compile(r"([^:.`\u2014]{2,40}):\s+(?=\S)")
-_LEAD = re.compile(r"^(?:[\W_\d]+(?=[A-Za-z`\u3040-\uffdc])|\d+[.)]\s)")
-_PATH = re.compile(r"(?:[\w.@*<>{}\[\]$~-]*/)+[\w.@*<>{}\[\]$-]*|[\w*<>{}-]+\.[a-z]{1,5}\d?")
+_LEAD = re.compile(r"^(?:[^\w`\"'\u201c\u2018(\[<@#$]|_|\d+[.)]\s)+")
 _WORD = re.compile(r"[@.#]?[^\W_][\w.+#*'\u2019-]*[\w+#]|[^\W_]")
-_CHOOSES = re.compile(
-    r"(?i)\b(?:use|using|prefer|with|via|over|than|of|not|never|avoid|no|and|or|in)\s+$|[/,]\s*$"
-)
-_PLAIN_NAME = re.compile(r"[a-z][a-z0-9-]{2,30}")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
-
-#: Signs of a script from which on a text is written in it.
-_SIGNS = 4
+_TOKEN = re.compile(r"[\w.+#*@-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +99,15 @@ def standalone(
     `heading` is what it stands under, outermost first, `kind` what the parser found it to be (None:
     nobody has looked), and `names` those of the projects that say it.
     """
-    plain = _cleaned(text)
-    if (why := _no_rule(plain, heading, kind)) is not None:
+    plain = _cleaned(text[: 5 * MOST])
+    if (why := _no_rule(plain, heading, kind=kind)) is not None:
         return Standalone(None, why)
-    front = _needed(plain, heading)
+    front, is_known = _needed(plain, heading)
     whole = f"{front}: {plain}" if front else plain
-    why = _of_one_place(plain, names) or (front and _of_one_place(front, names, is_title=True))
-    if why:
-        return Standalone(None, why)
+    if found := _of_one_place(plain, names) or _of_one_place(front, names, is_title=True):
+        return Standalone(None, f"it names {found}")
+    if not is_known:
+        return Standalone(None, f"it holds below its heading {front!r}")
     if len(whole) > MOST:
         return Standalone(None, f"it is longer than a line of {MOST} characters")
     return Standalone(whole)
@@ -106,204 +115,194 @@ def standalone(
 
 def stacks(text: str) -> frozenset[str]:
     """Return the technologies that a text names, and the script that it is written in."""
-    found: set[str] = set()
-    for code in _CODE.findall(text):
-        found |= _CODE_STACKS.get(code, frozenset())
-    for word in _WORD.findall(text.lower()):
-        found |= _STACKS.get(word, frozenset()) or _STACKS.get(word.strip(".'*-"), frozenset())
-    for name, signs in (("east-asian", _WIDE), ("cyrillic", _CYRILLIC)):
-        if len(signs.findall(text)) >= _SIGNS:
-            found.add(name)
-    return frozenset(found)
+    found = {each for code in _CODE.findall(text) for each in _CODE_STACKS.get(code, ())}
+    for word in _TOKEN.findall(text.lower()):
+        plain = word.strip(".'*-/")
+        for each in (word, plain, *re.split(r"[.-]", plain)[:1]):
+            found |= _STACKS.get(each, frozenset())
+    found |= {name for name, pattern in _CONSTRUCTS.items() if pattern.search(text)}
+    scripts = ("han", "cyrillic")
+    return frozenset(found).union(
+        each for each in scripts if len(_PATTERNS[each].findall(text)) >= _LETTERS
+    )
 
 
-def names_code(text: str) -> bool:
-    """Tell whether a text names code that belongs to some technology which no word tells."""
-    return any(each.lower() not in _WORDS["code"] for each in _CODE.findall(text))
+def needs(text: str, places: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the technologies without which a project has no use for a rule.
+
+    Those are what it names, and what the headings (without the file's title) and the scope say
+    alike at all places that have it: pairs of these.
+    """
+    around = [stacks(f"{heading.partition(BETWEEN)[2]} {scope}") for heading, scope in places]
+    return stacks(text) | (frozenset.intersection(*around) if around else frozenset())
 
 
-def topic(text: str, heading: str | None = None) -> str:
-    """Return what a rule is about: the topic that most of its words tell, else its heading's."""
-    for some in (
-        text,
-        (heading or "").rpartition(BETWEEN)[2],
-        (heading or "").replace(BETWEEN, " "),
-    ):
-        stems = _stems(some)
-        counts = {name: len(stems & words) for name, words in _TOPICS.items()}
-        # Of two with equally many the first of the table: the narrower ones come first.
-        best: str = max(counts, key=lambda name: counts[name])
-        if counts[best]:
-            return best
-    return CODE
+def stacks_of_project(texts: Sequence[str], files: Iterable[str] = ()) -> frozenset[str]:
+    """Return the technologies of a project that says those texts and has those files at its root.
+
+    One is had that a manifest tells, or that `HAD` texts or a tenth of them name: a word said once
+    in a large file is as often about what is not used.
+    """
+    counts = Counter(each for text in texts for each in stacks(text))
+    least = min(HAD, len(texts) / 10)
+    named = {each for each, count in counts.items() if count >= least}
+    return frozenset(named | {MANIFESTS[each] for each in files if each in MANIFESTS})
+
+
+def topic(text: str) -> str:
+    """Return what a rule is about: the topic that most of its words tell."""
+    stems = _stems(text)
+    counts = {name: len(stems & words) for name, words in _TOPICS.items()}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else CODE
 
 
 def _cleaned(text: str) -> str:
     """Return a statement without markup, what it cites, and what only raises the voice."""
-    text = _PATTERNS["cited"].sub("", " ".join(text.split()))
-    text = _LINK.sub(lambda found: found[1], text)
-    text = "".join(
-        part if number % 2 else _EMPHASIS.sub("", part)
-        for number, part in enumerate(re.split(r"(`[^`]*`)", text))
-    )
+    text = _LINK.sub(r"\1", _PATTERNS["cited"].sub("", " ".join(text.split())))
+    parts = enumerate(re.split(r"(`[^`]*`)", text))
+    text = "".join(part if number % 2 else _EMPHASIS.sub("", part) for number, part in parts)
     text = _PATTERNS["shouts"].sub("", _LEAD.sub("", text, count=1)).strip(" -\u2013\u2014")
-    return text[:1].upper() + text[1:] if text[:1].islower() else text
+    return text[:1].upper() + text[1:]
 
 
-def _no_rule(plain: str, heading: str | None, kind: StatementKind | None) -> str | None:
+def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> str | None:
     """Return why a text tells nobody to do something, by itself; None if it does."""
-    under = (heading or "").split(BETWEEN)
-    if (kind or kind_of(plain, under)) is not StatementKind.RULE:
-        return "it is no rule"
+    if kind in {None, StatementKind.FACT}:
+        # What was read by an older parser, or begins with a verb that no list has.
+        under = (heading or "").split(BETWEEN)
+        kind = StatementKind.RULE if _PATTERNS["order"].match(plain) else kind_of(plain, under)
+    if kind is not StatementKind.RULE:
+        return f"it is no rule but {'an' if kind is StatementKind.EXAMPLE else 'a'} {kind}"
     if _PATTERNS["row"].fullmatch(plain):
         return "it is the row of a table"
     if plain.endswith((":", "\uff1a", "\u2026", "...")):
         return "it introduces something that is not there"
     if _PATTERNS["leans"].match(plain) or _PATTERNS["points"].search(plain):
         return "it speaks of what stands beside it"
-    if _WIDE.search(plain):
+    if _PATTERNS["foreign"].search(plain):
         return None
     if len(plain.split()) < _LEAST_WORDS:
         return "it is no sentence"
-    is_order = tells(plain) and not is_command(plain)
-    if is_order or (_PATTERNS["strong"].search(plain) and _PATTERNS["about_all"].match(plain)):
+    is_order = tells(plain) or _PATTERNS["order"].match(plain)
+    if (is_order and not is_command(plain)) or (
+        _PATTERNS["strong"].search(plain) and _PATTERNS["about_all"].match(plain)
+    ):
         return None
     return "it says how something is"
 
 
-def _needed(plain: str, heading: str | None) -> str:
-    """Return the heading that a text is not understood without; "" where it says it itself."""
+def _needed(plain: str, heading: str | None) -> tuple[str, bool]:
+    """Return the heading that a text is not understood without, and whether all know its words.
+
+    It is "" where the text says it itself, or where no heading says anything.
+    """
     parts = (heading or "").split(BETWEEN)
+    own, has = _stems(plain), stacks(plain)
+    about = own | _TOPICS.get(topic(plain), set())
     # The first of several is the file's title.
     for part in reversed(parts[1:] or parts):
-        title = _titled(part)
-        telling = {
-            stem(word)
-            for word in _WORD.findall(title.lower())
-            if word not in _WORDS["empty"] and word not in STOP_WORDS and not word.isdigit()
-        }
-        if not telling:
+        # A sentence that leads in says nothing, unless it says when.
+        if len(part.split()) > _TITLE_WORDS and not _PATTERNS["when"].match(part):
             continue
-        own = _stems(plain)
-        about = topic(plain)
-        if telling & own or telling <= _TOPICS.get(about, frozenset()):
-            return ""
-        return title if len(title.split()) <= _HEADING_WORDS else ""
-    return ""
+        title = _titled(part)
+        words = {word for word in _WORD.findall(title.lower()) if not _is_empty(word)}
+        words = {word for word in words if not has >= _STACKS.get(word, {word})}
+        telling = {stem(word) for word in words}
+        if telling & own or (telling and telling <= about):
+            return "", True
+        if words:
+            # One word names a thing; several that nobody else uses, what only that file has.
+            is_known = len(part.split()) == 1 or all(
+                not _ABOUT.isdisjoint((word, stem(word))) for word in words
+            )
+            # A file of one heading has its own name there.
+            return ("", True) if len(parts) == 1 and _ABOUT.isdisjoint(words) else (title, is_known)
+    return "", True
+
+
+def _is_empty(word: str) -> bool:
+    """Tell whether a word of a heading says nothing of what is below it."""
+    return word in _WORDS["empty"] or word in STOP_WORDS or word.isdigit()
 
 
 def _titled(heading: str) -> str:
     """Return a heading as words before a colon: "3. **Commit Messages** (all)" as that."""
-    plain = _LEAD.sub("", _EMPHASIS.sub("", _LINK.sub(lambda found: found[1], heading)), count=1)
-    plain = re.sub(r"\s*[(\[\u2014\u2013].*$", "", plain).strip(" :.-*_")
-    words = [
-        word.lower() if word[1:].islower() and word.lower() not in _known() else word
-        for word in plain.split()
-    ]
-    joined = " ".join(words)
+    plain = _LEAD.sub("", _EMPHASIS.sub("", _LINK.sub(r"\1", heading)), count=1)
+    words = re.sub(r"\s*[(\[\u2014\u2013].*$", "", plain).strip(" :.-*_").split()
+    while words and words[-1].lower() in _WORDS["empty"]:
+        words.pop()
+    names = (
+        word if word[1:] != word[1:].lower() or word.lower() in _KNOWN else "" for word in words
+    )
+    joined = " ".join(name or word.lower() for name, word in zip(names, words, strict=True))
     return joined[:1].upper() + joined[1:]
 
 
 def _of_one_place(text: str, names: Collection[str], *, is_title: bool = False) -> str | None:
     """Return what in a text only its own project knows; None if nothing."""
-    lowered = text.lower()
-    for name in names:
-        known = len(name) < _NAME or name.lower() in _WORDS["folders"]
-        if not known and re.search(rf"(?<![\w-]){re.escape(name.lower())}(?![\w-])", lowered):
-            return f"it names the project {name}"
-    if _URL.search(text):
-        return "it names an address"
-    for what in ("issue", "dated", "version", "person"):
-        if found := _PATTERNS[what].search(_CODE.sub(" ", text) if what == "person" else text):
-            return f"it names {_CALLED[what]}: {found[0].strip()}"
-    for found in _CODE.finditer(text):
-        if _is_foreign(found[1].strip(), text[: found.start()]):
-            return f"it names {found[0]}, which other projects may not have"
-    return _named(_CODE.sub(" `` ", text), is_title=is_title)
-
-
-#: What patterns find, as a person reads it.
-_CALLED = {
-    "issue": "an issue",
-    "dated": "a date",
-    "version": "a version",
-    "person": "a person",
-}
+    for name in (each.lower() for each in names):
+        is_word = len(name) < _NAME or name in _WORDS["folders"]
+        if not is_word and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text.lower()):
+            return f"the project {name}"
+    prose = _CODE.sub(" `` ", text)
+    for what in ("address", "issue", "date", "version", "person", "function"):
+        if found := _PATTERNS[what].search(prose if what in {"person", "function"} else text):
+            return f"{'an' if what[0] in 'ai' else 'a'} {what}: {found[0].strip()}"
+    for code in _CODE.finditer(text):
+        if _is_foreign(code[1].strip(), text[: code.start()]):
+            return f"{code[0]}, which other projects may not have"
+    label = None if is_title else _LABEL.match(prose)
+    words = wording(prose)
+    for word in (each for each in words.words if each.is_word and not each.code):
+        said = prose[word.start : word.end] if len(prose) == len(words.plain) else word.text
+        is_name = word.proper and not is_title and word.start >= (label.end() if label else 0)
+        if any(_is_unknown(each, is_name=is_name) for each in re.split(r"[/+]|-(?=[A-Z])", said)):
+            return f"{said}, which other projects may not have"
+    return None
 
 
 def _is_foreign(code: str, before: str) -> bool:
     """Tell whether a span of code may be of one project only, given the text before it."""
-    if _is_common(code):
+    if not code or _is_common(code):
         return False
-    words = code.split()
-    if len(words) > 1 or is_command(code):
-        program, *rest = words
-        known = program.lower() in _known() or program in _WORDS["code"]
-        return not known or not all(
+    first, *rest = code.split()
+    if rest or is_command(code):
+        return first.lower() not in _KNOWN_CODE or not all(
             each.lower() in _WORDS["commands"] or _is_common(each) or "<" in each for each in rest
         )
-    if "/" in code.rstrip("/") or code.startswith(("/", ".", "-", "@", "$")):
+    if "/" in code.rstrip("/") or code.startswith(("/", ".", "-", "@", "$", "<")):
         return True
-    if ("*" in code or "<" in code) and not code.startswith("<"):
-        return False
-    return not (_PLAIN_NAME.fullmatch(code) and _CHOOSES.search(before))
+    # A pattern of names is no name; and "use `something`" tells what to choose.
+    is_chosen = _PATTERNS["tool"].fullmatch(code) and _PATTERNS["chooses"].search(before)
+    return not (is_chosen or "*" in code or "<" in code)
 
 
 def _is_common(code: str) -> bool:
     """Tell whether code is of a language, of a tool that is known, or of everybody."""
     lowered = code.lower()
-    first = lowered.partition(".")[0]
+    first, _, rest = lowered.partition(".")
+    is_of_tool = first in _STACKS and rest.rpartition(".")[2] not in _WORDS["endings"]
     return (
         code in _CODE_STACKS
-        or lowered in _known()
-        or lowered in _WORDS["code"]
-        or lowered.strip("()[]") in _known()
-        or (bool(first) and first in _STACKS)
+        or is_of_tool
+        or not _KNOWN_CODE.isdisjoint((lowered, lowered.strip("()[]")))
     )
 
 
-@lru_cache(maxsize=1)
-def _known() -> frozenset[str]:
-    """Return the names that every project may use."""
-    return frozenset(_STACKS) | _WORDS["names"] | _WORDS["files"]
-
-
-def _named(text: str, *, is_title: bool) -> str | None:
-    """Return the first name in prose that no table knows, as a reason; None if there is none."""
-    label = None if is_title else _LABEL.match(text)
-    begin = label.end() if label is not None else 0
-    for word in wording(text).words:
-        if word.code or not word.is_word:
-            continue
-        said = text[word.start : word.end] if len(text) == len(wording(text).plain) else word.text
-        for part in re.split(r"[/+]|-(?=[A-Z])", said):
-            if _is_unknown(part, is_proper=word.proper and not is_title and word.start >= begin):
-                return f"it names {said}, which other projects may not have"
-    return None
-
-
-def _is_unknown(word: str, *, is_proper: bool) -> bool:
+def _is_unknown(word: str, *, is_name: bool) -> bool:
     """Tell whether a word in prose is a name that no table has."""
     plain = word.strip("'\u2019*.").removesuffix("'s").removesuffix("\u2019s")
-    if not plain or plain.lower() in _known() or plain.lower() in _WORDS["code"]:
+    lowered = plain.lower()
+    if not plain or not _KNOWN_CODE.isdisjoint((lowered, lowered.removesuffix("s"))):
         return False
-    if plain.lower().removesuffix("s") in _known():
-        return False
-    if _PATH.fullmatch(word) and word.rpartition(".")[2] in _ENDINGS:
+    if "_" in plain or word.rpartition(".")[2] in _WORDS["endings"] - {word}:
         return True
-    if "_" in plain or (any(each.isupper() for each in plain[1:]) and not plain.isupper()):
-        return True
-    if plain.isupper() and plain.isalpha() and len(plain) > 1:
-        return plain.lower() not in _WORDS["shouts"] and plain.lower() not in STOP_WORDS
-    return is_proper
+    if plain.isupper():
+        return plain.isalpha() and len(plain) > 1 and lowered not in _WORDS["shouts"] | STOP_WORDS
+    return is_name or plain[1:] != plain[1:].lower()
 
 
-#: Endings of files that projects are made of.
-_ENDINGS = frozenset(
-    "py ts tsx js jsx md mdx go rs java rb php c h cpp toml yml yaml json sh sql css html".split()
-)
-
-
-def _stems(text: str) -> frozenset[str]:
+def _stems(text: str) -> set[str]:
     """Return the stems of a text's words, those of code too."""
-    return frozenset(stem(word) for word in _WORD.findall(text.lower()))
+    return {stem(word) for word in _WORD.findall(text.lower())}

@@ -1,9 +1,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.standalone import MOST, stacks, standalone, topic
+from cortex_actors.rules.standalone import (
+    MOST,
+    stacks,
+    stacks_of_project,
+    standalone,
+    topic,
+)
 
 RULE = StatementKind.RULE
 
@@ -21,7 +29,7 @@ class TestWords:
             ("Never commit secrets.", "Acme > Rules", "Never commit secrets."),
             ("**Mocks**: never mock the clock", "Testing", "Mocks: never mock the clock"),
             ("IMPORTANT: Never push to `main`.", None, "Never push to `main`."),
-            ("Check every input (see `docs/in.md`).", "Parsing", "Parsing: Check every input."),
+            ("Check every value (see `docs/in.md`).", "Input", "Input: Check every value."),
         ],
     )
     def test_form(self, text: str, heading: str | None, says: str) -> None:
@@ -66,10 +74,18 @@ class TestWords:
         """A text that is no order by itself is not one, and says why."""
         assert why == standalone(text, None, RULE).reason
 
-    @pytest.mark.parametrize("kind", set(StatementKind) - {RULE})
+    @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
     def test_kinds(self, kind: StatementKind) -> None:
-        """Facts, commands and examples are no rules, however they are worded."""
+        """Commands and examples are no rules, however they are worded."""
         assert standalone("Never commit secrets.", None, kind).text is None
+
+    @pytest.mark.parametrize(
+        ("text", "is_rule"),
+        [("The coverage is 90 %.", False), ("Rinse the kettle.", True), ("Say why.", False)],
+    )
+    def test_facts(self, text: str, *, is_rule: bool) -> None:
+        """A fact is none, but for an order whose verb the parser does not know."""
+        assert is_rule == (standalone(text, None, StatementKind.FACT).text is not None)
 
     def test_twice(self) -> None:
         """What stands alone does so in the words that it was given, too."""
@@ -77,6 +93,19 @@ class TestWords:
 
         assert once.text is not None
         assert once == standalone(once.text, None, RULE)
+
+
+class TestAnything:
+    @given(
+        st.text(st.sampled_from("`*_#:/-.() aAbBuse never\n\u4f60\u0130"), max_size=80),
+        st.text(max_size=40),
+    )
+    def test_any(self, text: str, heading: str) -> None:
+        """Any text under any heading is a short bullet, or has a reason why it is none."""
+        found = standalone(f"Never {text}", heading, RULE, names=[heading])
+
+        assert (found.text is None) == bool(found.reason)
+        assert len(found.text or "") <= MOST
 
 
 class TestAbout:
@@ -95,15 +124,23 @@ class TestAbout:
         assert found == stacks(text)
 
     @pytest.mark.parametrize(
-        ("text", "heading", "about"),
+        ("text", "about"),
         [
-            ("Never mock the clock.", None, "Testing"),
-            ("Never commit secrets.", None, "Security"),
-            ("Say why in the body.", "Acme > Commit messages", "Commits"),
-            ("Keep functions short.", "Rules", "Code"),
-            ("Pin every dependency.", None, "Dependencies"),
+            ("Never mock the clock.", "Testing"),
+            ("Never commit secrets.", "Security"),
+            ("Commit messages: Say why in the body.", "Commits"),
+            ("Keep functions short.", "Code"),
+            ("Pin every dependency.", "Dependencies"),
         ],
     )
-    def test_topics(self, text: str, heading: str | None, about: str) -> None:
-        """A rule's own words tell its topic; where they are silent its headings do."""
-        assert about == topic(text, heading)
+    def test_topics(self, text: str, about: str) -> None:
+        """A rule is about what most of its words tell, the heading that it has among them."""
+        assert about == topic(text)
+
+    def test_of_project(self) -> None:
+        """A project has what a file at its root tells, or what it names more than in passing."""
+        passing = ["Never call this from Ruby.", *(f"Keep rule {n} in mind." for n in range(20))]
+
+        assert {"python"} == stacks_of_project(passing, ["pyproject.toml"])
+        assert {"ruby"} == stacks_of_project([*passing, "Run RuboCop."])
+        assert {"ruby"} == stacks_of_project(passing[:5])
