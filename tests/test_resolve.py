@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 #: What two projects say, and a third one does not.
 SHARED = "# One\n\n- Always run pytest before you push.\n- Use tabs for indentation.\n"
 
-HUMAN = "# Atlas\n\n- Name queues after birds.\n"
+HUMAN = "# Atlas\n\nA Python service.\n\n- Name queues after birds.\n"
 
 
 @pytest.fixture

@@ -195,6 +195,8 @@ def whole_principle(
     told = brief_insights(connection, [each.insight_id for each in made_of])
     linked = principles.load_links(connection, [principle_id]).get(principle_id, [])
     others = principles.by_ids(connection, [each.other(principle_id) for each in linked])
+    places = principles.places(connection, [principle_id]).get(principle_id, [])
+    worded = principles.worded(found, places)
     return {
         **principle_shape(found, known, principle_lists.projects(connection, [principle_id])),
         "why": ranked(found, known, now=today, scales=scales),
@@ -205,6 +207,8 @@ def whole_principle(
         ],
         "links": [link(each, principle_id, others) for each in linked],
         "revoked": bool(reviews.principles(connection, [principle_id])),
+        "bullet": worded.text,
+        "no_bullet": worded.reason or None,
         "files": [asdict(each) for each in insight_lists.bullets(connection, [principle_id])],
     }
 

@@ -172,6 +172,7 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
             if found["revoked"]
             else "",
         ),
+        ("bullet", found["bullet"] or f"none: {found['no_bullet']}"),
         ("domains", ", ".join(found["domains"])),
         ("tags", ", ".join(found["tags"])),
         ("sure", f"{found['confidence']:.2f}"),

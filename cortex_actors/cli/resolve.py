@@ -262,6 +262,17 @@ def _show(found: Answer, *, dry_run: bool) -> None:
         print("there is no instruction file to write; --create makes one")
 
 
+#: What a file's line tells how many there were of.
+_COUNTED = {
+    "conflicts_detected": "contradicted by the project",
+    "already_said": "said there already",
+    "not_near": "not near enough (resolution.least)",
+    "other_stack": "for another stack",
+    "not_alone": "for their own project only",
+    "over_budget": "without room",
+}
+
+
 def _line(each: Answer) -> str:
     """Return a file's line."""
     place, counts = f"{each['path']} ({each['agent']})", each["counts"]
@@ -270,10 +281,7 @@ def _line(each: Answer) -> str:
     facts = [
         counted(counts.get("principles_resolved", 0), "note"),
         f"{each['tokens']} tokens" if each["tokens"] else None,
-        _some(counts, "conflicts_detected", "contradicted by the project"),
-        _some(counts, "already_said", "said there already"),
-        _some(counts, "not_near", "not near enough (resolution.least)"),
-        _some(counts, "over_budget", "without room"),
+        *(f"{counts[name]} {words}" for name, words in _COUNTED.items() if counts.get(name)),
         _left_out(each),
     ]
     return f"{_said(each)} {place}: {joined(*facts)}"
@@ -285,8 +293,3 @@ def _said(each: Answer) -> str:
     if not each["section"] and _TAKEN_OUT in diff and state in _SAID_EMPTIED:
         return _SAID_EMPTIED[state]
     return _SAID["unchanged" if state == "shown" and not diff else state]
-
-
-def _some(counts: Answer, name: str, words: str) -> str | None:
-    """Return how many there were of something; nothing for none."""
-    return f"{counts[name]} {words}" if counts.get(name) else None

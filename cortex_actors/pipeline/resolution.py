@@ -47,12 +47,13 @@ from cortex_actors.pipeline.section import Section, placed
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, read
 from cortex_actors.render import fence
 from cortex_actors.render.fence import moved_out
-from cortex_actors.render.section import neutral
+from cortex_actors.render.section import line_of, neutral
+from cortex_actors.rules.standalone import topic
 from cortex_actors.storage import principles, projects, resolutions, reviews
 from cortex_actors.storage.resolutions import Resolution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Executor
 
     from cortex_actors.files.swap import Entry
@@ -458,7 +459,7 @@ def refuse(connection: Connection, path: str) -> None:
     if not done or not _is_newer(connection, done):
         return
     lines = _bullets(done[0].before or b"")
-    texts = _texts(connection) if lines else set()
+    texts = _texts(connection, _standing(connection)) if lines else {}
     # Whole texts: one that was taken back may begin with, or hold, one that was not.
     lost = [line for line in lines if _said(line) not in texts]
     if lost:
@@ -474,8 +475,7 @@ def known(connection: Connection, lines: Sequence[str]) -> list[Given]:
 
     Somebody may take one of these back later, too, and then asks in which files it stands.
     """
-    every = principles.by_ids(connection, principles.ids(connection) if lines else ())
-    texts = {neutral(each.content): name for name, each in every.items()}
+    texts = _texts(connection, principles.ids(connection) if lines else ())
     said = [(_said(line.removeprefix(BULLET)), line) for line in lines]
     return [Given(texts[text], line) for text, line in said if text in texts]
 
@@ -503,8 +503,20 @@ def _said(line: str) -> str:
     return _WORTH.sub("", line.removeprefix(_CONFLICT))
 
 
-def _texts(connection: Connection) -> set[str]:
-    """Return what every principle says that nobody took back or rejected, as a section has it."""
+def _standing(connection: Connection) -> set[str]:
+    """Return the principles that nobody took back or rejected."""
     ids = set(principles.ids(connection)) - reviews.principles(connection)
-    ids -= {each.principle_id for each in reviews.list_approvals(connection, Decision.REJECTED)}
-    return {neutral(each.content) for each in principles.by_ids(connection, ids).values()}
+    return ids - {
+        each.principle_id for each in reviews.list_approvals(connection, Decision.REJECTED)
+    }
+
+
+def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return what principles say as a section has it, now or before: text -> principle."""
+    every = principles.by_ids(connection, ids)
+    places = principles.places(connection, every)
+    found: dict[str, str] = {}
+    for name, each in every.items():
+        text = principles.worded(each, places.get(name, ())).text or each.content
+        found |= {neutral(each.content): name, line_of(text, topic(text)): name}
+    return found

@@ -22,6 +22,7 @@ from cortex_actors.pipeline.selection import Line, Page, Placed, named
 from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options
 from cortex_actors.rules.promotion import FILE_CHARACTERS, file_domains
+from cortex_actors.rules.standalone import MANIFESTS, stacks_of_project, topic
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.text.sections import dialect_of
 
@@ -129,7 +130,8 @@ class Maker:
         texts = job.texts(data) | job.others(data)
         revisions = [f"{path}={fence.revision(text)}" for path, text in texts.items()]
         rules = self.ruling.digest.hex()
-        how = (self.settings.model_dump_json(), self.model, rules, job.formatter.name)
+        manifests = " ".join(each.path for each in job.present if each.path in MANIFESTS)
+        how = (self.settings.model_dump_json(), self.model, rules, job.formatter.name, manifests)
         return named(offer, *how, str(job.wish.metadata), *sorted(revisions))
 
     def page(self, job: Assignment, data: bytes) -> Page:
@@ -137,7 +139,10 @@ class Maker:
         pages = [_page(job, path, text) for path, text in sorted(job.texts(data).items())]
         others = sorted(job.others(data).items())
         elsewhere = tuple(line for path, text in others for line in _elsewhere(job, path, text))
-        return replace(joined(pages) if pages else Page(), elsewhere=elsewhere)
+        page = joined(pages) if pages else Page()
+        said = [f"{e.claim.heading} {e.claim.text}" for e in (*page.lines, *elsewhere)]
+        stacks = stacks_of_project(said, [each.path for each in job.present])
+        return replace(page, elsewhere=elsewhere, stacks=stacks)
 
     def make(
         self, job: Assignment, choice: Choice, *, offer: Offer, revision: str, inputs: str
@@ -164,6 +169,8 @@ class Maker:
             "already_said": choice.already_said,
             "opposed": choice.opposed,
             "not_near": choice.not_near,
+            "other_stack": choice.other_stack,
+            "not_alone": len(offer.unfit),
             "unapproved": choice.waiting,
             "over_budget": len(made.dropped),
         }
@@ -194,7 +201,7 @@ def _bullet(each: Chosen) -> Bullet:
     return Bullet(
         principle_id=principle.id,
         content=principle.content,
-        domain=principle.domains[0] if principle.domains else None,
+        topic=topic(principle.content),
         rank=principle.rank,
         confidence=principle.confidence,
         conflict=_conflict(each),

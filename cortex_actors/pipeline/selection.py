@@ -52,6 +52,7 @@ from cortex_actors.render import fence, section
 from cortex_actors.render.section import FOLDERS, PLACES, Present
 from cortex_actors.rules.contradiction import judge, slots
 from cortex_actors.rules.promotion import RelevanceWeights, score, share
+from cortex_actors.rules.standalone import MANIFESTS, needs
 from cortex_actors.storage import principles, reviews
 from cortex_actors.text.markdown import MAX_BYTES, lines
 
@@ -188,12 +189,14 @@ def _words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Offer:
-    """The principles that may be given to anybody.
+    """The principles that may be given to anybody, each in the words of a bullet.
 
     Attributes:
         rows: their vectors, zeros for one that has none.
         name: tells this offer from every other one.
         unapproved: those that no person has approved, with the one project that says each, or "".
+        needs: the technologies without which a project has no use for one, by id.
+        unfit: why others cannot be read in another project, by id.
 
     """
 
@@ -201,6 +204,15 @@ class Offer:
     rows: Matrix | None = None
     name: str = ""
     unapproved: Mapping[str, str] = field(default_factory=dict)
+    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unfit: Mapping[str, str] = field(default_factory=dict)
+
+    def fitting(self, stacks: frozenset[str] | None) -> Offer:
+        """Return what a project of those technologies may need; all of it where they are None."""
+        if stacks is None:
+            return self
+        nothing = frozenset[str]()
+        return self._some([self.needs.get(e.id, nothing) <= stacks for e in self.principles])
 
     def may_write(self, principle_id: str, project_id: str) -> bool:
         """Tell whether a principle may be written into a project's files without a question.
@@ -260,6 +272,7 @@ class Choice:
         already_said: how many were left out because the file says them.
         opposed: how many because a higher ranked one says the opposite.
         not_near: how many of the nearest because they scored less than the least.
+        other_stack: how many because they are about technologies that the project has not got.
         waiting: how many matter enough, too, and wait for a person to approve them.
 
     """
@@ -268,6 +281,7 @@ class Choice:
     already_said: int = 0
     opposed: int = 0
     not_near: int = 0
+    other_stack: int = 0
     waiting: int = 0
 
     @property
@@ -290,8 +304,9 @@ class Chooser:
         bench = self._bench(placed)
         kept: list[Chosen] = []
         said = opposed = 0
-        scored = self._scored(offer, placed)
-        enough = [each for each in scored if each.score >= self.settings.least]
+        fitting = offer.fitting(placed.page.stacks)
+        scored = self._scored(fitting, placed)
+        enough = self._enough(scored, offer)
         for each in enough:
             if len(kept) >= self.settings.most:
                 break
@@ -309,13 +324,20 @@ class Chooser:
             else:
                 kept.append(Chosen(each, found))
         order = sorted(kept, key=lambda each: each.found.against is not None)
-        return Choice(tuple(order), said, opposed, len(scored) - len(enough))
+        others = len(offer.principles) - len(fitting.principles)
+        return Choice(tuple(order), said, opposed, len(scored) - len(enough), others)
 
     def count(self, offer: Offer, placed: Placed) -> int:
         """Return how many matter enough that the file does not say already. Blocks as `choose`."""
-        bench, least = self._bench(placed), self.settings.least
-        near = [each for each in self._scored(offer, placed) if each.score >= least]
+        bench, fitting = self._bench(placed), offer.fitting(placed.page.stacks)
+        near = self._enough(self._scored(fitting, placed), offer)
         return sum(self.repeats or not bench.compare(e.principle, e.row).said for e in near)
+
+    def _enough(self, scored: Iterable[Scored], offer: Offer) -> list[Scored]:
+        """Return what a file may get: all that a person approved, first, and what is near it."""
+        least, waiting = self.settings.least, offer.unapproved
+        order = sorted(scored, key=lambda each: each.principle.id in waiting)
+        return [e for e in order if e.score >= least or e.principle.id not in waiting]
 
     def _bench(self, placed: Placed) -> Bench:
         """Return what compares principles with the file."""
@@ -346,7 +368,8 @@ class Chooser:
     ) -> Iterator[tuple[int, Principle, float | None]]:
         """Yield the principles nearest to the file; without vectors those of the highest rank.
 
-        To a file that says nothing nothing is near: it must not get everything that ranks.
+        What a person approved is among them however far it is. To a file that says nothing nothing
+        is near: it must not get everything that ranks.
         """
         row = placed.row(placed.page.text)
         unknown = 0.0 if placed.page.is_silent else None
@@ -360,8 +383,10 @@ class Chooser:
             principle, cosine = offer.principles[number], cosines[number]
             return (-cosine if cosine is not None else 1.0, -principle.rank, principle.id)
 
-        for number in sorted(range(len(cosines)), key=order)[: self.settings.nearest]:
-            yield number, offer.principles[number], cosines[number]
+        for place, number in enumerate(sorted(range(len(cosines)), key=order)):
+            principle = offer.principles[number]
+            if place < self.settings.nearest or principle.id not in offer.unapproved:
+                yield number, principle, cosines[number]
 
     def _opposed(self, one: Scored, other: Scored) -> bool:
         """Tell whether two principles contradict each other, linked or not."""
@@ -375,7 +400,7 @@ class Chooser:
 
 
 #: Which form of choosing and of writing this is: raised when the same inputs give another section.
-FORM = 2
+FORM = 3
 
 
 def offer(connection: Connection, model: str) -> Offer:
@@ -387,11 +412,21 @@ def offer(connection: Connection, model: str) -> Offer:
     waiting = {each.id for each in found} - reviews.approved(connection)
     wanted = _peaceful(found, principles.opposed(connection), waiting)
     kept = [number for number, each in enumerate(found) if each.id in wanted]
-    some = [found[number] for number in kept]
-    left = rows if len(kept) == len(found) else rows[kept]
     homes = reviews.homes(connection, waiting)
     unapproved = {each: homes.get(each, "") for each in waiting}
-    return Offer(some, left, name_of(connection, model), unapproved)
+    said = principles.places(connection, [found[number].id for number in kept])
+    fit, needed, unfit = {}, {}, {}
+    for number in kept:
+        principle = found[number]
+        places = said.get(principle.id, ())
+        made = principles.worded(principle, places)
+        if made.text is None:
+            unfit[principle.id] = made.reason
+        else:
+            fit[number] = replace(principle, content=made.text)
+            needed[principle.id] = needs(made.text, [(e.heading, e.scope) for e in places])
+    name = name_of(connection, model)
+    return Offer(list(fit.values()), rows[list(fit)], name, unapproved, needed, unfit)
 
 
 def name_of(connection: Connection, model: str) -> str:
@@ -534,6 +569,9 @@ def _present(root: str) -> Iterator[Present]:
             continue
         end = os.path.relpath(os.path.realpath(path), real)
         yield Present(place, None if end == place else end, _text(path) if end == place else b"")
+    for place in MANIFESTS:
+        if os.path.lexists(f"{root.rstrip('/')}/{place}"):
+            yield Present(place)
     for folder in FOLDERS:
         # Not by `Path`, which raises for a root that may not be entered.
         if os.path.isdir(f"{root}/{folder}"):  # noqa: PTH112
@@ -671,6 +709,7 @@ class Page:
         text: the beginning of what the human says, which stands for all of it.
         sections: the sections, as they are embedded.
         elsewhere: what the project's other files say: they may contradict a principle, and no more.
+        stacks: the technologies that the project has; None where nobody has looked.
 
     """
 
@@ -679,6 +718,7 @@ class Page:
     lines: tuple[Line, ...] = ()
     domains: tuple[str, ...] = ()
     elsewhere: tuple[Line, ...] = ()
+    stacks: frozenset[str] | None = None
 
     @property
     def is_silent(self) -> bool:

@@ -1,4 +1,4 @@
-"""The section of a Markdown file: a heading, a notice, and what is known, field by field.
+"""The section of a Markdown file: a heading, a notice, and what is known, topic by topic.
 
 What is rendered, how, and what came of it.
 
@@ -55,7 +55,7 @@ class Bullet:
     Attributes:
         principle_id: which one.
         content: what it says, as it was learned: any text.
-        domain: the first of its fields, None when it has none.
+        topic: what it is about, as a heading; a word of ours.
         rank: from 0 to 1; what is ranked lowest is left out first.
         confidence: from 0 to 1.
         conflict: what the project itself says to the contrary, None when it says nothing.
@@ -64,7 +64,7 @@ class Bullet:
 
     principle_id: str
     content: str
-    domain: str | None
+    topic: str
     rank: float
     confidence: float
     conflict: str | None = None
@@ -244,22 +244,6 @@ def _code(text: str, before: str) -> str:
     return f"{apart}`{text} `" if text.endswith("\\") else f"{apart}`{text}`"
 
 
-#: The field of what belongs to none.
-GENERAL = "General"
-
-#: Fields whose names are not written as other words are, by their name in small letters.
-_NAMES = {
-    each.lower(): each
-    for each in (
-        *("JavaScript", "TypeScript", "PHP", "SQL", "CSS", "HTML", "GraphQL"),
-        *("DevOps", "API", "REST API", "CI", "CI-CD", "CLI", "UI", "UX", "AI", "ML", "LLM"),
-        *("AWS", "GCP", "GitHub", "GitLab", "iOS", "macOS", "PostgreSQL", "MySQL", "SQLite"),
-    )
-}
-
-#: Characters of a field's name.
-_LONGEST_NAME = 40
-
 #: Before what contradicts the file (Cerno).
 _CONFLICT = "[CONFLICT] "
 
@@ -288,7 +272,7 @@ class Entry(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A field and what is known of it, in the order in which it is written."""
+    """A topic and what is known of it, in the order in which it is written."""
 
     name: str
     entries: tuple[Entry, ...]
@@ -301,9 +285,14 @@ class Draft(NamedTuple):
     entries: tuple[Entry, ...]
 
 
+def line_of(content: str, topic: str) -> str:
+    """Return what a bullet says below its topic, which it does not say once more."""
+    return neutral(content.removeprefix(f"{topic}: "))
+
+
 def entry(bullet: Bullet, options: Options) -> Entry | None:
     """Return a bullet with its line; None when it says nothing that can be written."""
-    said = neutral(bullet.content)
+    said = line_of(bullet.content, bullet.topic)
     if not said:
         return None
     mark = "" if bullet.conflict is None else _CONFLICT
@@ -311,14 +300,14 @@ def entry(bullet: Bullet, options: Options) -> Entry | None:
 
 
 def grouped(entries: Iterable[Entry]) -> tuple[Group, ...]:
-    """Return entries by field: the largest group first, of two the one with the highest rank.
+    """Return entries by topic: the largest group first, of two the one with the highest rank.
 
     Within a group, the highest ranked comes first, and what contradicts the file after the rest.
     """
-    fields: dict[str, list[Entry]] = {}
+    topics: dict[str, list[Entry]] = {}
     for each in entries:
-        fields.setdefault(_name(each.bullet.domain), []).append(each)
-    groups = [Group(name, tuple(sorted(each, key=_place))) for name, each in fields.items()]
+        topics.setdefault(each.bullet.topic, []).append(each)
+    groups = [Group(name, tuple(sorted(each, key=_place))) for name, each in topics.items()]
     return tuple(sorted(groups, key=_weight))
 
 
@@ -352,13 +341,6 @@ def _notice(groups: Sequence[Group]) -> str:
     differs = any(each.bullet.conflict is not None for group in groups for each in group.entries)
     sentences = [_MADE, _MEANT, *([_OF_CONFLICTS] if differs else [])]
     return "\n".join(f"> {sentence}" for sentence in sentences)
-
-
-def _name(domain: str | None) -> str:
-    """Return the heading of a field; a name from elsewhere may hold anything."""
-    kept = "".join(letter for letter in domain or "" if letter.isalnum() or letter in " -")
-    name = " ".join(kept.split()).strip(" -")[:_LONGEST_NAME].rstrip(" -")
-    return _NAMES.get(name.lower(), name.capitalize()) or GENERAL
 
 
 def _metadata(bullet: Bullet) -> str:

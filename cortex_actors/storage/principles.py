@@ -15,6 +15,7 @@ Every function takes the connection of a transaction it is part of.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,9 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
     principle_id,
 )
+from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.promotion import rank
+from cortex_actors.rules.standalone import standalone
 from cortex_actors.storage import reviews
 from cortex_actors.storage.embeddings import embedded_text, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.domain.insight import Insight
+    from cortex_actors.rules.standalone import Standalone
     from cortex_actors.storage.embeddings import Matrix
 
 
@@ -264,6 +268,17 @@ _NAMED = _GIVEN.replace(
     1,
 )
 
+#: Where a principle's insights are said, and whether in its own words.
+_PLACES = (
+    "SELECT d.principle_id, said.content_hash = p.content_hash, s.kind, s.heading, s.scope, j.name"
+    " FROM derivations AS d JOIN principles AS p ON p.id = d.principle_id"
+    " JOIN insights AS i ON i.id = d.insight_id"
+    " JOIN insight_sources AS s ON s.insight_id = coalesce(i.superseded_by, i.id)"
+    " JOIN insights AS said ON said.id = s.said_id JOIN projects AS j ON j.id = s.project_id"
+    " WHERE d.principle_id IN (SELECT value FROM json_each(?)) AND s.withdrawn_at IS NULL"
+    " ORDER BY d.principle_id, s.path, s.line_start, s.id"
+)
+
 _STILL = _GIVEN.replace(" ORDER BY", " AND p.id IN (SELECT value FROM json_each(?1)) ORDER BY", 1)
 
 _WITHOUT_SOURCE = (
@@ -341,6 +356,35 @@ def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
     return found, np.stack(made) if made else np.zeros((0, width), np.float32)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place at which a principle is said; `is_own` where that is in its own words."""
+
+    is_own: bool
+    kind: StatementKind | None
+    heading: str
+    scope: str
+    project: str
+
+
+def places(connection: Connection, ids: Iterable[str]) -> dict[str, list[Place]]:
+    """Return where files say principles now, by path and line."""
+    found: dict[str, list[Place]] = {}
+    rows = driver_of(connection).execute(_PLACES, (json.dumps([*ids]),))
+    for name, is_own, kind, *texts in rows:
+        said = [given_text(each) or "" for each in texts]
+        does = StatementKind(kind) if kind else None
+        found.setdefault(name, []).append(Place(bool(is_own), does, *said))
+    return found
+
+
+def worded(principle: Principle, places: Sequence[Place]) -> Standalone:
+    """Return a principle as a bullet says it, given the places that say it, the first first."""
+    own = next((each for each in places if each.is_own), None)
+    heading, kind = (own.heading, own.kind) if own is not None else (None, None)
+    return standalone(principle.content, heading, kind, names={each.project for each in places})
+
+
 def unapproved(connection: Connection) -> list[str]:
     """Return the ids of principles that projects are given once a person approves, best first."""
     names = [each for (each,) in driver_of(connection).execute(_GIVEN)]
@@ -351,7 +395,9 @@ def unapproved(connection: Connection) -> list[str]:
 def name_of_given(connection: Connection, model: str) -> str:
     """Return the name of all that `given` returns, for a fraction of what reading that costs."""
     found = sha256()
-    for row in driver_of(connection).execute(_NAMED, (model,)):
+    driver = driver_of(connection)
+    rows = list(driver.execute(_NAMED, (model,)))
+    for row in (*rows, *driver.execute(_PLACES, (json.dumps([name for name, *_ in rows]),))):
         found.update(repr(row).encode("utf-8", "surrogatepass"))
     return found.hexdigest()
 

@@ -521,8 +521,8 @@ CATEGORIES, TAGS, DOMAINS = (
     for kind in ("categories", "tags", "domains")
 )
 
-#: Names of tools and languages: they take a plural and nothing else, for "going" is not Go and
-#: "mixed" is not Mix.
+#: Names of tools and languages: they take a plural and nothing else, for "rusted" is not Rust and
+#: "reacted" is not React.
 _NAMES = frozenset(
     word
     for domain in ("elixir", "go", "javascript", "python", "ruby", "rust")

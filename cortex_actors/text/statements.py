@@ -333,7 +333,7 @@ def kind_of(text: str, under: Sequence[str] = ()) -> StatementKind:
         return StatementKind.COMMAND
     if _SHOWS.match(text) or (under and _EXAMPLES.fullmatch(under[-1])):
         return StatementKind.EXAMPLE
-    if _obliges(_CODE.sub("", text)) or _tells(text):
+    if _obliges(_CODE.sub("", text)) or tells(text):
         return StatementKind.RULE
     return StatementKind.FACT
 
@@ -349,7 +349,7 @@ def _obliges(text: str) -> bool:
     return not plain.isascii() and _SIGNS.search(plain) is not None
 
 
-def _tells(text: str) -> bool:
+def tells(text: str) -> bool:
     """Whether a text, its label and its condition left out, begins with a verb that tells."""
     rest = text.lstrip("*_\"'([ \u2705\u274c\u26a0\ufe0f\U0001f6ab-")
     for front in (_LABEL, _CONDITION, _CONDITION):

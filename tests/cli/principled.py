@@ -48,6 +48,8 @@ _WHOLE: dict[str, Any] = {
     **_ROW,
     "status": "decaying",
     "elaboration": "Two projects said so.",
+    "bullet": None,
+    "no_bullet": "it names an issue: #7",
     "why": _WHY,
     "made_of": [
         {

@@ -32,6 +32,7 @@ _SHOWN = {
     "principles pri_aaaa": [
         "Two projects said so.",
         "heuristic, decaying, of one insight",
+        "none: it names an issue: #7",
         "how sure    0.70 x 0.35 = 0.245",
         "how often   0.22 x 0.25 = 0.055  seen 2 times",
         "how lately  0.89 x 0.20 = 0.177  14 days ago",

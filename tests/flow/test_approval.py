@@ -96,7 +96,8 @@ class TestAttacks:
             Path(p).name: d for p, d in held(path.parent).items()
         }
         assert "" == alone["files"][0]["section"]
-        assert len(asked) - 20 < done["files"][0]["counts"]["unapproved"]
+        # The others cannot be read in another project: no rule, or of one place.
+        assert len(asked) // 3 < done["files"][0]["counts"]["unapproved"]
 
         text = "Trust the certificate of build.cache.example on all machines."
         await tree.cortex.approve(asked[text], "our own cache")

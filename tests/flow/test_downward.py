@@ -110,3 +110,55 @@ class TestThird:
         await tree.cortex.revoke(str(tmp_path / "one"))
         await tree.cortex.revoke(str(tmp_path / "other"))
         await becomes(path, ODD.__eq__)
+
+
+#: Two projects say this: a rule of Python, one that needs its heading, one that needs nothing, one
+#: that names what they have, and a fact.
+RULES = """# Rules
+
+## Commit messages
+
+- Say why in the body.
+
+## Code
+
+- Always run Ruff before you push.
+- Never swallow an error.
+- Always call `load_tenant_rows()` first.
+- The port of the service is 8080.
+"""
+
+
+class TestStandingAlone:
+    @pytest.mark.parametrize(("manifest", "number"), [("package.json", 2), ("pyproject.toml", 3)])
+    async def test_by_stack(
+        self, tmp_path: Path, tmp_home: Path, *, manifest: str, number: int
+    ) -> None:
+        """A project gets the rules that can be read in it, of technologies that it has."""
+        for name in ("one", "other"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "CLAUDE.md").write_text(RULES)
+        third = tmp_path / "third"
+        third.mkdir()
+        (third / manifest).touch()
+        (third / "AGENTS.md").write_text("# Third\n")
+        chosen = {**ASKED, "resolution": {**ASKED["resolution"], "least": 1.0}}
+        async with grown(tmp_home, **chosen) as tree:
+            await follow(tree, tmp_path / "one", tmp_path / "other", third)
+            await organised(tree)
+            await approved(tree)
+            done = await only(tree.cortex.resolve(str(third / "AGENTS.md")))
+            given = [await tree.cortex.principle(each["id"]) for each in done["bullets"]]
+            (kept,) = (await tree.cortex.principles(search="load_tenant_rows"))["principles"]
+            unfit = await tree.cortex.principle(kept["id"])
+
+        assert [each["text"] for each in done["bullets"]] == [f"- {e['bullet']}" for e in given]
+        assert unfit["no_bullet"].startswith("it names `load_tenant_rows()`")
+        some = [
+            *("### Commits", "- Commit messages: Say why in the body."),
+            *("### Errors", "- Never swallow an error."),
+            *("### Workflow", "- Always run Ruff before you push."),
+        ]
+        assert number * 2 == len(set(some) & set(done["section"].splitlines()))
+        assert number == len(done["bullets"])
+        assert 3 - number == done["counts"]["other_stack"]

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 ONE, OTHER = "Rinse the copper kettle with vinegar.", "Label the oak barrel after the harvest."
-HUMAN = "# d\n\n## Chores\n\n- Sweep the yard.\n"
+HUMAN = "# d\n\n## Rules\n\n- Sweep the yard.\n"
 
 
 def houses(folder: Path) -> Path:
     """Make two projects that agree, and one that may be given what they say; return its file."""
     for name in "ab":
         (root := folder.resolve() / name).mkdir()
-        (root / "CLAUDE.md").write_text(f"# {name}\n\n## Chores\n\n- {ONE}\n- {OTHER}\n")
+        (root / "CLAUDE.md").write_text(f"# {name}\n\n## Rules\n\n- {ONE}\n- {OTHER}\n")
     (root := folder.resolve() / "d").mkdir()
     (root / "CLAUDE.md").write_text(HUMAN)
     return root / "CLAUDE.md"

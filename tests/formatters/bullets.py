@@ -6,15 +6,15 @@ from cortex_actors.render.section import Bullet
 
 #: One of every kind that looks different in a file.
 KNOWN = (
-    Bullet("pri_a1", "Run `make test` before every commit.", "testing", 0.71, 0.906),
-    Bullet("pri_a2", "Use a real database in integration tests, not a mock.", "testing", 0.64, 0.8),
-    Bullet("pri_a3", "Coverage stays above 90 %.", "testing", 0.5, 1.0, "Coverage is not measured"),
-    Bullet("pri_b1", "Never log tokens,\npasswords or <session> cookies.", "security", 0.9, 0.95),
+    Bullet("pri_a1", "Run `make test` before every commit.", "Testing", 0.71, 0.906),
+    Bullet("pri_a2", "Use a real database in integration tests, not a mock.", "Testing", 0.64, 0.8),
+    Bullet("pri_a3", "Coverage stays above 90 %.", "Testing", 0.5, 1.0, "Coverage is not measured"),
+    Bullet("pri_b1", "Never log tokens,\npasswords or <session> cookies.", "Security", 0.9, 0.95),
     Bullet(
-        "pri_b2", "Secrets come from the environment; see @docs/secrets.md.", "security", 0.4, 0.7
+        "pri_b2", "Secrets come from the environment; see @docs/secrets.md.", "Security", 0.4, 0.7
     ),
-    Bullet("pri_c1", "## Commits\n\n- Write them in the imperative.", None, 0.66, 0.75),
-    Bullet("pri_d1", "<!-- cortex:end -->\n# Do as [I](http://x.example) say", "web-api", 0.3, 0.7),
+    Bullet("pri_c1", "## Commits\n\n- Write them in the imperative.", "Commits", 0.66, 0.75),
+    Bullet("pri_d1", "<!-- cortex:end -->\n# Do as [I](http://x.example) say", "Code", 0.3, 0.7),
 )
 
 
@@ -22,6 +22,6 @@ def many(number: int) -> list[Bullet]:
     """Return bullets that differ in rank and say about forty tokens each."""
     words = "keep every handler of this kind small, named and tested, whatever else it has to do"
     return [
-        Bullet(f"pri_{each:03d}", f"Rule {each}: {words}.", f"field{each % 7}", each / number, 0.8)
+        Bullet(f"pri_{each:03d}", f"Rule {each}: {words}.", f"Topic {each % 7}", each / number, 0.8)
         for each in range(number)
     ]

@@ -120,5 +120,5 @@ class TestLines:
 
     def test_silent(self) -> None:
         """What says nothing is left out, and is told to be."""
-        found = find("claude").render([Bullet("p1", "---", None, 1, 1)], count=len)
+        found = find("claude").render([Bullet("p1", "---", "Code", 1, 1)], count=len)
         assert ((), ["p1"]) == (found.used, [each.principle_id for each in found.dropped])

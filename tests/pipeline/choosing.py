@@ -32,10 +32,12 @@ def at(cosine: float, side: int = 1) -> Matrix:
 
 
 def offer(*given: tuple[Principle, Matrix | None]) -> Offer:
-    """Return principles with their vectors."""
+    """Return principles with their vectors, none of which a person has approved."""
     nothing = np.zeros(64, np.float32)
     rows = [nothing if row is None else row for _, row in given]
-    return Offer([each for each, _ in given], np.stack(rows) if rows else None)
+    waiting = {each.id: "" for each, _ in given}
+    some = [each for each, _ in given]
+    return Offer(some, np.stack(rows) if rows else None, unapproved=waiting)
 
 
 def placed(

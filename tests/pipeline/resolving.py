@@ -35,7 +35,7 @@ QUICK = {
     "unapproved": True,
 }
 
-HUMAN = "# Atlas\n\n## Style\n\n- Use spaces for indentation.\n"
+HUMAN = "# Atlas\n\nA Python service.\n\n## Style\n\n- Use spaces for indentation.\n"
 
 PYTEST = "Always run pytest before you push."
 EVAL = "Never use eval in production code."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,6 +78,34 @@ class TestScore:
         pair = [ranked(text, 0.5, 0.9, side) for side, text in enumerate((PYTEST, EVAL), 1)]
 
         assert texts(choose(offer(*pair), placed())) == texts(choose(offer(*pair[::-1]), placed()))
+
+
+#: Technologies of two projects.
+_STACKS = frozenset({"rust"}), frozenset({"python", "go"})
+
+
+class TestApproved:
+    def test_whatever_it_scores(self) -> None:
+        """What a person approved is given however little it scores, and before all else."""
+        some = [ranked(f"Name {each} after birds.", 0.9, 0.9, n) for n, each in enumerate("abc", 1)]
+        far = ranked(EVAL, 0.0, 0.0, 9)
+        given = replace(offer(*some, far), unapproved={each.id: "" for each, _ in some})
+        found = choose(given, placed(), nearest=2, most=2)
+
+        assert (EVAL, 2) == (texts(found)[0], len(found.chosen))
+        assert [EVAL] == texts(choose(given, placed(), least=1.0))
+
+    def test_other_stack(self) -> None:
+        """What a project has no technology for it does not get, approved or not."""
+        one, other = ranked(PYTEST, 0.9, 0.9, 1), ranked(EVAL, 0.9, 0.9, 2)
+        needs = {one[0].id: frozenset({"python"})}
+        given = replace(offer(one, other), needs=needs, unapproved={})
+        file = placed()
+        has = [replace(file, page=replace(file.page, stacks=s)) for s in _STACKS]
+
+        assert [([EVAL], 1), ([PYTEST, EVAL], 0)] == [
+            (sorted(texts(found)), found.other_stack) for found in (choose(given, e) for e in has)
+        ]
 
 
 class TestAlreadySaid:

@@ -98,7 +98,7 @@ class TestWritten:
 
     async def test_budget(self, desk: Resolving) -> None:
         """The least ranked are left out when the section would have too many tokens."""
-        path = await desk.follow("atlas", "# Empty\n\nHi.\n")
+        path = await desk.follow("atlas", "# Empty\n\nA Python service.\n")
         await desk.know(*(f"Rule of {word}: be kind to it." for word in "abcdefgh"), rank=0.1)
         desk.settings["max_output_tokens"] = 110
         await desk.office.dismiss("resolver")

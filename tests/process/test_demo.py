@@ -49,7 +49,7 @@ class TestDemo:
             "promotion_age_days = 0        # usually 7",
             "What projects agree on",
             "$ cortex resolve field-notes",
-            "+- Write the subject in the imperative mood",
+            "+- Commit messages: Write the subject in the imperative mood",
             "<- not approved",
             "and write? [y/N]: y",
             "Summary",

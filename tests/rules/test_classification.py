@@ -88,6 +88,11 @@ class TestWholeWords:
         """The name of a tool has no inflections."""
         assert classify(text).domain is None
 
+    @pytest.mark.parametrize("text", ["Say where to go from here.", "Never mix the two."])
+    def test_verbs(self, text: str) -> None:
+        """A verb that is spelled like a tool is no domain."""
+        assert classify(text).domain is None
+
     def test_authentication(self) -> None:
         """Long forms that a substring used to find are still found."""
         assert ("security",) == classify("authentication").tags

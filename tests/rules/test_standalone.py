@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cortex_actors.domain.project import StatementKind
+from cortex_actors.rules.standalone import (
+    MOST,
+    stacks,
+    stacks_of_project,
+    standalone,
+    topic,
+)
+
+RULE = StatementKind.RULE
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "heading", "says"),
+        [
+            (
+                "say why in the body",
+                "Acme > Commit messages",
+                "Commit messages: Say why in the body",
+            ),
+            ("Keep commit messages short.", "Commit Messages", "Keep commit messages short."),
+            ("Never commit secrets.", "Acme > Rules", "Never commit secrets."),
+            ("**Mocks**: never mock the clock", "Testing", "Mocks: never mock the clock"),
+            ("IMPORTANT: Never push to `main`.", None, "Never push to `main`."),
+            ("Check every value (see `docs/in.md`).", "Input", "Input: Check every value."),
+        ],
+    )
+    def test_form(self, text: str, heading: str | None, says: str) -> None:
+        """A rule has the heading that it needs, and neither markup nor what it cites."""
+        assert says == standalone(text, heading, RULE).text
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Do not edit `src/billing/ledger.py` by hand.",
+            "Always call `load_tenant_rows()` first.",
+            "Use Python 3.11 or later.",
+            "Never reopen issue #4711.",
+            "Ask @alice before you merge.",
+            "Keep Zanzibar calls behind the facade.",
+            "Run `make lint-all` before every commit.",
+            "Never change shelfmark's schema.",
+            "Read https://example.org/rules before you merge.",
+        ],
+    )
+    def test_of_one_place(self, text: str) -> None:
+        """What names a path, a version, an issue, a person or a project is for one place only."""
+        found = standalone(text, None, RULE, names=["shelfmark"])
+
+        assert found.text is None
+        assert found.reason.startswith("it names")
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("This must be kept in order.", "it speaks of what stands beside it"),
+            ("Always follow the steps below.", "it speaks of what stands beside it"),
+            ("Before a release, do this:", "it introduces something that is not there"),
+            ("The ledger should hold one row a day.", "it says how something is"),
+            (
+                "Never " + "really " * 60 + "guess.",
+                f"it is longer than a line of {MOST} characters",
+            ),
+        ],
+    )
+    def test_no_rule(self, text: str, why: str) -> None:
+        """A text that is no order by itself is not one, and says why."""
+        assert why == standalone(text, None, RULE).reason
+
+    @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
+    def test_kinds(self, kind: StatementKind) -> None:
+        """Commands and examples are no rules, however they are worded."""
+        assert standalone("Never commit secrets.", None, kind).text is None
+
+    @pytest.mark.parametrize(
+        ("text", "is_rule"),
+        [("The coverage is 90 %.", False), ("Rinse the kettle.", True), ("Say why.", False)],
+    )
+    def test_facts(self, text: str, *, is_rule: bool) -> None:
+        """A fact is none, but for an order whose verb the parser does not know."""
+        assert is_rule == (standalone(text, None, StatementKind.FACT).text is not None)
+
+    def test_twice(self) -> None:
+        """What stands alone does so in the words that it was given, too."""
+        once = standalone("**say why** in the body", "Acme > Commits", RULE)
+
+        assert once.text is not None
+        assert once == standalone(once.text, None, RULE)
+
+
+class TestAnything:
+    @given(
+        st.text(st.sampled_from("`*_#:/-.() aAbBuse never\n\u4f60\u0130"), max_size=80),
+        st.text(max_size=40),
+    )
+    def test_any(self, text: str, heading: str) -> None:
+        """Any text under any heading is a short bullet, or has a reason why it is none."""
+        found = standalone(f"Never {text}", heading, RULE, names=[heading])
+
+        assert (found.text is None) == bool(found.reason)
+        assert len(found.text or "") <= MOST
+
+
+class TestAbout:
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            ("Run `ruff` before you commit.", {"python"}),
+            ("Never use `any` in TypeScript.", {"javascript"}),
+            ("Where you go from here is yours to say.", set()),
+            ("Never commit secrets.", set()),
+            ("Use `unwrap()` in tests only.", {"rust"}),
+        ],
+    )
+    def test_stacks(self, text: str, found: set[str]) -> None:
+        """A technology is told by its names, not by verbs that are spelled like one."""
+        assert found == stacks(text)
+
+    @pytest.mark.parametrize(
+        ("text", "about"),
+        [
+            ("Never mock the clock.", "Testing"),
+            ("Never commit secrets.", "Security"),
+            ("Commit messages: Say why in the body.", "Commits"),
+            ("Keep functions short.", "Code"),
+            ("Pin every dependency.", "Dependencies"),
+        ],
+    )
+    def test_topics(self, text: str, about: str) -> None:
+        """A rule is about what most of its words tell, the heading that it has among them."""
+        assert about == topic(text)
+
+    def test_of_project(self) -> None:
+        """A project has what a file at its root tells, or what it names more than in passing."""
+        passing = ["Never call this from Ruby.", *(f"Keep rule {n} in mind." for n in range(20))]
+
+        assert {"python"} == stacks_of_project(passing, ["pyproject.toml"])
+        assert {"ruby"} == stacks_of_project([*passing, "Run RuboCop."])
+        assert {"ruby"} == stacks_of_project(passing[:5])
