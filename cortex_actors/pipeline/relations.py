@@ -183,7 +183,7 @@ def _of_sections(left: Spoken, right: Spoken, cosine: float | None) -> Judgement
 log = logging.getLogger("cortex.reconciler")
 
 #: Which form of comparing this is: another number has everything compared anew after an update.
-FORM = 1
+FORM = 2
 
 
 class Ruling:

@@ -1,7 +1,6 @@
-"""The program as a later version will be: with a schema 8, and `v0008.py` that leads to it.
+"""The program as a later version will be: with the next schema, and `v_next.py` that leads to it.
 
-What holds for every migration is tested with this one, because there is no other after the
-baseline yet.
+What holds for every migration is tested with this one, whichever the newest of ours is.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: This version's schema, and the later one's.
-OLD, NEW = files.SCHEMA_VERSION, 8
+OLD, NEW = files.SCHEMA_VERSION, files.SCHEMA_VERSION + 1
 
-_REVISION = Path(__file__).with_name("v0008.py")
+_REVISION = Path(__file__).with_name("v_next.py")
 
 
 def become_later(folder: Path, put: Callable[[object, str, object], None] = setattr) -> None:
@@ -30,7 +29,8 @@ def become_later(folder: Path, put: Callable[[object, str, object], None] = seta
     if not scripts.exists():
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(migrate._SCRIPTS, scripts, ignore=ignored)
-        shutil.copy(_REVISION, scripts / "versions")
+        text = _REVISION.read_text("utf-8").replace("NEW", f"{NEW:04}").replace("OLD", f"{OLD:04}")
+        (scripts / "versions" / f"v{NEW:04}.py").write_text(text, "utf-8")
     for each in (file, faults, files, migrate, offline, recovery):
         put(each, "SCHEMA_VERSION", NEW)
     put(migrate, "_SCRIPTS", scripts)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0008"
-down_revision = "0007"
+revision = "NEW"
+down_revision = "OLD"
 branch_labels = None
 depends_on = None
 
