@@ -93,7 +93,7 @@ class ReconciliationSettings(Section):
     floor: float = Field(0.3, ge=0, le=1)
     #: Least confidence, 0 to 1.
     promotion_confidence: float = Field(0.7, ge=0, le=1)
-    #: Least number of observations: revisions of files that say it.
+    #: Least number of observations: days on which a project was seen to say it, of all projects.
     promotion_observations: int = Field(3, ge=1)
     #: Least age, days.
     promotion_age_days: float = Field(7, ge=0)

@@ -126,7 +126,7 @@ class TestLooking:
         found = await cortex.eligible((await _only(cortex, "password"))["id"])
         checks = {each["need"]: each for each in found["checks"]}
 
-        assert (2, 3, 1.0) == tuple(
+        assert (1, 3, 2.0) == tuple(
             checks["observations"][key] for key in ("actual", "required", "gap")
         )
         assert checks["active"]["met"]

@@ -58,6 +58,7 @@ READY = "ready"
 BLOCKS = (
     Need.NOT_PROMOTED,
     Need.NO_CONTRADICTION,
+    Need.NO_DIFFERENCE,
     Need.ACTIVE,
     Need.NOT_REJECTED,
     Need.NOT_PRIVATE,

@@ -5,6 +5,7 @@ What waits for a person, and what a person has said, in the shape that clients g
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
@@ -18,13 +19,16 @@ from cortex_actors.domain.event import (
     OrganisationComplete,
     ResolutionRequested,
 )
-from cortex_actors.domain.insight import InsightStatus
-from cortex_actors.domain.principle import PrincipleStatus, of_insight
+from cortex_actors.domain.insight import Granularity, InsightStatus
+from cortex_actors.domain.principle import Derivation, PrincipleStatus, of_insight
 from cortex_actors.domain.project import Approval, Decision, Review, SourceKind, Way
 from cortex_actors.errors import Refused
+from cortex_actors.pipeline.organiser import Organiser
+from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.rules import promotion
 from cortex_actors.rules.admission import noted
 from cortex_actors.rules.promotion import Need
+from cortex_actors.rules.standalone import standalone
 from cortex_actors.storage import (
     insight_evidence,
     insight_lists,
@@ -38,11 +42,11 @@ from cortex_actors.storage import reviews as stored
 from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.api.registry import Said
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.rules.promotion import Requirement, Thresholds
+    from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -52,6 +56,9 @@ USE, PROMOTION, WRITE = "use", "promotion", "write"
 
 #: Why a principle is not written.
 UNAPPROVED = "a principle; it is written into no other project's file before you approve it"
+
+#: Seconds that the diffs of an offer may take: each file of every project is looked at.
+PREVIEW_TIMEOUT = 60.0
 
 #: Insights that are looked at for what could be promoted, the most believed first: some hundred
 #: milliseconds.
@@ -72,10 +79,10 @@ def listed(
     held = _held(connection, project_id)
     ready = _ready(connection, project_id, now=now, thresholds=thresholds)
     unwritten = [] if is_free else _unwritten(connection, project_id)
-    rows = [(each, USE, str(each.review)) for each in held]
-    rows += [(each, PROMOTION, why) for each, why in ready]
+    rows = [(Offered(each, str(each.review)), USE) for each in held]
+    rows += [(each, PROMOTION) for each in ready]
     page = rows[skip : skip + limit]
-    said = insight_lists.lines(connection, [each.id for each, _, _ in page])
+    said = insight_lists.lines(connection, [each.insight.id for each, _ in page])
     rest = max(0, skip - len(rows))
     more = unwritten[rest : rest + limit - len(page)]
     return {
@@ -87,14 +94,18 @@ def listed(
         **_decisions(connection),
         "reviews": [
             {
-                **shapes.whole_insight(connection, each),
+                **shapes.whole_insight(connection, each.insight),
                 "asks": asks,
-                "because": because,
-                "trust": sorted({line.trust for line in said if line.said_id == each.id}),
+                "because": each.because,
+                "others": _others(connection, each),
+                "trust": sorted({line.trust for line in said if line.said_id == each.insight.id}),
             }
-            for each, asks, because in page
+            for each, asks in page
         ]
-        + [{**each, "asks": WRITE, "because": UNAPPROVED} for each in _whole(connection, more)],
+        + [
+            {**each, "asks": WRITE, "because": UNAPPROVED, "others": []}
+            for each in _whole(connection, more)
+        ],
     }
 
 
@@ -140,6 +151,7 @@ def principle(connection: Connection, principle_id: str, *, is_free: bool) -> di
         **_whole(connection, [principle_id])[0],
         "asks": WRITE if asks else None,
         "because": UNAPPROVED if asks else None,
+        "others": [],
         "principles": [],
         "places": _places(connection, [each.insight_id for each in made_of]),
         "promotion": {"checks": []},
@@ -153,15 +165,20 @@ def whole_review(
     """Return one text, what there is to decide about it, and where it comes from."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
     standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
-    checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
     said = stored.of(connection, [insight_id]).get(insight_id)
-    asks, because = _asked(found, checks)
-    if said is not None and said.decision is Decision.REJECTED:
-        asks, because = None, None
+    asks, offered = None, None
+    if said is None or said.decision is not Decision.REJECTED:
+        if found.status is InsightStatus.PENDING_REVIEW:
+            asks, offered = USE, Offered(found, str(found.review))
+        else:
+            ready = _ready(connection, None, now=now, thresholds=thresholds)
+            offered = _asked(found, ready)
+            asks = PROMOTION if offered else None
     return {
         **shapes.whole_insight(connection, found),
         "asks": asks,
-        "because": because,
+        "because": offered.because if offered else None,
+        "others": _others(connection, offered) if offered else [],
         "principles": sorted(principles.coming_of(connection, [insight_id])),
         "places": _places(connection, [insight_id]),
         "promotion": whys.eligibility(connection, found, standing, now=now, thresholds=thresholds),
@@ -240,6 +257,12 @@ def _places(connection: Connection, insight_ids: Sequence[str]) -> list[dict[str
     ]
 
 
+def _others(connection: Connection, offered: Offered) -> list[dict[str, Any]]:
+    """Return the texts of other projects that an offer is made of, too."""
+    told = shapes.brief_insights(connection, offered.others)
+    return [told[each] for each in offered.others if each in told]
+
+
 def _held(connection: Connection, project_id: str | None) -> list[Insight]:
     """Return the texts that are not used before a person has looked at them."""
     some = frozenset({InsightStatus.PENDING_REVIEW})
@@ -250,43 +273,110 @@ def _held(connection: Connection, project_id: str | None) -> list[Insight]:
     return [each for each in every if each.id not in rejected]
 
 
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A text that could become a principle if a person approves, and why it is asked about.
+
+    Attributes:
+        others: insights of other projects that say nearly the same, the nearest first.
+
+    """
+
+    insight: Insight
+    because: str
+    others: tuple[str, ...] = ()
+
+
 def _ready(
     connection: Connection, project_id: str | None, *, now: int, thresholds: Thresholds
-) -> list[tuple[Insight, str]]:
-    """Return what lacks only what a person can give, and why, the most believed first."""
-    some = insight_lists.listed(
-        connection,
-        InsightFilter(
-            statuses=frozenset({InsightStatus.ACTIVE}),
-            project_id=project_id,
-            least=thresholds.confidence,
-            limit=CONSIDERED,
-        ),
-    )
-    standings = insight_evidence.load_merits(connection, [each.id for each in some])
-    checked = [
-        (each, promotion.requirements(each, standings[each.id], now=now, thresholds=thresholds))
-        for each in some
+) -> list[Offered]:
+    """Return what a person can make a principle: what several projects say, then what is sure.
+
+    Two that say nearly the same are asked about in the words of the one that can be used elsewhere;
+    of two such, in the shorter ones.
+    """
+    pairs = insight_evidence.list_agreements(connection)
+    shared = insight_evidence.of_several(connection)
+    ids = [*sorted(shared), *dict.fromkeys(each for pair in pairs for each in pair)][:CONSIDERED]
+    some = insight_lists.by_ids(connection, ids)
+    active = frozenset({InsightStatus.ACTIVE})
+    sure = InsightFilter(active, least=thresholds.confidence, limit=CONSIDERED)
+    some |= {each.id: each for each in insight_lists.listed(connection, sure)}
+    merits = insight_evidence.load_merits(connection, some)
+    checks = {
+        name: promotion.requirements(each, merits[name], now=now, thresholds=thresholds)
+        for name, each in some.items()
+    }
+    found = [
+        Offered(each, _missing(checks[name]))
+        for name, each in some.items()
+        if promotion.is_offered(checks[name]) and _may_be_elsewhere(each, merits[name])
     ]
-    return [(each, _missing(checks)) for each, checks in checked if promotion.awaits_person(checks)]
+    found.sort(key=lambda each: (each.insight.id not in shared, -each.insight.confidence))
+    known = {each.insight.id for each in found}
+    alone = {name for name, each in checks.items() if _is_near_enough(each)} - known
+    found += _near(some, [pair for pair in pairs if alone.issuperset(pair)])
+    if project_id is None:
+        return found
+    ours = set(insights.ids_of(connection, project_id))
+    return [each for each in found if not ours.isdisjoint((each.insight.id, *each.others))]
 
 
-def _asked(found: Insight, checks: Sequence[Requirement]) -> tuple[str | None, str | None]:
-    """Return what a person is asked about a text, and why; None where there is nothing."""
-    if found.status is InsightStatus.PENDING_REVIEW:
-        return USE, found.review
-    return (PROMOTION, _missing(checks)) if promotion.awaits_person(checks) else (None, None)
+def _may_be_elsewhere(found: Insight, standing: Standing) -> bool:
+    """Tell whether what several projects say can be used in others; one's own is not looked at."""
+    is_asked = standing.voices != 1 and found.granularity is Granularity.STATEMENT
+    return not is_asked or _bullet(found) is not None
+
+
+def _bullet(found: Insight) -> str | None:
+    """Return a text as it would stand in a file of another project; None where it cannot."""
+    return standalone(found.content, found.heading, found.kind, names=found.projects).text
+
+
+def _is_near_enough(checks: Iterable[Requirement]) -> bool:
+    """Tell whether nobody has decided about a rule, and nothing is against it."""
+    missing = {check.need for check in checks if not check.met}
+    waived = any(check.waived for check in checks)
+    return not waived and missing <= promotion.WAIVED - {Need.A_CLAIM, Need.NOT_WARY}
+
+
+def _near(some: Mapping[str, Insight], pairs: Iterable[tuple[str, str]]) -> list[Offered]:
+    """Return one offer for each group of near rules, the nearest first."""
+    near: dict[str, list[str]] = {}
+    for one, other in pairs:
+        near.setdefault(one, []).append(other)
+        near.setdefault(other, []).append(one)
+    found, done = [], set[str]()
+    for one, other in pairs:
+        words = {each: _bullet(some[each]) for each in (one, other)}
+        able = [(len(text), each) for each, text in words.items() if text]
+        if not able or not done.isdisjoint((one, other)):
+            continue
+        name = min(able)[1]
+        others = tuple(near[name])
+        done |= {name, *others}
+        projects = {each for other in (name, *others) for each in some[other].projects}
+        because = f"{len(projects)} projects say nearly the same"
+        found.append(Offered(some[name], because, others))
+    return found
+
+
+def _asked(found: Insight, ready: Iterable[Offered]) -> Offered | None:
+    """Return what a person is asked about a text; None where there is nothing."""
+    return next((each for each in ready if each.insight.id == found.id), None)
 
 
 def _missing(checks: Iterable[Requirement]) -> str:
-    """Return what an insight lacks that only a person can give, in words."""
-    missing = {check.need: check for check in checks if not check.met}
-    said = []
-    if Need.PROJECTS in missing:
-        some = missing[Need.PROJECTS]
-        said.append(f"{some.actual} of {some.required} independent projects say it")
-    if Need.NOT_WARY in missing:
-        said.append(str(missing[Need.NOT_WARY].actual))
+    """Return why a person is asked about an insight, in words."""
+    every = {check.need: check for check in checks}
+    some = every[Need.PROJECTS]
+    is_met = some.met and not some.waived
+    of = "" if is_met else f"of {some.required} "
+    said = [f"{some.actual} {of}independent projects say it"]
+    if not every[Need.NO_DIFFERENCE].met:
+        said.append("another project chooses differently: cortex contradictions")
+    if not every[Need.NOT_WARY].met:
+        said.append(str(every[Need.NOT_WARY].actual))
     return "; ".join(said)
 
 
@@ -358,7 +448,8 @@ async def reviews(
 async def review(call: Call, insight: str) -> dict[str, Any]:
     """Show one text whole: what there is to decide, why, where it comes from, what it lacks.
 
-    `insight` is its id; one that begins with `pri_` is a principle's.
+    `insight` is its id; one that begins with `pri_` is a principle's. `files` are those that what
+    could become a principle would be written into, each with the diff.
     Raises `NotFound`, and `BadInput` for what means several.
     """
     now, thresholds = call.clock.now(), call.ruling().promotion
@@ -371,7 +462,22 @@ async def review(call: Call, insight: str) -> dict[str, Any]:
         name = find(connection, Named.INSIGHT, insight)
         return whole_review(connection, name, now=now, thresholds=thresholds)
 
-    return await call.records.read(look)
+    found = await call.records.read(look)
+    files = await _files(call, found["id"]) if found["asks"] == PROMOTION else []
+    return {**found, "files": files}
+
+
+async def _files(call: Call, insight_id: str) -> list[dict[str, Any]]:
+    """Return what would be written into files if an insight became a principle by approval."""
+    asked = call.actors.organiser.within(PREVIEW_TIMEOUT)
+    supposed = await asked.ask(Organiser.suppose, insight_id)
+    if supposed.principle is None:
+        return []
+    name, members = supposed.principle.id, supposed.members
+    owed = [Derivation(name, each, 1 / len(members)) for each in members]
+    resolver = call.actors.resolver.within(PREVIEW_TIMEOUT)
+    report = await resolver.ask(Resolver.preview, supposed.principle, owed)
+    return [shapes.fields_of(each, "path", "agent", "diff") for each in report.files]
 
 
 @operation("review.approve", http="POST /reviews/{insight}/approve")

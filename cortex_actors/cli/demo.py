@@ -25,14 +25,17 @@ from cortex_actors.cli.declare import Option, command
 from cortex_actors.cli.output import (
     Block,
     JsonOption,
+    brief,
+    counted,
     shortened,
     show_blocks,
     show_json,
+    show_lines,
     show_table,
     standing,
 )
 from cortex_actors.cli.recall import TIMEOUT, show_hits
-from cortex_actors.cli.resolve import asking, show_proposed, unapproved
+from cortex_actors.cli.resolve import show_proposed
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound, visible
@@ -47,15 +50,21 @@ SHOWN, ASKED = 5, 500
 WRITTEN = "written"
 
 
-def brought(client: Client, folders: Sequence[Path]) -> Answer:
-    """Bring what projects agree on to the one that lacks most of it; return what was seen.
+def brought(client: Client, folders: Sequence[Path], *, settle: Callable[[], object]) -> Answer:
+    """Approve what is offered and bring it to the project that lacks most; return what was seen.
 
-    Every project is asked without writing, and then that one's files are written, as by a person
-    who has read the diff and accepts it.
+    As a person does it who reads each offer: every one is looked at with its diff, approved, and
+    written into the files of that project. `settle` returns when nothing is left to do.
     """
+    listed = client.call("reviews", limit=ASKED)["reviews"]
+    offers = [client.call("review", insight=each["id"]) for each in listed if _is_offer(each)]
+    for each in offers:
+        client.call("approve", insight=each["id"])
+    settle()
     found = client.call("principles", limit=ASKED)
     own = {each["id"]: set(each["projects"]) for each in found["principles"]}
     found["principles"] = found["principles"][:SHOWN]
+    seen: Answer = {"offers": offers, "principles": found}
     shown = {each: client.call("resolve", path=str(each), dry_run=True) for each in folders}
     # What a project would receive and says in none of its files itself.
     lacking = {
@@ -69,10 +78,10 @@ def brought(client: Client, folders: Sequence[Path]) -> Answer:
     }
     most = max(folders, key=lambda folder: len(lacking[folder]))
     if not lacking[most]:
-        return {"principles": found, "project": None, "shown": [], "files": [], "left": []}
-    done = client.call("resolve", path=str(most), approve=unapproved(shown[most]))
+        return {**seen, "project": None, "shown": [], "files": [], "left": []}
+    done = client.call("resolve", path=str(most))
     return {
-        "principles": found,
+        **seen,
         "project": {"name": most.name, "root": str(most)},
         "shown": shown[most]["files"],
         "files": done["files"],
@@ -80,19 +89,28 @@ def brought(client: Client, folders: Sequence[Path]) -> Answer:
     }
 
 
+def _is_offer(found: Answer) -> bool:
+    """Tell whether a person is asked whether a text may become a principle."""
+    return bool(found["asks"] == "promotion")
+
+
 def show_agreed(found: Answer) -> None:
-    """Print the principles, the diffs with every note that is accepted, and what was written."""
-    principles = found["principles"]
-    blocks = []
-    for n, each in enumerate(principles["principles"], start=1):
-        projects = ", ".join(sorted(each["projects"]))
-        about = f"{each['category']}, rank {each['rank']:.2f}, from {projects}"
-        blocks.append(Block(f"{n}.", shortened(each["content"]), [about]))
-    show_blocks(
-        f"What projects agree on ({principles['total']} principles)",
-        blocks,
-        empty="no two projects agree on anything yet",
-    )
+    """Print the offers, their approval, and what was written into the files of one project."""
+    offers = found["offers"]
+    print("$ cortex review\n")
+    blocks = [
+        Block(
+            f"{n}.",
+            shortened(each["content"]),
+            [each["because"], *standing([*each["sources"], *_others(each)])],
+        )
+        for n, each in enumerate(offers, start=1)
+    ]
+    title = f"What projects agree on ({counted(len(offers), 'offer')})"
+    show_blocks(title, blocks, empty="no two projects agree on anything yet")
+    print()
+    for each in offers:
+        show_lines(f"$ cortex review approve {brief(each['id'])}")
     files = [each for each in found["files"] if each["state"] == WRITTEN]
     if not files:
         print("\nno project lacks anything that others agree on")
@@ -106,9 +124,13 @@ def show_agreed(found: Answer) -> None:
         if notes - seen:
             show_proposed(shown[each["path"]])
         seen |= notes
-    print(f"{asking(unapproved({'files': found['shown']}))} [y/N]: y")
     names = [each["path"].removeprefix(f"{found['project']['root']}/") for each in files]
     print(f"wrote {', '.join(names)}")
+
+
+def _others(offer: Answer) -> list[Answer]:
+    """Return where other projects say nearly the same."""
+    return [place for each in offer["others"] for place in each["sources"]]
 
 
 #: Who says what, in this order: a fact, the same in other words, the contrary, and another's.
@@ -272,7 +294,7 @@ def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> A
         "settled_s": round(took, 3),
         "recall": client.call("recall", query=QUESTION, limit=3),
         "remembered": remembered(client),
-        "agreed": brought(client, folders),
+        "agreed": brought(client, folders, settle=lambda: _settled(client, clock=clock, say=say)),
     }
 
 

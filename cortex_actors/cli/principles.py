@@ -215,10 +215,11 @@ _NEEDS = {
     "observations": ("observations", ""),
     "age": ("age", " days"),
     "no_contradiction": ("contradictions", ""),
+    "no_difference": ("differences", ""),
     "not_promoted": ("principles of it", ""),
     "not_private": ("one person's own", ""),
     "not_rejected": ("turned down", ""),
-    "a_claim": ("command or example", ""),
+    "a_claim": ("fact, command or example", ""),
     "projects": ("projects", ""),
     "not_wary": ("suspicious", ""),
 }

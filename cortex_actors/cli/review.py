@@ -26,6 +26,7 @@ from cortex_actors.cli.output import (
     said_in,
     shortened,
     show_blocks,
+    show_diff,
     show_facts,
     show_json,
     show_lines,
@@ -97,7 +98,7 @@ def show_reviews(found: Answer, given: Answer) -> None:
     empty = nothing(found["total"], f"nothing{where} waits for a person ({decided})")
     show_blocks(title, entries, empty=empty)
     if entries:
-        print("\nlook at one with: cortex review show ID; then approve ID, or reject ID")
+        print("\nwhat one would change: cortex review show ID; then approve ID, or reject ID")
 
 
 @shows("review approve", "ins_4f0c9b21", insight=_ID)
@@ -147,8 +148,18 @@ def _entry(found: Answer) -> Block:
         found.get("note") or "",
         facts,
         *standing(found["sources"]),
+        *_others(found),
     ]
     return Block(mark, shortened(found["content"], _SHOWN), lines)
+
+
+def _others(found: Answer) -> list[str]:
+    """Return what other projects say, and where."""
+    return [
+        line
+        for each in found.get("others", ())
+        for line in (shortened(each["content"], _SHOWN), *standing(each["sources"]))
+    ]
 
 
 @shows("review show", "ins_4f0c9b21", insight=_ID)
@@ -169,9 +180,15 @@ def show_review(found: Answer) -> None:
         ("note", found.get("note") or ""),
         ("part of", ", ".join(found["principles"])),
         ("says it", "\n".join(said_in(each) for each in found["places"])),
+        ("nearly the same", "\n".join(_others(found))),
     )
     print()
     show_facts(*((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"]))
+    for each in found.get("files", ()):
+        print(f"\nif you approve it, {each['path']}:")
+        show_diff(each["diff"])
+    if asked == "promotion" and not found.get("files"):
+        print("\nif you approve it, no file of the projects that are followed changes now")
     if asked:
         print(f"\ndecide with: cortex review approve {brief(found['id'])}, or reject")
 

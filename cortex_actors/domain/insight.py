@@ -68,7 +68,7 @@ class Insight:
 
     Attributes:
         confidence: how far to believe it, 0 to 1, recomputed from the evidence at each run.
-        observation_count: distinct file revisions and sources that confirm it.
+        observation_count: days, of each project, on which a scan or a new revision found it.
         first_seen: UTC microseconds.
         last_seen: UTC microseconds.
         projects: names of the projects that say it, one for each: two folders may share a name

@@ -383,7 +383,7 @@ class Accumulator(Consumer):
         moved = await self._records.read(lambda c: insights.strangers(c, path, owner))
 
         def work(connection: Connection) -> None:
-            insights.hand_over(connection, path, owner)
+            insights.hand_over(connection, path, project_id=owner, at=at)
             projects.saw(connection, state, at)
 
         return self._outcome(run, work, sorted(moved))

@@ -6,9 +6,11 @@ time, contradictions. Nothing of the weight before goes into it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Category, Insight, InsightStatus
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Evidence, Need, Standing, Thresholds, confidence
@@ -61,6 +63,8 @@ class Scales:
     contradicted: Collection[str]
     #: Insights that are principles already.
     promoted: Collection[str]
+    #: Insights from which another project's choice differs.
+    differing: Collection[str] = ()
     #: What persons said, by text.
     decisions: Mapping[str, Decision] = field(default_factory=dict)
 
@@ -105,14 +109,14 @@ def unmet(insight: Insight, texts: Sequence[Spoken], scales: Scales) -> tuple[Re
 def standing(texts: Sequence[Spoken], scales: Scales) -> Standing:
     """Return what is known about an insight beside itself."""
     first = texts[0]
-    why = wary(first.content)
     return Standing(
         open_contradictions=int(first.id in scales.contradicted),
         derivations=int(first.id in scales.promoted),
         voices=len(set[str]().union(*(each.voices for each in texts))),
         decision=decision(texts, scales.decisions),
-        wary=why,
+        wary=wary(first.content),
         is_private=all(each.is_private for each in texts),
+        differences=int(first.id in scales.differing),
     )
 
 
@@ -127,26 +131,50 @@ def decision(texts: Sequence[Spoken], decisions: Mapping[str, Decision]) -> Deci
 def evidence(texts: Iterable[Spoken], *, contradicted: bool) -> Evidence:
     """Return what speaks for texts that say the same.
 
-    An observation is a revision of a file that says one of them still, whatever it said of them
-    when that revision was read.
+    An observation is a day on which a project was seen to say one of them: by a scan, as long as it
+    says it, or by a revision of a file that says one of them still.
     """
     some = list(texts)
     paths = set[str]().union(*(each.paths for each in some))
     seen = [
-        (revision, times)
+        (project, day, times)
         for each in some
-        for revision, times in each.revisions.items()
-        if revision[0] in paths
+        for (path, project, day), times in each.revisions.items()
+        if path in paths
     ]
-    newest = max((last for _, (_, last) in seen), default=0)
+    scanned = _scanned(some)
+    others = {(p, day) for p, day, _ in seen if not _is_among(day, scanned.get(p, ()))}
+    newest = max(
+        [*(last for _, _, (_, last) in seen), *(times[-1] for times in scanned.values() if times)],
+        default=0,
+    )
     return Evidence(
-        observations=len({revision for revision, _ in seen}),
-        projects=len(set[str]().union(*(each.projects for each in some))),
+        observations=len(others) + sum(map(len, scanned.values())),
+        projects=len(set[str]().union(*(each.voices for each in some))),
         last_seen=newest,
         contradicted=contradicted,
-        first_seen=min((first for _, (first, _) in seen), default=newest),
+        first_seen=min((first for _, _, (first, _) in seen), default=newest),
         boilerplate=is_boilerplate(some[0].content),
     )
+
+
+def _scanned(texts: Sequence[Spoken]) -> dict[str, Sequence[int]]:
+    """Return when each project was scanned since it says one of the texts, by whole days."""
+    since: dict[str, int] = {}
+    for each in texts:
+        for project, at in each.since.items():
+            since[project] = min(at, since.get(project, at))
+    found = {}
+    for project, at in since.items():
+        times = next((each.scans[project] for each in texts if project in each.scans), ())
+        found[project] = times[bisect_left(times, at // DAY * DAY) :]
+    return found
+
+
+def _is_among(day: int, times: Sequence[int]) -> bool:
+    """Tell whether one of some times, in order, is on a day."""
+    place = bisect_left(times, day * DAY)
+    return place < len(times) and times[place] // DAY == day
 
 
 def _insight(insight_id: str, texts: Sequence[Spoken], scales: Scales) -> Insight:

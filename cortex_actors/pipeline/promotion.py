@@ -207,6 +207,7 @@ class Gathered:
         owed: principle -> what it comes of, each insight as whoever stands for it now.
         near: pairs that are near enough to be one principle, at least one of them one already.
         decisions: what persons said, by text.
+        differing: insights from which the choice of another project differs.
         kept: texts that a person decided for, where two contradicted each other.
         revoked: principles that are given to nobody any more.
 
@@ -220,6 +221,7 @@ class Gathered:
     rows: dict[str, Matrix] = field(default_factory=dict)
     near: Edges = field(default_factory=dict)
     decisions: Mapping[str, Decision] = field(default_factory=dict)
+    differing: set[str] = field(default_factory=set)
     kept: Collection[str] = ()
     revoked: Collection[str] = ()
 
@@ -243,6 +245,7 @@ class _Look:
     principles: dict[str, Principle]
     rows: dict[str, Matrix]
     leads: dict[str, str]
+    differing: Collection[str]
 
     @property
     def next(self) -> set[str]:
@@ -276,6 +279,7 @@ async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathe
         found.principles |= look.principles
         found.rows |= look.rows
         found.leads |= look.leads
+        found.differing |= set(look.differing)
         near = await tools.threads.run(_near, look, others, found, dedup=dedup)
         found.near |= near
         waiting |= look.next | {each for edge in near for each in edge}
@@ -333,6 +337,7 @@ def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str])
         principles=principles.by_ids(connection, made),
         rows=neighbours.rows(connection, insight_evidence.said_among(connection, ids)),
         leads=_leads(connection, ids=concerned),
+        differing=contradictions.differing(connection, ids),
     )
 
 
@@ -380,7 +385,7 @@ class Unit:
 def scales(found: Gathered, thresholds: Thresholds, now: int) -> Scales:
     """Return by what is told who has earned it; `now` is in UTC microseconds."""
     against = {lead for lead, texts in found.said.items() if texts[0].status == "contradicted"}
-    return Scales(now, thresholds, against, (), found.decisions)
+    return Scales(now, thresholds, against, (), found.differing, found.decisions)
 
 
 def units(

@@ -308,6 +308,7 @@ class Comparing:
             ended=ended,
             proposed=await tools.threads.run(proposing, around, groups),
             made=made,
+            agreed=await tools.threads.run(reconciliation.load_agreements, around, groups),
             weighed=weighed,
             derived=sorted(touched),
             mark=mark,
@@ -365,6 +366,9 @@ class Comparing:
         said = await threads.run(_counting, around, groups, partners, counting)
         contradicted = await threads.run(reconciliation.load_contradicted, around, groups, current)
         scales = await self._scales(said, contradicted)
+        differs = partial(reconciliation.load_differing, around, groups, current=current)
+        differing = await threads.run(differs)
+        scales = replace(scales, differing={*scales.differing, *differing})
         weighed = await threads.run(evidence.weigh, said, scales)
         grouped = [(each.medoid, each.members) for each in made]
         lexicon = around.relations.lexicon
@@ -389,10 +393,15 @@ class Comparing:
 
     async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> Scales:
         """Return what the weights of some insights depend on beside their texts."""
-        promoted, decisions = await self._tools.records.read(
-            lambda c: (principles.derived(c, ids), reviews.decisions(c))
+        promoted, differing, decisions = await self._tools.records.read(
+            lambda c: (
+                principles.derived(c, ids),
+                contradictions.differing(c, ids),
+                reviews.decisions(c),
+            )
         )
-        return Scales(self._at, self._ruling.promotion, contradicted, promoted, decisions)
+        thresholds = self._ruling.promotion
+        return Scales(self._at, thresholds, contradicted, promoted, differing, decisions)
 
 
 def _known(connection: Connection, around: Neighbourhood) -> list[Contradiction]:

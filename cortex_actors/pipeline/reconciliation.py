@@ -23,6 +23,7 @@ from cortex_actors.domain.insight import Conflict, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
 from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.promotion import agrees
 from cortex_actors.storage import (
     contradictions,
     insight_evidence,
@@ -189,6 +190,34 @@ def load_contradicted(
     }
 
 
+def load_differing(
+    around: Neighbourhood, found: Groups, *, current: Iterable[Contradiction]
+) -> set[str]:
+    """Return the insights from which the choice of another project differs."""
+    differing = set()
+    for each in current:
+        if each.is_open and not each.is_direct:
+            leads = [insight_of(around, found, side) for side in each.pair]
+            says = [_projects(around, found, insight=lead) for lead in leads]
+            differing |= {leads[n] for n in (0, 1) if says[1 - n] - says[n]}
+    return differing
+
+
+def _projects(around: Neighbourhood, found: Groups, *, insight: str) -> set[str]:
+    """Return the projects that say an insight."""
+    some = found.followers.get(insight, [insight])
+    return set[str]().union(*(around.texts[e].projects for e in some if e in around.texts))
+
+
+def load_agreements(around: Neighbourhood, found: Groups) -> dict[Pair, float]:
+    """Return the pairs of insights that are near enough to be offered as one rule."""
+    return {
+        edge: score
+        for edge, score in around.agreeing.items()
+        if all(insight_of(around, found, each) == each for each in edge)
+    }
+
+
 def insight_of(around: Neighbourhood, found: Groups, text: str) -> str:
     """Return the insight that a text counts for, visited or not."""
     if text in found.leads:
@@ -253,6 +282,7 @@ class Reconciliation:
         ended: those that do not hold any more.
         proposed: what may be, of what was visited, and is shown to nobody by itself.
         made: the clusters of what was visited.
+        agreed: rules of two projects that are near each other, at least one of them visited.
         derived: insights, of those that were looked at, which principles come of.
         model: whose vectors were compared.
 
@@ -267,6 +297,7 @@ class Reconciliation:
     ended: Sequence[Contradiction]
     proposed: Sequence[Proposed]
     made: Sequence[Cluster]
+    agreed: Mapping[Pair, float]
     weighed: Weighed
     derived: Sequence[str]
     mark: Mark
@@ -295,6 +326,7 @@ class Reconciliation:
             connection, self.visited, self.made, model=self.model, at=self.at
         )
         insight_evidence.replace(connection, self.visited, self.slots)
+        insight_evidence.replace_agreements(connection, self.visited, found=self.agreed)
         insights.weigh(connection, self.weighed.changed)
         contradictions.note(connection, self.mark)
 
@@ -326,6 +358,8 @@ class Neighbourhood:
         self.near: dict[str, dict[str, float]] = {}
         #: Pairs that cannot both hold, with the cosine.
         self.conflicts: dict[Pair, tuple[Judgement, float | None]] = {}
+        #: Rules of two projects that are about one thing, with the cosine.
+        self.agreeing: dict[Pair, float] = {}
         #: Pairs that the rules leave open, until a model was asked.
         self.open: dict[Pair, float] = {}
         #: What those may be, with the cosine, unless somebody has decided it.
@@ -422,6 +456,7 @@ class Neighbourhood:
             self.conflicts[edge] = (found, score)
             self.near.get(one, {}).pop(other, None)
             self.near.get(other, {}).pop(one, None)
+            self.agreeing.pop(edge, None)
             return
         if found.relation is Relation.SAME:
             self.same.setdefault(one, set()).add(other)
@@ -429,6 +464,8 @@ class Neighbourhood:
             if found.fuller:
                 is_first = self.texts[one].content == found.fuller
                 self.fuller.add((other, one) if is_first else edge)
+        if score is not None and _agree(self.texts[one], self.texts[other], score=score):
+            self.agreeing[edge] = score
         if score is not None and self.relations.is_edge(self.texts[one], score):
             self.near.setdefault(one, {})[other] = score
             self.near.setdefault(other, {})[one] = score
@@ -437,3 +474,13 @@ class Neighbourhood:
         """Return the cosine of two texts; None where one has no vector."""
         rows = self.rows
         return cosine(rows[one], rows[other]) if one in rows and other in rows else None
+
+
+def _agree(one: Spoken, other: Spoken, *, score: float) -> bool:
+    """Tell whether two texts that do not disagree are rules of two projects about one thing."""
+    return (
+        one.kind is other.kind is StatementKind.RULE
+        and bool(one.voices and other.voices)
+        and one.voices.isdisjoint(other.voices)
+        and agrees(one.content, other.content, cosine=score)
+    )

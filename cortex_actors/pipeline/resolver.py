@@ -25,9 +25,10 @@ from weakref import ref
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.clock import ulid
+from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
 from cortex_actors.domain.principle import Ending, Report, Unwritten, Wish
-from cortex_actors.domain.project import innermost
+from cortex_actors.domain.project import Approval, Decision, Way, innermost
 from cortex_actors.errors import BadInput, NotFound, NotWritten, UnknownProject
 from cortex_actors.files.place import Pace
 from cortex_actors.files.swap import insist
@@ -40,8 +41,9 @@ from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, 
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
-from cortex_actors.storage import projects, resolutions
+from cortex_actors.storage import principles, projects, resolutions, reviews
 from cortex_actors.storage.events import store
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.projects import Writes
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
 
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.domain.principle import Resolved
+    from cortex_actors.domain.principle import Derivation, Principle, Resolved
     from cortex_actors.domain.project import Project
     from cortex_actors.files.swap import Entry
     from cortex_actors.render.section import Formatter, Present
@@ -149,6 +151,25 @@ class Errands:
         """Return the principles that files may be given now."""
         await self.on_thread(self._maker.ruling.read)
         return await self._records.read(self._offered)
+
+    async def supposed(self, principle: Principle, owed: Sequence[Derivation]) -> Offer:
+        """Return what files would be given if a person approved a principle now."""
+        await self.on_thread(self._maker.ruling.read)
+        said = Approval(principle.id, Decision.APPROVED, self._clock.now(), OWNER.by, Way.REVIEW)
+
+        def suppose(connection: Connection) -> Offer:
+            driver = driver_of(connection)
+            driver.execute("SAVEPOINT supposed")
+            try:
+                principles.add(connection, [principle])
+                principles.derive(connection, owed)
+                reviews.decide_approval(connection, said)
+                return offer(connection, self._maker.model)
+            finally:
+                driver.execute("ROLLBACK TO supposed")
+                driver.execute("RELEASE supposed")
+
+        return await self._records.write(suppose)
 
     async def offer_name(self) -> Offer:
         """Return what files may be given now by its name alone: for `changed`."""
@@ -425,6 +446,13 @@ class Resolver(Consumer):
         work = partial(self._resolved, wishes)
         return self.spawn(self._tasks.run("resolve", work), name="resolve")
 
+    def preview(self, principle: Principle, owed: Sequence[Derivation]) -> asyncio.Task[Report]:
+        """Return what approving a principle would write into followed projects' files.
+
+        It need not be one yet; nothing is written, neither into a file nor into the ledger.
+        """
+        return self.spawn(self._previewed(principle, owed), name="preview")
+
     def undo(self, path: str) -> asyncio.Task[Resolved]:
         """Take the newest write into a file back; what a human wrote since stays.
 
@@ -443,6 +471,16 @@ class Resolver(Consumer):
             tuple(each.resolved for each in done if each.resolved is not None),
             tuple(each for some in found for each in some.left),
         )
+
+    async def _previewed(self, principle: Principle, owed: Sequence[Derivation]) -> Report:
+        """Do it."""
+        followed = await self._records.read(projects.followed)
+        offer = await self._errands.supposed(principle, owed)
+        found = [await self._errands.find(each, Wish(each.root, dry_run=True)) for each in followed]
+        done = await self._errands.run_all([job for some in found for job in some.jobs], offer)
+        files = [each.resolved for each in done if each.resolved is not None]
+        name = principle.id
+        return Report(tuple(e for e in files if name in {b.principle_id for b in e.bullets}), ())
 
     async def _undone(self, path: str) -> Resolved:
         """Do it, and write down how the file stands now."""

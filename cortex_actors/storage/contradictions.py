@@ -203,6 +203,27 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradicti
     return of_each
 
 
+#: How many open differences there are with a text that another followed project says.
+_DIFFERENCES = (
+    "SELECT a.value, count(DISTINCT c.id) FROM json_each(?) AS a"
+    " JOIN insights AS m ON m.id = a.value OR m.superseded_by = a.value"
+    " JOIN contradictions AS c ON m.id IN (c.insight_a, c.insight_b)"
+    " JOIN insights AS t ON t.id IN (c.insight_a, c.insight_b) AND t.id <> m.id"
+    " JOIN insight_sources AS s ON s.insight_id = coalesce(t.superseded_by, t.id)"
+    " JOIN projects AS p ON p.id = s.project_id"
+    " WHERE c.status = 'unresolved' AND c.type = 'contextual' AND s.withdrawn_at IS NULL"
+    " AND s.insight_id <> a.value AND p.active = 1 AND NOT EXISTS (SELECT 1 FROM insight_sources"
+    " AS o WHERE o.insight_id = a.value AND o.project_id = s.project_id"
+    " AND o.withdrawn_at IS NULL) GROUP BY a.value"
+)
+
+
+def differing(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
+    """Return insights from which the choice of another project differs, with how many do."""
+    asked = json.dumps(sorted(set(ids)))
+    return dict(driver_of(connection).execute(_DIFFERENCES, (asked,)).fetchall())
+
+
 def kept(connection: Connection) -> set[str]:
     """Return the insights that a person decided for."""
     query = select(contradictions.c.kept_id).where(contradictions.c.kept_id.is_not(None))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, literal_column, select
 
+from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Claim, Granularity, InsightStatus
 from cortex_actors.domain.project import StatementKind, Trust
 from cortex_actors.rules import promotion
@@ -30,12 +31,12 @@ from cortex_actors.rules.promotion import Standing
 from cortex_actors.storage import contradictions, principles, reviews
 from cortex_actors.storage.insights import followers, private_ids
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import given_text, rows_in, stored_text
-from cortex_actors.storage.tables.schema import insights
+from cortex_actors.storage.tables.columns import given_text, put_rows, rows_in, stored_text
+from cortex_actors.storage.tables.schema import agreements, insights
 from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cortex_actors.domain.project import Decision
 
@@ -106,13 +107,21 @@ _TEXTS = (
 #: Places, those included at which the text stood before: what was observed there still counts.
 _PLACES = (
     "SELECT s.said_id, s.path, s.project_id, s.scope, s.withdrawn_at IS NULL, s.trust,"
-    " coalesce(p.origin, p.id), p.active FROM insight_sources AS s"
-    " JOIN projects AS p ON p.id = s.project_id WHERE s.said_id IN (SELECT value FROM json_each(?))"
+    " coalesce(p.origin, p.id), w.at, p.active FROM insight_sources AS s"
+    " JOIN projects AS p ON p.id = s.project_id"
+    " LEFT JOIN said_since AS w ON w.said_id = s.said_id AND w.project_id = s.project_id"
+    " WHERE s.said_id IN (SELECT value FROM json_each(?))"
 )
 _REVISIONS = (
-    "SELECT s.said_id, s.path, o.file_hash, min(o.at), max(o.at) FROM insight_sources AS s"
+    "SELECT s.said_id, s.path, s.project_id, min(o.at), max(o.at) FROM insight_sources AS s"
     " JOIN observations AS o ON o.source_id = s.id"
-    " WHERE s.said_id IN (SELECT value FROM json_each(?)) GROUP BY s.said_id, s.path, o.file_hash"
+    " WHERE s.said_id IN (SELECT value FROM json_each(?))"
+    " GROUP BY s.said_id, s.path, s.project_id, o.at / 86400000000"
+)
+_SCANS = (
+    "SELECT project_id, json_group_array(at) FROM (SELECT project_id, at FROM scans"
+    " WHERE project_id IN (SELECT value FROM json_each(?)) ORDER BY project_id, day)"
+    " GROUP BY project_id"
 )
 
 _SAID = "SELECT DISTINCT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
@@ -138,8 +147,10 @@ class Spoken:
         projects: ids of the projects that say it now.
         places: (project, scope) of those that say it and are followed still.
         paths: the files that say it now.
-        revisions: (file, revision) -> first and last time that it was seen in it, UTC microseconds;
-            of files that no longer say it, too.
+        revisions: (file, project, day) -> first and last revision of that day that said it, UTC
+            microseconds; of files that no longer say it, too.
+        since: project -> since when it says it without interruption, UTC microseconds.
+        scans: project -> when it was scanned, once a day, in order; shared by all its texts.
         is_private: only files of one person say it.
         is_free: nothing keeps it back for a person to look at first.
         text_hash: the SHA-256 of what is embedded of it.
@@ -164,7 +175,9 @@ class Spoken:
     paths: set[str] = field(default_factory=set)
     scopes: set[str] = field(default_factory=set)
     places: set[tuple[str, str]] = field(default_factory=set)
-    revisions: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    revisions: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
+    since: dict[str, int] = field(default_factory=dict)
+    scans: Mapping[str, Sequence[int]] = field(default_factory=dict)
     is_private: bool = False
     content_hash: str = ""
     text_hash: bytes = b""
@@ -189,11 +202,14 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
     """Return those texts; ids that are not known are left out."""
     driver, asked = driver_of(connection), json.dumps(sorted(set(ids)))
     found = {row[0]: _spoken(row) for row in driver.execute(_TEXTS, (asked,))}
-    for said, path, project, scope, is_live, trust, origin, is_followed in driver.execute(
-        _PLACES, (asked,)
-    ):
+    scans: dict[str, Sequence[int]] = {}
+    places = driver.execute(_PLACES, (asked,))
+    for said, path, project, scope, is_live, trust, origin, since, is_followed in places:
         if is_live:
             text, file = found[said], given_text(path) or ""
+            text.scans = scans
+            if since is not None:
+                text.since[project] = since
             text.paths.add(file)
             text.projects.add(project)
             text.scopes.add(given_text(scope) or "")
@@ -202,11 +218,47 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
             text.trusts.add(trust)
             if trust in _VOCAL and not file.lower().endswith(PRIVATE):
                 text.voices.add(given_text(origin) or "")
-    for said, path, revision, first, last in driver.execute(_REVISIONS, (asked,)):
-        found[said].revisions[given_text(path) or "", revision] = (first, last)
+    for said, path, project, first, last in driver.execute(_REVISIONS, (asked,)):
+        found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)
+    projects = set[str]().union(*(each.since for each in found.values()))
+    rows = driver.execute(_SCANS, (json.dumps(sorted(projects)),))
+    scans |= {project: json.loads(times) for project, times in rows}
     for said in private_ids(connection, found):
         found[said].is_private = True
     return found
+
+
+_OF_SEVERAL = (
+    "SELECT insight_id FROM insight_sources WHERE withdrawn_at IS NULL"
+    " GROUP BY insight_id HAVING count(DISTINCT project_id) > 1"
+)
+
+
+def of_several(connection: Connection) -> set[str]:
+    """Return the ids of all insights that several projects say."""
+    return _ids(connection, _OF_SEVERAL)
+
+
+_FORGET_AGREEMENTS = (
+    "DELETE FROM agreements WHERE left_id IN (SELECT value FROM json_each(?1))"
+    " OR right_id IN (SELECT value FROM json_each(?1))"
+)
+
+
+def replace_agreements(
+    connection: Connection, ids: Collection[str], *, found: Mapping[tuple[str, str], float]
+) -> None:
+    """Let those insights agree with these others and no more; the lesser id comes first."""
+    driver_of(connection).execute(_FORGET_AGREEMENTS, (json.dumps(sorted(ids)),))
+    rows = ({"left_id": a, "right_id": b, "cosine": found[a, b]} for a, b in sorted(found))
+    put_rows(connection, agreements, rows)
+
+
+def list_agreements(connection: Connection) -> list[tuple[str, str]]:
+    """Return the rules of two projects that are near each other, the nearest first."""
+    query = select(agreements.c.left_id, agreements.c.right_id)
+    order = agreements.c.cosine.desc(), agreements.c.left_id, agreements.c.right_id
+    return [(left, right) for left, right in connection.execute(query.order_by(*order))]
 
 
 def everything(connection: Connection) -> set[str]:
@@ -308,6 +360,7 @@ def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standin
         counts[stands_for.get(side, side)] += sum(each.against(side) for each in some)
     spoken_by, said = voices(connection, wanted), _decisions(connection, wanted, stands_for)
     why = {each: wary(text) for each, text in _texts(connection, wanted).items()}
+    differing = contradictions.differing(connection, wanted)
     private = private_ids(connection, wanted)
     return {
         each: Standing(
@@ -317,6 +370,7 @@ def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standin
             decision=promotion.decided(*said[each], is_wary=why.get(each) is not None),
             wary=why.get(each),
             is_private=each in private,
+            differences=differing.get(each, 0),
         )
         for each in wanted
     }

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
+from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import LIVE, Granularity, Insight, InsightSource
 from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
@@ -33,7 +34,6 @@ from cortex_actors.storage.tables.schema import (
     insight_sources,
     insights,
     meta,
-    observations,
     projects,
     reviews,
 )
@@ -48,9 +48,6 @@ PRIVATE = ".local.md"
 
 #: Ends a name among several: a folder's name may hold a comma, but never this.
 _END = "/"
-
-#: Stands between a path and a revision, which never holds it.
-_BETWEEN = "/"
 
 #: Statuses of what files say and people see, in an order that makes the same statement each time.
 SEEN = tuple(sorted(LIVE))
@@ -72,7 +69,12 @@ def live_of(ids: Collection[str]) -> sa.ColumnElement[bool]:
 
 def with_evidence() -> sa.Select[Any]:
     """Return the query for insights with what is counted about them."""
-    return sa.select(insights, _observed().label("observed"), _projects().label("project_names"))
+    counted = {"observed": observed("= insights.id"), "scanned_at": scanned_at("= insights.id")}
+    return sa.select(
+        insights,
+        *(column.label(name) for name, column in counted.items()),
+        _projects().label("project_names"),
+    )
 
 
 def of_project(project_id: str) -> sa.Select[tuple[str]]:
@@ -118,7 +120,7 @@ def insight(row: sa.Row[Any]) -> Insight:
         row,
         observation_count=row.observed,
         first_seen=row.first_seen_at,
-        last_seen=row.last_seen_at,
+        last_seen=max(row.last_seen_at, row.scanned_at or 0),
         projects=tuple(sorted(names)),
         kind=StatementKind(row.kind) if row.kind else None,
     )
@@ -130,27 +132,48 @@ def source(row: sa.Row[Any]) -> InsightSource:
     return entity(InsightSource, row, project=row.project_name, file_hash="", kind=kind)
 
 
-def _observed() -> sa.ColumnElement[int]:
-    """Return the count of the revisions that said it, of files that say it still.
+#: Days on which projects were scanned since they say insights without interruption, and days on
+#: which another revision of a file that still says them was read: one a day and project. What was
+#: observed of sources before counts, too: a statement's source changes with its section.
+_OBSERVED = """(
+    SELECT count(*) FROM (
+        SELECT s.project_id AS project_id, min(w.at) AS at FROM insight_sources AS s
+        JOIN said_since AS w ON w.said_id = s.said_id AND w.project_id = s.project_id
+        WHERE s.insight_id {of} AND s.withdrawn_at IS NULL GROUP BY s.project_id
+    ) AS n JOIN scans AS c ON c.project_id = n.project_id AND c.day >= n.at / {day}
+) + (
+    SELECT count(DISTINCT s.project_id || (o.at / {day})) FROM insight_sources AS s
+    JOIN observations AS o ON o.source_id = s.id
+    WHERE s.insight_id {of} AND EXISTS (
+        SELECT 1 FROM insight_sources AS n WHERE n.insight_id = s.insight_id
+        AND n.path = s.path AND n.withdrawn_at IS NULL
+    ) AND NOT EXISTS (
+        SELECT 1 FROM scans AS c JOIN said_since AS w ON w.project_id = c.project_id
+        JOIN insight_sources AS n ON n.said_id = w.said_id AND n.project_id = w.project_id
+        WHERE c.project_id = s.project_id AND c.day = o.at / {day} AND w.at / {day} <= c.day
+        AND n.insight_id {of} AND n.withdrawn_at IS NULL
+    )
+)"""
 
-    A statement's source changes with every other word of its section, so that what was observed of
-    the sources before counts, too; two places of one file are one voice.
+_SCANNED = """(
+    SELECT max(c.at) FROM scans AS c WHERE c.project_id IN (
+        SELECT s.project_id FROM insight_sources AS s
+        WHERE s.insight_id {of} AND s.withdrawn_at IS NULL
+    )
+)"""
+
+
+def observed(of: str) -> sa.ColumnElement[int]:
+    """Return how often insights were observed; `of` is the condition that their id fulfils.
+
+    `pipeline.evidence` counts the same of the texts that it holds; a test compares the two.
     """
-    now = insight_sources.alias("now")
-    still = (
-        sa.select(now.c.id)
-        .where(now.c.insight_id == insight_sources.c.insight_id)
-        .where(now.c.path == insight_sources.c.path, now.c.withdrawn_at.is_(None))
-        .exists()
-    )
-    revision = insight_sources.c.path + _BETWEEN + observations.c.file_hash
-    return (
-        sa.select(sa.func.count(revision.distinct()))
-        .select_from(observations.join(insight_sources))
-        .where(insight_sources.c.insight_id == insights.c.id, still)
-        .correlate(insights)
-        .scalar_subquery()
-    )
+    return sa.literal_column(f"({_OBSERVED.format(of=of, day=DAY)})", sa.Integer())
+
+
+def scanned_at(of: str) -> sa.ColumnElement[int]:
+    """Return when a project that says one of the insights was scanned last; None without one."""
+    return sa.literal_column(_SCANNED.format(of=of), sa.Integer())
 
 
 def _projects() -> sa.ColumnElement[str]:

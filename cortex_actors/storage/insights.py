@@ -111,6 +111,15 @@ _OTHERWISE = (
     " WHERE s.said_id <> j.value ->> 2)"
 )
 
+#: Notes since when a project says texts that none of its files said until now.
+_BEGIN = (
+    "INSERT INTO said_since (said_id, project_id, at)"
+    " SELECT j.value, ?2, ?3 FROM json_each(?1) AS j"
+    " WHERE NOT EXISTS (SELECT 1 FROM insight_sources AS s WHERE s.said_id = j.value"
+    " AND s.project_id = ?2 AND s.withdrawn_at IS NULL)"
+    " ON CONFLICT DO UPDATE SET at = excluded.at"
+)
+
 _SAID = (
     "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM insight_sources"
     " WHERE said_id = value AND withdrawn_at IS NULL)"
@@ -175,13 +184,20 @@ def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
     return {each for (each,) in driver_of(connection).execute(_PRIVATE, (json.dumps(list(ids)),))}
 
 
-def hand_over(connection: Connection, path: str, project_id: str) -> None:
+def hand_over(connection: Connection, path: str, *, project_id: str, at: int) -> None:
     """Make what a file says now a project's: a folder inside one may have become its own."""
+    said = live_sources(connection, path).values()
+    begin(connection, set(said), project_id=project_id, at=at)
     connection.execute(
         update(insight_sources)
         .where(*_says(path), insight_sources.c.project_id != project_id)
         .values({"project_id": project_id})
     )
+
+
+def begin(connection: Connection, said: Iterable[str], *, project_id: str, at: int) -> None:
+    """Note since when a project says texts; what it says already keeps its time."""
+    driver_of(connection).execute(_BEGIN, (json.dumps(sorted(said)), project_id, at))
 
 
 def attach(
@@ -436,6 +452,7 @@ def learn(
     new = said - {row.id for row in known}
     _keep(connection, findings, at)
     counted = representatives(connection, said)
+    begin(connection, said, project_id=project_id, at=at)
     attach(connection, found, project_id=project_id, at=at, counted=counted)
     observe(connection, path, found, at)
     withdraw(connection, other.gone, at)

@@ -1,8 +1,8 @@
 """Principles fade in the ledger: rank and status anew, from what speaks for them now.
 
-A principle was observed as often as the insights it was derived from, as far as files still say
-them, and last when the last of those was seen, whether or not a file still says it. An insight that
-was merged counts as the one it was merged into.
+A principle was observed as often as the insights it was derived from, together, as far as files
+still say them, and last when the last of those was seen, whether or not a file still says it. An
+insight that was merged counts as the one it was merged into.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, func, literal_column, or_, select
 
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import decay, promotion
+from cortex_actors.storage.insight_records import observed, scanned_at
 from cortex_actors.storage.ledger.backups import horizon
 from cortex_actors.storage.tables import schema as tables
 from cortex_actors.storage.tables.columns import change_rows, rows_in
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 
     from cortex_actors.rules.promotion import Part, RankWeights
     from cortex_actors.sections import OrganisationSettings
+
+#: The insights that a principle comes of, each as the one that it counts for.
+_COMES_OF = (
+    "(SELECT coalesce(i.superseded_by, i.id) FROM insights AS i"
+    " JOIN derivations AS d ON d.insight_id = i.id WHERE d.principle_id = principles.id)"
+)
+
+#: When the last of them was seen in a revision of a file.
+_SEEN = f"(SELECT max(k.last_seen_at) FROM insights AS k WHERE k.id IN {_COMES_OF})"  # noqa: S608 - ours
 
 #: Ranks nearer to each other than this are one: nobody is shown so many digits.
 CLOSE = 1e-9
@@ -46,7 +56,7 @@ class Evidence:
     """What is counted about a principle.
 
     Attributes:
-        observed: revisions of files that say one of its insights still.
+        observed: days, of each project, on which one of its insights was seen.
         seen_at: when one of these was seen last (UTC microseconds), at first when it was made.
         links: principles it is linked with and does not contradict.
 
@@ -153,7 +163,7 @@ def _judged(
 
 def _evidence(row: Any) -> Evidence:
     """Return what is counted in a row."""
-    seen = row.seen or row.created_at
+    seen = max(row.seen or row.created_at, row.scanned or 0)
     return Evidence(row.confidence, row.quality, row.observed, seen, row.links)
 
 
@@ -167,20 +177,6 @@ def _rows(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[
 
 def _standing() -> Any:
     """Return the query for principles with what is counted about each."""
-    come_of = (
-        select(func.coalesce(tables.insights.c.superseded_by, tables.insights.c.id))
-        .join(tables.derivations, tables.derivations.c.insight_id == tables.insights.c.id)
-        .where(tables.derivations.c.principle_id == tables.principles.c.id)
-        .correlate(tables.principles)
-    )
-    known = tables.insights.alias("known")
-    seen = select(func.max(known.c.last_seen_at)).where(known.c.id.in_(come_of))
-    observed = (
-        select(func.count())
-        .select_from(tables.observations.join(tables.insight_sources))
-        .where(tables.insight_sources.c.insight_id.in_(come_of))
-        .where(tables.insight_sources.c.withdrawn_at.is_(None))
-    )
     ends = (tables.principle_links.c.source_id, tables.principle_links.c.target_id)
     links = (
         select(func.count())
@@ -188,7 +184,6 @@ def _standing() -> Any:
         .where(or_(*(end == tables.principles.c.id for end in ends)))
         .where(tables.principle_links.c.type != LinkType.CONTRADICTS)
     )
-    counted = {"observed": observed, "seen": seen, "links": links}
     return select(
         tables.principles.c.id,
         tables.principles.c.confidence,
@@ -197,8 +192,8 @@ def _standing() -> Any:
         tables.principles.c.status,
         tables.principles.c.strikes,
         tables.principles.c.created_at,
-        *(
-            query.correlate(tables.principles).scalar_subquery().label(name)
-            for name, query in counted.items()
-        ),
+        links.correlate(tables.principles).scalar_subquery().label("links"),
+        literal_column(_SEEN).label("seen"),
+        observed(f"IN {_COMES_OF}").label("observed"),
+        scanned_at(f"IN {_COMES_OF}").label("scanned"),
     )

@@ -30,6 +30,7 @@ from sqlalchemy import (
     update,
 )
 
+from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BeingWritten
@@ -49,6 +50,7 @@ from cortex_actors.storage.tables.schema import (
     projects,
     resolutions,
     runs,
+    scans,
 )
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
@@ -208,6 +210,12 @@ def broken(connection: Connection) -> list[FileState]:
 def saw(connection: Connection, state: FileState, at: int) -> None:
     """Remember what a file looks like."""
     put_rows(connection, file_states, [as_row(file_states, state, seen_at=at)])
+
+
+def scanned(connection: Connection, project_ids: Iterable[str], *, at: int) -> None:
+    """Note that all files of projects were looked at; only the first look of a day counts."""
+    rows = [{"project_id": each, "day": at // DAY, "at": at} for each in sorted(project_ids)]
+    put_rows(connection, scans, rows, change=())
 
 
 def forget(connection: Connection, path: str) -> None:

@@ -2,7 +2,8 @@
 
 hears   -
 says    file:changed
-asks    ledger (what the files looked like when they were read, which other projects there are)
+asks    ledger (what the files looked like when they were read, which other projects there are; it
+        notes the first complete look of a day)
 keeps   what it said and the ledger does not show yet (lost on a restart: it is said once more,
         unless it waits to be heard), and what it has hashed (lost: it is hashed once more)
 
@@ -29,6 +30,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from cortex_actors.clock import DAY
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
@@ -242,6 +244,8 @@ class Watcher(AsyncioActor):
         self._looking = False
         self._looked = asyncio.Event()
         self._absent = False
+        #: The day of the last complete look that is noted, days since 1970.
+        self._day = -1
         #: Seconds a sweep takes on its thread, and when the last one was.
         self._took = self._at = 0.0
         #: Seconds the last sweep took; before the first one, longer than any.
@@ -329,6 +333,12 @@ class Watcher(AsyncioActor):
         self._pending.note(due, swept.files, self._at)
         self._doubts.settled(doubtful, ours)
         self._is_first = False
+        # The daily job counts the hours that a machine is awake: one that sleeps at night would be
+        # scanned every third day.
+        if now // DAY != self._day:
+            ours_alone = [self._project.id]
+            await self._parts.records.write(lambda c: projects.scanned(c, ours_alone, at=now))
+            self._day = now // DAY
 
     async def _say(self, paths: Sequence[str]) -> None:
         """Say that some files may have changed, in one commit."""

@@ -19,7 +19,7 @@ from cortex_actors.domain.event import FileChanged, ScanRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED, PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
-from cortex_actors.watching.sweep import inner_roots, sweep
+from cortex_actors.watching.sweep import Swept, inner_roots, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -96,16 +96,23 @@ class Watchlist(Consumer):
     async def on_scan(self, event: Event[ScanRequested]) -> Outcome:
         """Say every instruction file of a project, or of all, whatever it looks like."""
         followed = await self._records.read(projects.followed)
-        wanted = event.payload.project_id
-        found = [
-            self.say(FILE_CHANGED, FileChanged(project.id, path))
+        wanted, at = event.payload.project_id, self.desk.clock.now()
+        found = {
+            project.id: await self._threads.run(
+                self._sweep, project, inner_roots(project.root, followed)
+            )
             for project in followed
             if wanted in (None, project.id)
-            for path in await self._threads.run(
-                self._paths, project, inner_roots(project.root, followed)
-            )
-        ]
-        return Outcome(say=found)
+        }
+        present = [each for each, swept in found.items() if swept.present]
+        return Outcome(
+            lambda connection: projects.scanned(connection, present, at=at),
+            [
+                self.say(FILE_CHANGED, FileChanged(each, path))
+                for each, swept in found.items()
+                for path in sorted(swept.files)
+            ],
+        )
 
     def _try_soon(self, seconds: float) -> None:
         """Agree after so many seconds, unless that is under way."""
@@ -149,7 +156,7 @@ class Watchlist(Consumer):
             return False
         return True
 
-    def _paths(self, project: Project, apart: frozenset[str]) -> list[str]:
-        """Return a project's instruction files (on a thread)."""
+    def _sweep(self, project: Project, apart: frozenset[str]) -> Swept:
+        """Look at a project's instruction files (on a thread)."""
         depth = self._settings.max_depth
-        return sorted(sweep(project.root, project.id, max_depth=depth, apart=apart).files)
+        return sweep(project.root, project.id, max_depth=depth, apart=apart)

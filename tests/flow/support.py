@@ -45,12 +45,16 @@ def copied(folder: Path, *names: str) -> list[Path]:
 
 @asynccontextmanager
 async def grown(
-    root: Path, *, outside: Outside | None = None, **sections: object
+    root: Path,
+    *,
+    outside: Outside | None = None,
+    clock: SystemClock | None = None,
+    **sections: object,
 ) -> AsyncIterator[Tree]:
     """Run a whole tree in a home that stays, with the hashing embedder."""
     home = Home.of(root, {})
     home.create()
-    clock = SystemClock()
+    clock = clock or SystemClock()
     logs = LogStream(home.logs / "cortex.ndjson", clock)
     quick = {
         "embedding": {"provider": "hashing", "batch_ms": 20},

@@ -38,8 +38,8 @@ ROOM: dict[str, Any] = {
 HUMAN = "# Fourth\n\n- Name queues after birds.\n"
 
 #: What two projects say in the smaller tests, and in other words.
-SAYING = "Feed the quokka twice before you touch the harvest calendar."
-OTHER = "Feed the quokka three times and burn the harvest calendar afterwards."
+SAYING = "Always feed the quokka twice before you touch the harvest calendar."
+OTHER = "Always feed the quokka three times and burn the harvest calendar afterwards."
 
 
 async def agreed(tree: Tree, folder: Path, texts: list[str], *names: str) -> Path:

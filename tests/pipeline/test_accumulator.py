@@ -125,9 +125,10 @@ class TestChange:
         assert ["Run pytest.", "Use spaces."] == await office.contents()
 
     async def test_confirmed(self, office: Office, project: Project) -> None:
-        """A section that a new revision still says has been observed once more."""
+        """A section that a revision of another day still says has been observed once more."""
         path = write(project, TWO)
         await office.changed(project, path)
+        office.clock.advance(86_400)
         await office.changed(project, write(project, TWO.replace("tabs", "spaces")))
 
         assert [2, 1] == [each.observation_count for each in await office.insights()]

@@ -38,7 +38,7 @@ def text(name: str, content: str, *, by: str = "a") -> Spoken:
         voices={by},
         paths={path},
         scopes={""},
-        revisions={(path, "r1"): (NOW, NOW)},
+        revisions={(path, by, NOW // DAY): (NOW, NOW)},
     )
 
 

@@ -68,6 +68,7 @@ class TestStatements:
     async def test_sibling_edited(self, office: Office, project: Project) -> None:
         """A rule keeps what was observed of it when its neighbour in the section changes."""
         await office.changed(project, write(project, RULES))
+        office.clock.advance(86_400)
         await office.changed(project, write(project, RULES.replace("spaces", "blanks")))
         found = {each.content: each for each in await office.insights()}
 

@@ -85,10 +85,11 @@ class TestOurOwnWrite:
         assert (2, 2) == await office.evidence()
 
     async def test_a_human_s(self, office: Office, project: Project, path: Path) -> None:
-        """A human's word beside our section is a new revision, in which all is observed again."""
+        """A human's word beside our section is a revision; on another day it observes all again."""
         path.write_bytes(fence.splice(path.read_bytes(), BULLETS))
         await office.changed(project, path)
         path.write_bytes(path.read_bytes() + b"\n## More\n\nUse ruff.\n")
+        office.clock.advance(86_400)
         await office.changed(project, path)
 
         seen = {each.content: each.observation_count for each in await office.insights()}

@@ -13,14 +13,16 @@ from cortex_actors.storage.insight_evidence import Spoken
 NOW = 1_000 * DAY
 
 
-def text(name: str, *revisions: str, days: int = 0, path: str = "/a/CLAUDE.md") -> Spoken:
-    """Return a text that a file says since so many days, in those revisions."""
-    first = NOW - days * DAY
-    seen = {(path, each): (first, first) for each in revisions[:-1]}
-    seen |= {(path, each): (NOW, NOW) for each in revisions[-1:]}
+def text(name: str, *ages: int, scans: int = 0, path: str = "/a/CLAUDE.md") -> Spoken:
+    """Return a text that revisions of a file say, those many days old, and so many scans found.
+
+    The scans are of today and of the days before.
+    """
+    project = path.split("/")[1]
+    times = [NOW - age * DAY for age in ages]
     return Spoken(
         name,
-        f"Keep {name}.",
+        f"Always keep list {name} short.",
         None,
         Granularity.STATEMENT,
         None,
@@ -34,7 +36,9 @@ def text(name: str, *revisions: str, days: int = 0, path: str = "/a/CLAUDE.md") 
         voices={path.split("/")[1]},
         paths={path},
         scopes={""},
-        revisions=seen,
+        revisions={(path, project, at // DAY): (at, at) for at in times},
+        since={project: min(times)},
+        scans={project: [NOW - age * DAY + 1 for age in reversed(range(scans))]},
     )
 
 
@@ -45,23 +49,45 @@ def scales(*contradicted: str, promoted: str = "") -> Scales:
 
 class TestEvidence:
     def test_together(self) -> None:
-        """What two wordings were seen in counts once for each revision of a file."""
-        other = text("b", "r2", "r3", path="/b/CLAUDE.md")
-        found = evidence([text("a", "r1", "r2"), text("c", "r2"), other], contradicted=False)
+        """What two wordings were seen on counts once for each day and project."""
+        other = text("b", 2, 3, path="/b/CLAUDE.md")
+        found = evidence([text("a", 1, 2), text("c", 2), other], contradicted=False)
 
         assert (4, 2) == (found.observations, found.projects)
 
+    def test_scanned(self) -> None:
+        """Each day of a scan counts from the first on, a revision of that day no more than it."""
+        found = evidence([text("a", 0, 4, 9, scans=6)], contradicted=False)
+
+        assert (7, NOW + 1) == (found.observations, found.last_seen)
+
+    def test_scanned_before(self) -> None:
+        """A scan from before a project said it, or of one that says it no more, is none of it."""
+        left = text("c", 5, scans=9, path="/b/CLAUDE.md")
+        left.paths.clear()
+        left.since.clear()
+        found = evidence([text("a", 1, scans=9), left], contradicted=False)
+
+        assert 2 == found.observations
+
+    def test_checkouts(self) -> None:
+        """Two checkouts of one repository are one project that says it."""
+        some = [text("a", 1), text("b", 1, path="/b/CLAUDE.md")]
+        some[1].voices = some[0].voices
+
+        assert 1 == evidence(some, contradicted=False).projects
+
     def test_left(self) -> None:
         """Revisions of a file that says neither any more do not count."""
-        left = text("a", "r1", "r2")
+        left = text("a", 1, 2)
         left.paths.clear()
-        found = evidence([left, text("b", "r3", path="/b/CLAUDE.md")], contradicted=False)
+        found = evidence([left, text("b", 3, path="/b/CLAUDE.md")], contradicted=False)
 
         assert 1 == found.observations
 
     def test_times(self) -> None:
         """It is as old as its first observation and as fresh as its newest."""
-        found = evidence([text("a", "r1", "r2", days=50)], contradicted=True)
+        found = evidence([text("a", 50, 0)], contradicted=True)
 
         assert (NOW - 50 * DAY, NOW) == (found.first_seen, found.last_seen)
         assert found.contradicted
@@ -69,23 +95,39 @@ class TestEvidence:
 
 class TestWeigh:
     def test_waiting(self) -> None:
-        """What one project kept for two months waits for a person, and is no candidate."""
-        kept = text("a", "r1", "r2", "r3", days=60)
+        """What one project kept for two months is no candidate, nor believed enough for one."""
+        kept = text("a", 60, scans=60)
         found = weigh({"a": [kept]}, scales())
 
+        assert ((), ()) == (found.candidates, found.waiting)
+        assert (("a", 0.69),) == found.changed
+
+    def test_lowered(self) -> None:
+        """It waits for a person where less is asked for."""
+        kept = text("a", 60, scans=60)
+        asked = replace(scales(), thresholds=Thresholds(confidence=0.6))
+
+        assert ("a",) == weigh({"a": [kept]}, asked).waiting
+
+    def test_differing(self) -> None:
+        """What another project chooses differently waits for a person, and weighs no less."""
+        some = [text("a", 7, scans=8), text("b", 7, scans=8, path="/b/A.md")]
+        plain = weigh({"a": some}, scales())
+        found = weigh({"a": some}, replace(scales(), differing={"a"}))
+
         assert ((), ("a",)) == (found.candidates, found.waiting)
-        assert (("a", 0.7),) == found.changed
+        assert plain.changed == found.changed
 
     def test_candidate(self) -> None:
         """What two projects kept is a candidate."""
-        some = [text("a", "r1", "r2", days=60), text("b", "r1", "r2", path="/b/A.md", days=60)]
+        some = [text("a", 7, scans=8), text("b", 7, scans=8, path="/b/A.md")]
         found = weigh({"a": some}, scales())
 
         assert (("a",), ()) == (found.candidates, found.waiting)
 
     def test_against(self) -> None:
         """What is contradicted, or a principle already, is neither."""
-        kept = text("a", "r1", "r2", "r3", days=60)
+        kept = text("a", 60, scans=60)
 
         for some in (scales("a"), scales(promoted="a")):
             found = weigh({"a": [kept]}, some)
@@ -93,7 +135,7 @@ class TestWeigh:
 
     def test_private(self) -> None:
         """What only one person's file says never becomes a principle."""
-        kept = text("a", "r1", "r2", "r3", days=60)
+        kept = text("a", 60, scans=60)
         kept.is_private = True
 
         assert () == weigh({"a": [kept]}, scales()).waiting
@@ -102,8 +144,8 @@ class TestWeigh:
         """What a tool writes into every file is believed little and never becomes a principle."""
         said = "This file provides guidance to Claude Code when working in this repository."
         some = [
-            replace(text("a", "r1", "r2", days=60), content=said),
-            replace(text("b", "r1", "r2", path="/b/A.md", days=60), content=said),
+            replace(text("a", 60, scans=60), content=said),
+            replace(text("b", 60, scans=60, path="/b/A.md"), content=said),
         ]
         found = weigh({"a": some}, scales())
 
@@ -112,4 +154,4 @@ class TestWeigh:
 
     def test_unchanged(self) -> None:
         """A weight that is what it was is not written again."""
-        assert () == weigh({"a": [text("a", "r1")]}, scales()).changed
+        assert () == weigh({"a": [text("a", 0)]}, scales()).changed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 from typing import TYPE_CHECKING
 
@@ -46,18 +45,17 @@ class TestDemo:
             "What was learnt",
             "5433",
             "CLAUDE.md:",
-            "promotion_age_days = 0        # usually 7",
             "What projects agree on",
-            "$ cortex resolve field-notes",
-            "+- Commit messages: Write the subject in the imperative mood",
-            "<- not approved",
-            "and write? [y/N]: y",
+            "independent projects say it",
+            "$ cortex review approve ins_",
+            "$ cortex resolve ledger-cli",
+            "+- Never commit a `.env` file, a token or a private key.",
             "Summary",
         ):
             assert text in done.stdout
-        marked = re.findall(r"^.(- .*)   <- not approved", done.stdout, re.MULTILINE)
-        approved = re.findall(r"Approve (\d+) notes? and write", done.stdout)
-        assert [str(len(set(marked)))] == approved, "only what was shown is approved"
+        for name in ("promotion", "least"):
+            assert name not in done.stdout, "no threshold is lowered for it"
+        assert "<- not approved" not in done.stdout, "only what was approved is written"
         assert [] == _left(cortex)
         assert not cortex.home.exists()
 
@@ -69,14 +67,14 @@ class TestDemo:
         assert 4 == found["status"]["projects"]
         assert found["recall"]["hits"]
         agreed = found["agreed"]
-        assert {"learning", "anti_pattern"} == {
-            each["category"] for each in agreed["principles"]["principles"]
-        }
-        assert "field-notes" == agreed["project"]["name"]
+        assert agreed["offers"]
+        assert all(each["files"] for each in agreed["offers"]), "each shows what it would change"
+        assert len(agreed["offers"]) == agreed["principles"]["total"]
+        assert "ledger-cli" == agreed["project"]["name"]
         assert {"written"} == {each["state"] for each in agreed["files"]}
         asked = [bullet["approved"] for each in agreed["shown"] for bullet in each["bullets"]]
         assert asked
-        assert not any(asked), "a person accepts the diff, and no setting does it for him"
+        assert all(asked), "a person approved each, and nothing else is written"
         assert "started a daemon" in done.stderr
 
     def test_own_projects(self, cortex: Commands, tmp_path: Path) -> None:

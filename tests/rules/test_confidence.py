@@ -76,14 +76,21 @@ class TestConfidence:
 
 class TestKept:
     def test_grows(self) -> None:
-        """Having been kept counts more the further the observations lie apart, for two months."""
-        days = [Evidence(3, 1, NOW, first_seen=NOW - n * DAY) for n in (0, 30, 60, 600)]
+        """Having been kept counts more the further the observations lie apart, for six days."""
+        days = [Evidence(3, 1, NOW, first_seen=NOW - n * DAY) for n in (0, 2, 6, 600)]
 
-        assert [0.5, 0.6, 0.7, 0.7] == [round(confidence(each, NOW), 9) for each in days]
+        assert [0.5, 0.53, 0.59, 0.59] == [round(confidence(each, NOW), 9) for each in days]
 
     def test_one_project(self) -> None:
-        """A rule that one project keeps for two months reaches what promotion asks for."""
-        kept = Evidence(3, 1, NOW, first_seen=NOW - 60 * DAY)
+        """One project alone never reaches what promotion asks for, however long it keeps a rule."""
+        kept = Evidence(10_000, 1, NOW, first_seen=NOW - 9_999 * DAY)
+
+        assert DEFAULTS.confidence > confidence(kept, NOW)
+
+    @pytest.mark.parametrize("scanned", [4, 5, 7])
+    def test_two_projects(self, scanned: int) -> None:
+        """Two that agree reach it in a week in which they were scanned on four days or more."""
+        kept = Evidence(2 * scanned, 2, NOW, first_seen=NOW - 6 * DAY)
 
         assert DEFAULTS.confidence <= confidence(kept, NOW)
 

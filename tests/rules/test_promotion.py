@@ -12,9 +12,11 @@ from cortex_actors.rules.promotion import (
     Requirement,
     Standing,
     Thresholds,
+    agrees,
     awaits_person,
     decided,
     earned,
+    is_offered,
     requirements,
     unmet,
 )
@@ -158,3 +160,44 @@ class TestPerson:
     ) -> None:
         """What was said of another wording counts, but no approval for words nobody saw."""
         assert expected == decided(own, others, is_wary=is_wary)
+
+
+class TestOffered:
+    @pytest.mark.parametrize(
+        ("insight", "standing", "offered"),
+        [
+            (replace(RIPE, confidence=0.55, first_seen=NOW), Standing(), True),
+            (replace(RIPE, observation_count=2), Standing(wary="it runs a shell"), True),
+            (RIPE, Standing(differences=1), True),
+            (RIPE, Standing(voices=1), True),
+            (replace(RIPE, confidence=0.69), Standing(voices=1), False),
+            (replace(RIPE, confidence=0.55), Standing(open_contradictions=1), False),
+            (replace(RIPE, confidence=0.55), Standing(derivations=1), False),
+            (replace(RIPE, confidence=0.55), Standing(decision=Decision.REJECTED), False),
+            (replace(RIPE, confidence=0.55), Standing(decision=Decision.APPROVED), False),
+            (replace(RIPE, confidence=0.55, kind=StatementKind.FACT), Standing(), False),
+            (RIPE, Standing(), False),
+        ],
+    )
+    def test_when(self, insight: Insight, standing: Standing, *, offered: bool) -> None:
+        """What two projects say is asked about at once, what one says when it is sure enough."""
+        assert offered is is_offered(requirements(insight, standing, now=NOW))
+
+    def test_difference(self) -> None:
+        """What another project chooses differently is no principle before a person says so."""
+        differs = Standing(differences=1)
+
+        assert [Need.NO_DIFFERENCE] == [each.need for each in unmet(RIPE, differs, now=NOW)]
+        assert earned(RIPE, replace(differs, decision=Decision.APPROVED), now=NOW)
+
+    @pytest.mark.parametrize(
+        ("other", "cosine", "near"),
+        [
+            ("Write tests for what is new.", 0.62, True),
+            ("Write tests for what is new.", 0.61, False),
+            ("Never write tests for what is new.", 0.9, False),
+        ],
+    )
+    def test_near(self, other: str, *, cosine: float, near: bool) -> None:
+        """Two rules are offered as one when they are near and both or neither forbid something."""
+        assert near is agrees("Add tests for new features.", other, cosine=cosine)

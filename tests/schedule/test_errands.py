@@ -187,7 +187,8 @@ class TestDecay:
         """An insight that was merged into another one counts with that one's observations."""
         async with scheduled(tmp_path) as watched:
             await promoted(watched, "Use tabs.")
-            ids = await watched.store.says("/projects/atlas/AGENTS.md", "Tabs, always.")
+            later = EPOCH + 86_400 * SECOND
+            ids = await watched.store.says("/projects/atlas/AGENTS.md", "Tabs, always.", at=later)
             await watched.store.write(lambda c: _merge(c, ids[0]))
             (found,) = await watched.store.read(lambda c: principle_decay.faded(c, EPOCH))
 

@@ -41,6 +41,13 @@ REFUSED = {
     "insight_sources.said_id -> insights": "UPDATE insight_sources SET said_id = 'ins_0'",
     "insight_sources.project_id -> projects": "UPDATE insight_sources SET project_id = 'prj_0'",
     "observations.source_id -> insight_sources": "UPDATE observations SET source_id = 9",
+    "said_since.said_id -> insights": "UPDATE said_since SET said_id = 'ins_0'",
+    "said_since.project_id -> projects": "UPDATE said_since SET project_id = 'prj_0'",
+    "scans.day_is_of_the_time": "UPDATE scans SET day = day + 1",
+    "scans.project_id -> projects": "UPDATE scans SET project_id = 'prj_0'",
+    "agreements.left_is_the_lesser": "UPDATE agreements SET left_id = right_id, right_id = left_id",
+    "agreements.left_id -> insights": "UPDATE agreements SET left_id = 'ins_0'",
+    "agreements.right_id -> insights": "UPDATE agreements SET right_id = 'ins_z'",
     "insight_slots.slot_is_not_empty": "UPDATE insight_slots SET slot = ''",
     "insight_slots.insight_id -> insights": "UPDATE insight_slots SET insight_id = 'ins_0'",
     "contradictions.lesser_comes_first": "UPDATE contradictions"

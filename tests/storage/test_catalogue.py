@@ -85,7 +85,7 @@ class TestOrder:
         """Every order puts first what it names; what is equal comes in the order of the ids."""
         await store.says(CLAUDE, "old")
         await store.says(NESTED, "often", at=EPOCH + DAY, revision="1")
-        await store.says(NESTED, "often", at=EPOCH + DAY, revision="2")
+        await store.says(NESTED, "often", at=EPOCH + 2 * DAY, revision="2")
         await store.says(OTHER, "new", project=HARBOR, at=EPOCH + 2 * DAY)
         sure = [(id_of("new"), 0.9), (id_of("often"), 0.8), (id_of("old"), 0.7)]
         await store.write(partial(insights.weigh, confidences=sure))

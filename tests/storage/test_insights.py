@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.api import shapes
+from cortex_actors.clock import DAY
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import insights, projects
@@ -66,9 +67,9 @@ class TestLearn:
         assert before == await active(store)
 
     async def test_revision(self, store: Store) -> None:
-        """Each revision of a file that says it is one observation."""
-        for revision in ("1", "2", "2", "3"):
-            await store.says(HERE, "use ruff", revision=revision)
+        """Each day on which a new revision of a file says it is one observation."""
+        for day, revision in ((0, "1"), (0, "2"), (1, "3"), (2, "3"), (3, "4")):
+            await store.says(HERE, "use ruff", at=EPOCH + day * DAY, revision=revision)
 
         assert 3 == (await active(store))["use ruff"].observation_count
 
@@ -153,7 +154,7 @@ class TestWithdraw:
         """What is said again is active again, with what was observed before."""
         await store.says(HERE, "use ruff", revision="1")
         await store.says(HERE, revision="2")
-        changed = await store.says(HERE, "use ruff", revision="3")
+        changed = await store.says(HERE, "use ruff", at=EPOCH + DAY, revision="3")
 
         assert [id_of("use ruff")] == changed
         assert 2 == (await active(store))["use ruff"].observation_count

@@ -5,15 +5,18 @@ from typing import TYPE_CHECKING
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import insert
 
 from cortex_actors.errors import StoreTooNew, StoreTooOld
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger import migrate as module
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
 from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.migrations.versions import v0007
 from cortex_actors.storage.tables.schema import metadata
 from tests.storage.later import OLD, become_later
 from tests.storage.ledgers import statements
+from tests.storage.schema_rows import INSIGHTS, ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,3 +157,25 @@ def rows_of(engine: Engine, names: set[str]) -> dict[str, set[object]]:
     tables = [each for each in plain if "table" in ask(engine, _KIND.format(each))]
     found = {each: set(ask(engine, f"SELECT * FROM {each}")) for each in tables}  # noqa: S608
     return {name: rows for name, rows in found.items() if rows and name != "sqlite_sequence"}
+
+
+class TestScans:
+    def test_since(self, engine: Engine, path: Path) -> None:
+        """A ledger of schema 7 knows since when its texts are said: since their first revision."""
+        with engine.begin() as connection:
+            for each in v0007.statements():
+                connection.exec_driver_sql(each)
+            connection.exec_driver_sql(module._VERSIONS)
+            connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0007')")
+            connection.exec_driver_sql("PRAGMA user_version = 7")
+            for name in ("projects", "insights", "insight_sources"):
+                for row in ROWS[name]:
+                    connection.execute(insert(metadata.tables[name]).values(row))
+            for revision, at in (("r1", 30), ("r2", 20)):
+                row = {"source_id": 1, "file_hash": revision, "at": at}
+                connection.execute(insert(metadata.tables["observations"]).values(row))
+        migrate(engine, path, keep=False)
+
+        with engine.begin() as connection:
+            found = connection.exec_driver_sql("SELECT * FROM said_since").all()
+        assert [(INSIGHTS[1], "prj_a", 20)] == [tuple(each) for each in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from cortex_actors.clock import DAY
 from cortex_actors.storage import projects
 from cortex_actors.watching.sweep import sweep
 from cortex_actors.watching.watcher import AGAIN
@@ -21,6 +22,25 @@ if TYPE_CHECKING:
 
 class TestLedger:
     """The ledger's word counts, not what the watcher remembers."""
+
+    async def test_scanned(self, watch: Watch) -> None:
+        """The first complete look of a day is noted, and none of a root that is away."""
+
+        async def days() -> list[int]:
+            query = "SELECT day FROM scans ORDER BY day"
+            return await watch.office.read(lambda c: list(c.exec_driver_sql(query).scalars()))
+
+        today = watch.office.clock.now() // DAY
+        await watch.begin()
+        await watch.sweep()
+        assert [today] == await days()
+        away = watch.root.rename(watch.root.with_name("away"))
+        watch.office.clock.jump(86_400)
+        await watch.sweep()
+        assert [today] == await days()
+        away.rename(watch.root)
+        await watch.sweep()
+        assert [today, today + 1] == await days()
 
     async def test_forgotten(self, watch: Watch) -> None:
         """A file that the ledger has lost is told of by the next sweep, though it never changed."""

@@ -164,6 +164,20 @@ class TestAgrees:
 
 
 class TestScan:
+    async def test_noted(
+        self, office: Office, project: Project, tmp_path: Path, supervisor: Supervisor
+    ) -> None:
+        """A scan of a day is noted for each project whose root is there, once."""
+        gone = await office.follow(tmp_path / "gone")
+        Path(gone.root).rmdir()
+        await office.hire("watchlist")
+        for _ in range(2):
+            await self.scanned(office, None)
+        query = "SELECT project_id FROM scans"
+        noted = await office.read(lambda c: list(c.exec_driver_sql(query).scalars()))
+
+        assert ([project.id], {project.id, gone.id}) == (noted, {*supervisor.running})
+
     async def scanned(self, office: Office, project_id: str | None) -> list[str]:
         """Return the paths that a scan tells of."""
         before = len(office.said)

@@ -94,7 +94,7 @@ CREATE INDEX insight_sources_by_said ON insight_sources (said_id);
 CREATE INDEX insight_sources_by_path ON insight_sources (path);
 CREATE INDEX insight_sources_by_project ON insight_sources (project_id);
 
--- One row for each revision of a file that said it; an insight is observed as often.
+-- One row for each revision of a file that said it.
 CREATE TABLE observations (
     source_id INTEGER NOT NULL,
     file_hash TEXT NOT NULL,
@@ -102,6 +102,41 @@ CREATE TABLE observations (
     PRIMARY KEY (source_id, file_hash),
     FOREIGN KEY (source_id) REFERENCES insight_sources (id)
 ) WITHOUT ROWID;
+
+-- Since when a project says a text without interruption.
+CREATE TABLE said_since (
+    said_id TEXT NOT NULL,
+    project_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (said_id, project_id),
+    FOREIGN KEY (said_id) REFERENCES insights (id),
+    FOREIGN KEY (project_id) REFERENCES projects (id)
+) WITHOUT ROWID;
+CREATE INDEX said_since_by_project ON said_since (project_id);
+
+-- The first complete look at a project's files on a day (days since 1970, UTC). It observes all
+-- that the project says, and writes nothing of what it finds unchanged.
+CREATE TABLE scans (
+    project_id TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, day),
+    CONSTRAINT day_is_of_the_time CHECK (day = at / 86400000000),
+    FOREIGN KEY (project_id) REFERENCES projects (id)
+) WITHOUT ROWID;
+
+-- Two rules of two projects that are near each other and do not disagree. The lesser id comes
+-- first.
+CREATE TABLE agreements (
+    left_id TEXT NOT NULL,
+    right_id TEXT NOT NULL,
+    cosine REAL NOT NULL,
+    PRIMARY KEY (left_id, right_id),
+    CONSTRAINT left_is_the_lesser CHECK (left_id < right_id),
+    FOREIGN KEY (left_id) REFERENCES insights (id),
+    FOREIGN KEY (right_id) REFERENCES insights (id)
+) WITHOUT ROWID;
+CREATE INDEX agreements_by_right ON agreements (right_id);
 
 -- A pair that cannot both hold. The lesser id comes first, so that a pair is there once.
 CREATE TABLE contradictions (
