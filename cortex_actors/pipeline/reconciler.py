@@ -167,11 +167,7 @@ class Explorer:
         waiting = around.waiting()
         while waiting and self.judge is not None:
             some, waiting = waiting[:ASKED], waiting[ASKED:]
-            claims = [
-                (around.texts[one].claim, around.texts[other].claim, around.open[one, other])
-                for one, other in some
-            ]
-            answers = await self.judge.compare(claims, run=self.run)
+            answers = await self.judge.compare(around.questions(some), run=self.run)
             # On a thread: the rules read each text once more.
             await self.threads.run(around.take_answers, some, answers)
         around.open.clear()

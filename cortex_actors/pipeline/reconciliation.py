@@ -38,6 +38,7 @@ from cortex_actors.storage.verdicts import Proposed, proposal_id
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from cortex_actors.domain.insight import Claim
     from cortex_actors.pipeline.evidence import Weighed
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Cluster, Pair
@@ -439,6 +440,11 @@ class Neighbourhood:
             return -(asked[0].score if asked else 0.0), -self.open[edge], edge
 
         return sorted(self.open, key=turn)
+
+    def questions(self, edges: Iterable[Pair]) -> list[tuple[Claim, Claim, float | None]]:
+        """Return open pairs as a model is asked about them: two claims and their cosine."""
+        sides = [(self.texts[one], self.texts[other], (one, other)) for one, other in edges]
+        return [(left.claim, right.claim, self.open[edge]) for left, right, edge in sides]
 
     def take_answers(self, edges: Iterable[Pair], answers: Iterable[Judgement | None]) -> None:
         """Take a model's word for pairs that the rules left open; None where it has none."""
