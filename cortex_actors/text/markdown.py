@@ -329,6 +329,8 @@ class Row(NamedTuple):
     goes_on: bool = False
     #: Whether it begins inside a fence or a comment.
     inside: bool = False
+    #: The number of the innermost list item that it begins; 0 where a list is not ordered.
+    step: int = 0
 
 
 #: The kind of each stretch that nobody wrote by hand.
@@ -361,6 +363,8 @@ class Scanner:
         self._items: list[int] = []
         #: What opened the fence or comment this is in: "```", "~~~~", "<!--"; empty outside.
         self._opener = ""
+        #: The number of the list item that was begun last; 0 for one without.
+        self._step = 0
         #: Whether a paragraph is open, which a line without a block of its own goes on.
         self._paragraph = False
 
@@ -417,7 +421,8 @@ class Scanner:
         elif rest.startswith(_COMMENT_OPENS) and _COMMENT_END not in rest:
             self._opener, part = _COMMENT_OPENS, Part.COMMENT
         self._paragraph = bool(rest) and not _starts_block(rest)
-        return Row(part, rest, depth, opened, goes_on=goes_on)
+        step = self._step if opened else 0
+        return Row(part, rest, depth, opened, goes_on=goes_on, step=step)
 
     def _enter(self, stripped: str, column: int) -> tuple[str, int, int]:
         """Return the line behind its list markers, its column, and how many items it opens."""
@@ -441,6 +446,7 @@ class Scanner:
                 gap = 1
             column += marker.end() + gap
             self._items.append(column)
+            self._step = int(marker[0][:-1] or 0)
             self._paragraph = False
             stripped = rest
         return stripped, column, len(self._items) - before

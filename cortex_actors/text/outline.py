@@ -53,7 +53,8 @@ class Block:
     """A block of a section: its form, and the numbers of its first and last line, from 0.
 
     `lines` are its lines without indentation and markers; of code without those of the fence, and
-    `language` is what stands behind the opening one. `depth` counts the list items it stands in.
+    `language` is what stands behind the opening one. `depth` counts the list items it stands in;
+    `step` is the number of an item of an ordered list, as it is written.
     """
 
     form: Form
@@ -63,6 +64,7 @@ class Block:
     lines: list[str] = field(default_factory=list)
     level: int = 0
     language: str = ""
+    step: int = 0
 
     def take(self, number: int, text: str) -> None:
         """Go on over a line."""
@@ -115,7 +117,7 @@ class _Reader:
             # One in a list item is the item's label.
             form = Form.ITEM if row.depth else Form.HEADING
             said = f"**{title.text}**" if row.depth else title.text
-            found.append(Block(form, number, number, row.depth, [said], level=title.level))
+            found.append(Block(form, number, number, row.depth, [said], title.level, step=row.step))
             self._block = None
         elif self._block is not None and row.goes_on and not UNDERLINE.fullmatch(row.rest):
             self._block.take(number, row.rest)
@@ -123,7 +125,7 @@ class _Reader:
             self._underline(number, row.rest)
         else:
             form = Form.ITEM if row.opened else Form.TEXT
-            self._begin(Block(form, number, number, row.depth, [row.rest]), found)
+            self._begin(Block(form, number, number, row.depth, [row.rest], step=row.step), found)
 
     def _row(self, text: str) -> Row:
         """Return what the scanner makes of a line, without its marks of a quotation."""
@@ -166,7 +168,7 @@ def _split(block: Block) -> Iterator[Block]:
     if block.form not in {Form.TEXT, Form.ITEM}:
         yield block
         return
-    part = Block(block.form, block.first, block.first, block.depth)
+    part = Block(block.form, block.first, block.first, block.depth, step=block.step)
     lines, number = block.lines, 0
     while number < len(lines):
         if number + 1 < len(lines) and "|" in lines[number] and _delimits(lines[number + 1]):
