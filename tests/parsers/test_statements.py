@@ -70,6 +70,41 @@ class TestBlocks:
         assert [] == said(f"The configuration looks like this:\n\n{code}")
 
 
+class TestLeadIns:
+    @pytest.mark.parametrize("block", ["- install the wheel\n", "```sh\nmake a\nmake b\n```\n"])
+    def test_sentences_before(self, block: str) -> None:
+        """What stands in front of the sentence that leads in is said, on its own lines."""
+        text = f"We test with pytest.\nNever mock the database. Run:\n\n{block}"
+        first, second, *rest = read(text)
+
+        assert ["We test with pytest.", "Never mock the database."] == [first.text, second.text]
+        assert [(1, 1), (2, 2)] == [(each.line_start, each.line_end) for each in (first, second)]
+        assert {("Run",)} == {each.headings for each in rest}
+
+    def test_in_an_item(self) -> None:
+        """A list item says what stands in front of the sentence that leads in, too."""
+        text = "- Keep modules small. Never add:\n  - global state\n"
+
+        assert ["Keep modules small.", "Never add: global state"] == said(text)
+
+    def test_one_command(self) -> None:
+        """A command completes the last sentence alone; a few words in front stay with it."""
+        text = "We test with pytest. Never mock the database. Run:\n\n```\nmake check\n```\n"
+
+        assert [
+            "We test with pytest. Never mock the database.",
+            "Run: `make check`",
+        ] == said(text)
+        assert ["Ask first. Run: `make a`"] == said("Ask first. Run:\n\n```sh\nmake a\n```\n")
+
+    def test_leans(self) -> None:
+        """A sentence that leans on the one before it leads in together with it."""
+        first, entry = read("The harness drives a browser. It needs:\n\n- a free display\n")
+
+        assert "The harness drives a browser." == first.text
+        assert "The harness drives a browser. It needs:" == entry.lead_in
+
+
 class TestLists:
     def test_lead_in(self) -> None:
         """Each entry keeps the whole sentence, or the label, that introduces its list."""
