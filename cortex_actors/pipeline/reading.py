@@ -277,7 +277,7 @@ def _told(fragment: Fragment, found: Redacted) -> tuple[Alert, ...]:
 
 #: What is made of a file, and the version of whoever makes it: raised when the same bytes say
 #: something else to a new release, so that they are read again.
-READ_AS = {Granularity.STATEMENT: "statement/2", Granularity.SECTION: "section/2"}
+READ_AS = {Granularity.STATEMENT: "statement/2", Granularity.SECTION: "section/3"}
 
 #: Sections of one file, and statements: a file of more is data, and would keep the ledger's writer
 #: for seconds.

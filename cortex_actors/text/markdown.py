@@ -11,7 +11,8 @@ A tool that keeps a part of an instruction file up to date marks it, and writes 
 likes: `<!-- nx configuration start-->` and `... end-->`, `<!-- BEGIN BEADS INTEGRATION v:1 -->` and
 `<!-- END BEADS INTEGRATION -->`, `<!-- rtk-instructions v2 -->` and `<!-- /rtk-instructions -->`,
 `<claude-mem-context>` and `</claude-mem-context>`. What stands between is no person's word. A mark
-without its counterpart is a comment like any other.
+without its counterpart is a comment like any other, and so is a pair such as `<!-- braindump -->`
+and `<!-- /braindump -->` that names no version and no generator: people set such marks, too.
 
 Which lines of a Markdown file are text, and which only look like it.
 
@@ -170,6 +171,14 @@ _ENDS = frozenset({"end", "stop"})
 #: Words of marks around people's own text, which speak to linters and formatters; and ours.
 _NOT_OF_TOOLS = re.compile(r"ignore|disable|enable|lint|prettier|region|cortex:", re.IGNORECASE)
 
+#: What the begin mark of an end mark `/name` has when a tool wrote it: a version, a hash, or words
+#: that keep people off.
+_OF_TOOL = re.compile(
+    r"\bv:?\d|\b(?:hash|sha\d*|version)[:=]|generated|managed|do not (?:edit|modify|change)"
+    r"|don['\u2019]t edit|automatic|\bauto[- ]",
+    re.IGNORECASE,
+)
+
 #: Tags that tools write around what they keep, each on a line of its own.
 _TAGS = frozenset({"claude-mem-context", "laravel-boost-guidelines", "skills_system"})
 _TAG = re.compile(r"<(/?)([a-z_-]{1,40})(?:[ \t][^<>]{0,200})?>[ \t]*")
@@ -267,8 +276,9 @@ def _mark(number: int, text: str) -> _Mark:
     if outer & (_BEGINS | _ENDS):
         name = tuple(word for word in words if word not in _BEGINS | _ENDS)
         return _Mark(number, name, ends=not outer.isdisjoint(_ENDS))
-    # One that says neither may be the begin mark of one that says `/name`.
-    return _Mark(number, ("/", *words), ends=text.startswith("/"))
+    # One that says neither may be the begin mark of one that says `/name`; no end calls it "".
+    ends = text.startswith("/")
+    return _Mark(number, ("/", *words) if ends or _OF_TOOL.search(text) else ("",), ends=ends)
 
 
 #: Columns of indentation from which a line is indented code; also a tab's width.

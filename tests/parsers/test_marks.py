@@ -18,6 +18,7 @@ class TestManaged:
             ("<!-- BEGIN BEADS INTEGRATION v:1 hash:ca08 -->", "<!-- END BEADS INTEGRATION -->"),
             ("<!-- OPENSPEC:START -->", "<!-- OPENSPEC:END -->"),
             ("<!-- rtk-instructions v2 -->", "<!-- /rtk-instructions -->"),
+            ("<!-- acme-rules: generated, do not edit -->", "<!-- /acme-rules -->"),
             ("<claude-mem-context>", "</claude-mem-context>"),
             ('<skills_system priority="1">', "</skills_system>"),
         ],
@@ -46,6 +47,8 @@ class TestManaged:
             ("<!-- markdownlint-disable -->", "<!-- markdownlint-enable -->"),
             ("<!-- This is how it is -->", "<!-- This is the end of it -->"),
             ("<rules>", "</rules>"),
+            ("<!-- braindump -->", "<!-- /braindump -->"),
+            ("<!-- braindump: rules out of reviews -->", "<!-- /braindump -->"),
             ("`<!-- nx start -->`", "`<!-- nx end -->`"),
         ],
     )
