@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.event import Ids, Nothing, ReconciliationRequested, ScanRequested
 from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.repository import origin
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import contradictions, insight_lists, reviews
+from cortex_actors.storage import contradictions, insight_lists, insights, reviews
 from cortex_actors.storage import projects as stored
 from cortex_actors.storage.insight_lists import Named, find
 
@@ -68,11 +69,36 @@ async def remove_project(call: Call, path: str) -> dict[str, Any]:
 
 @operation("projects.list", http="GET /projects")
 async def projects(call: Call) -> dict[str, Any]:
-    """List the projects that are followed, how each is watched, and files that cannot be read."""
+    """List the projects that are followed, how each is watched, and files that cannot be read.
+
+    `left_out` are the files in which another tool keeps lines up to date, which are not read.
+    """
     found = await call.records.read(status.projects)
     modes = call.watching()["modes"]
     rows = [{**each, "watch_mode": modes.get(each["id"])} for each in found["projects"]]
     return {**found, "projects": rows}
+
+
+@operation("projects.files", http="GET /projects/files")
+async def project_files(call: Call, project: str) -> dict[str, Any]:
+    """Show what was read of a project's files, and why one was not.
+
+    `left_out` counts the lines of a file that another tool keeps up to date: they are not read.
+    Raises `UnknownProject`.
+    """
+    found = await call.project(project)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        said, others = stored.places(connection, found.id), stored.left_out(connection)
+        rows = [
+            {"statements": said.get(path, 0), "left_out": others.get(path, 0)}
+            | fields_of(state, "path", "error")
+            for path, state in sorted(stored.files(connection, found.id).items())
+        ]
+        known = insights.count_by_project(connection).get(found.id, 0)
+        return {"insights": known, "files": rows}
+
+    return {**all_fields(found, "added_at"), **await call.records.read(look)}
 
 
 @operation("projects.scan", http="POST /scan")

@@ -86,6 +86,20 @@ def lines(data: bytes, *, path: str) -> list[Line]:
     return found
 
 
+def require_utf8(data: bytes, *, path: str) -> None:
+    """Raise `NotText`, naming `path` and the line, for bytes that are no UTF-8.
+
+    What another encoding wrote says something else in each word that has a letter beyond ASCII.
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = len(data[: error.start + 1].splitlines())
+        raise NotText(
+            f"cannot read {path} as text: line {line} is not UTF-8; save the file as UTF-8"
+        ) from None
+
+
 #: Keys that hold globs, as Cursor, Copilot and Claude Code call them.
 _GLOBS = frozenset({"globs", "applyto", "paths"})
 

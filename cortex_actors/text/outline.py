@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cortex_actors.text.markdown import UNDERLINE, Part, Row, Scanner, heading, underlined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 #: The marks of a quotation, however deep, and the indentation in front of them.
@@ -54,7 +54,8 @@ class Block:
 
     `lines` are its lines without indentation and markers; of code without those of the fence, and
     `language` is what stands behind the opening one. `depth` counts the list items it stands in;
-    `step` is the number of an item of an ordered list, as it is written.
+    `step` is the number of an item of an ordered list. `listed` is the first line of the list that
+    a block is in, and its own of a table or of code; -1 outside of any.
     """
 
     form: Form
@@ -65,6 +66,7 @@ class Block:
     level: int = 0
     language: str = ""
     step: int = 0
+    listed: int = -1
 
     def take(self, number: int, text: str) -> None:
         """Go on over a line."""
@@ -78,7 +80,36 @@ def outline(texts: Sequence[str]) -> list[Block]:
     reader = _Reader()
     for number, text in enumerate(texts):
         reader.read(number, text, found)
-    return [each for block in found for each in _split(block)]
+    blocks = [each for block in found for each in _split(block)]
+    _number(blocks)
+    return blocks
+
+
+def _number(blocks: Iterable[Block]) -> None:
+    """Give each block the list it stands in, and its number there; both go on in its item.
+
+    An ordered list that a fence at the margin cut goes on with the next number as it is written.
+    """
+    newest: dict[int, Block] = {}
+    ended: set[int] = set()
+    for block in blocks:
+        if block.form is Form.HEADING:
+            newest.clear()
+        ended.update(depth for depth in newest if depth > block.depth)
+        item = newest.get(block.depth)
+        is_open = item is not None and block.depth not in ended
+        if block.form in {Form.TABLE, Form.CODE}:
+            block.listed = block.first
+        elif block.form is Form.ITEM:
+            ordered = block.step > 0
+            goes_on = is_open or (item is not None and ordered and block.step == item.step + 1)
+            block.listed = block.first
+            if item is not None and goes_on and ordered == (item.step > 0):
+                block.listed, block.step = item.listed, item.step + ordered
+            newest[block.depth] = block
+            ended.discard(block.depth)
+        elif item is not None and is_open:
+            block.listed, block.step = item.listed, item.step
 
 
 class _Reader:

@@ -21,7 +21,6 @@ What a statement stands under, and whether that forbids what it says.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_actors.domain.project import Statement, StatementKind
@@ -534,63 +533,8 @@ class _Said(NamedTuple):
     text: str
     kind: StatementKind
     headings: tuple[str, ...]
-    place: _Place
-
-
-class _Place(NamedTuple):
-    """Where in a list, a table or a fence a statement stands; lines from 0, -1 outside of any."""
-
-    first: int = -1
-    step: int = 0
-    lead_in: str = ""
-
-
-@dataclass(slots=True)
-class _List:
-    """A list that is open: its depth, its first line, and the number of its newest item."""
-
-    depth: int
-    first: int
-    step: int
-
-
-class _Lists:
-    """The lists that a reader stands in, outermost first."""
-
-    def __init__(self) -> None:
-        self._open: list[_List] = []
-        #: An ordered list that ended, which an item with the next number goes on.
-        self._ended: _List | None = None
-
-    def enter(self, block: Block) -> _List | None:
-        """Come to a block; return the innermost list it stands in."""
-        is_item = block.form is Form.ITEM
-        while self._open and (
-            self._open[-1].depth > block.depth
-            or (is_item and self._open[-1].depth == block.depth and not self._goes_on(block))
-        ):
-            ended = self._open.pop()
-            self._ended = ended if ended.step else self._ended
-        if block.form is Form.HEADING:
-            self._ended = None
-        if is_item:
-            self._begin_item(block)
-        return self._open[-1] if self._open else None
-
-    def _goes_on(self, block: Block) -> bool:
-        """Whether an item is of the same kind as the innermost list, ordered or not."""
-        return (self._open[-1].step > 0) == (block.step > 0)
-
-    def _begin_item(self, block: Block) -> None:
-        """Count an item; a list that an unindented fence cut goes on with its next number."""
-        if self._open and self._open[-1].depth == block.depth:
-            self._open[-1].step += int(block.step > 0)
-            return
-        found = _List(block.depth, block.first, block.step)
-        before = self._ended
-        if before and before.depth == block.depth and before.step + 1 == block.step:
-            found.first = before.first
-        self._open.append(found)
+    block: Block
+    lead_in: str
 
 
 def statements(fragment: Fragment) -> tuple[Statement, ...]:
@@ -612,9 +556,9 @@ def statements(fragment: Fragment) -> tuple[Statement, ...]:
             byte_start=fragment.byte_start + text[each.first].start,
             byte_end=fragment.byte_start + text[each.last].end,
             ordinal=ordinal,
-            listed=0 if each.place.first < 0 else fragment.line_start + each.place.first,
-            step=each.place.step,
-            lead_in=each.place.lead_in,
+            listed=0 if each.block.listed < 0 else fragment.line_start + each.block.listed,
+            step=each.block.step,
+            lead_in="" if each.block.listed < 0 else each.lead_in,
         )
         for ordinal, each in enumerate(found)
     )
@@ -636,14 +580,11 @@ class _Reader:
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
-        self._lists = _Lists()
-        self._place = _Place()
 
     def read(self, blocks: Sequence[Block]) -> Iterator[_Said]:
         """Yield what the blocks say."""
         told = -1
         for number, block in enumerate(blocks):
-            self._enter(block)
             following = blocks[number + 1] if number + 1 < len(blocks) else None
             if block.form is Form.HEADING:
                 self._around.head(Heading(block.level, block.lines[0]))
@@ -658,23 +599,9 @@ class _Reader:
                 if self._only_command(following) and introduces(block.lines[-1]):
                     told = number + 1
 
-    def _enter(self, block: Block) -> None:
-        """Come to a block: to which list, table or fence what it says belongs."""
-        inner = self._lists.enter(block)
-        if block.form in {Form.TEXT, Form.ITEM}:
-            self._around.leave(block.depth)
-        if block.form in {Form.TABLE, Form.CODE}:
-            self._place = _Place(block.first, lead_in=self._around.lead_in)
-        elif inner is None:
-            self._place = _Place()
-        elif block.form is Form.ITEM:
-            self._place = _Place(inner.first, inner.step, self._around.lead_in)
-        elif self._place.first != inner.first:
-            # Back in an item, behind what is nested in it.
-            self._place = _Place(inner.first, inner.step)
-
     def _text(self, block: Block, following: Block | None) -> Iterator[_Said]:
         """Yield what a paragraph or a list item says."""
+        self._around.leave(block.depth)
         parts = list(runs(block.lines, broken=block.form is Form.TEXT))
         for number, part in enumerate(parts):
             inner = following if number + 1 == len(parts) else None
@@ -733,8 +660,9 @@ class _Reader:
             under = (*self._around.path, *shared)
             if len(text) <= MOST:
                 first = each.above_first if alone else each.first
-                last = each.last + offset
-                yield _Said(first + offset, last, text, StatementKind.COMMAND, under, self._place)
+                span = first + offset, each.last + offset
+                lead_in = self._around.lead_in
+                yield _Said(*span, text, StatementKind.COMMAND, under, block, lead_in)
 
     def _say(self, run: Run, block: Block, *, tail: str = "") -> Iterator[_Said]:
         """Yield the statements of a text; `tail` is what stands behind it on its lines."""
@@ -752,7 +680,7 @@ class _Reader:
             kind = kind_of(text, under)
             if len(text) <= MOST and (kind is StatementKind.COMMAND or not is_noise(text)):
                 first, last = (block.first + run.first + line for line in span)
-                yield _Said(first, last, text, kind, under, self._place)
+                yield _Said(first, last, text, kind, under, block, self._around.lead_in)
 
     def _worded(self, text: str) -> str:
         """Return a list's entry with the words above it that it cannot do without."""
