@@ -171,6 +171,34 @@ class TestProjects:
         with pytest.raises(BadInput, match="give a project's root folder"):
             await cortex.add_project(f"{tmp_path}/{name}")
 
+    async def test_file(self, cortex: FrontDesk, tmp_path: Path) -> None:
+        """Of a file it is said that it is one."""
+        (tmp_path / "CLAUDE.md").write_text("x")
+
+        with pytest.raises(BadInput, match="it is a file, not a folder"):
+            await cortex.add_project(str(tmp_path / "CLAUDE.md"))
+
+    async def test_files(self, tree: Tree, root: Path) -> None:
+        """Of each file it is told how much it says, what was left out, and why it was not read."""
+        tool = "<!-- nx start -->\n- Run nx always.\n<!-- nx end -->\n"
+        (root / "AGENTS.md").write_text(f"- Ask the zebra.\n- Never push.\n\n{tool}")
+        (root / "CLAUDE.md").write_bytes(b"- Caf\xe9s close at nine.\n")
+        (root / "inner").mkdir()
+        (root / "inner/CLAUDE.md").write_text("- Ask the zebra.\n")
+        await knows(tree, "zebra")
+        await settled(tree)
+        found = await tree.cortex.project_files("atlas")
+        rows = {each["path"].removeprefix(f"{root}/"): each for each in found["files"]}
+
+        assert ("atlas", str(root), 2) == (found["name"], found["root"], found["insights"])
+        assert {"AGENTS.md": 2, "CLAUDE.md": 0, "inner/CLAUDE.md": 1} == {
+            name: row["statements"] for name, row in rows.items()
+        }
+        assert [3, 0, 0] == [row["left_out"] for row in rows.values()]
+        assert "line 1 is not UTF-8" in rows["CLAUDE.md"]["error"]
+        listed = (await tree.cortex.projects())["left_out"]
+        assert [{"path": str(root / "AGENTS.md"), "lines": 3}] == listed
+
     async def test_too_much(
         self, cortex: FrontDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -99,6 +99,27 @@ class TestStatus:
         assert "degraded" == status["state"]
         assert "without events: No space left" in " ".join(status["reasons"])
 
+    async def test_findings(self, tree: Tree, cortex: FrontDesk, tmp_path: Path) -> None:
+        """What stands in a file is a finding: the daemon is well. Both go with the project."""
+        root = tmp_path / "atlas"
+        root.mkdir()
+        (root / "CLAUDE.md").write_text("- Run \u200bpytest on each commit.\n- Ask the zebra.\n")
+        (root / "AGENTS.md").write_bytes(b"\xff")
+        await cortex.add_project(str(root))
+
+        async def met() -> bool:
+            status = await cortex.status()
+            return 1 == len(status["findings"]) == status["broken_files"]
+
+        await eventually(met)
+        await settled(tree)
+        status = await cortex.status()
+        assert ("running", []) == (status["state"], status["reasons"])
+        assert f"{root}/CLAUDE.md:1" in status["findings"][0]
+        await cortex.remove_project(str(root))
+        status = await cortex.status()
+        assert ([], [], 0) == (status["findings"], status["alerts"], status["broken_files"])
+
     async def test_topics(self, cortex: FrontDesk) -> None:
         """The catalogue of topics is told in full."""
         told = (await cortex.topics())["topics"]

@@ -56,6 +56,7 @@ async def status(call: Call) -> dict[str, Any]:
     return {
         "state": "degraded" if reasons else "running",
         "reasons": reasons,
+        "findings": states.findings(ledger.get("alerts", ())),
         **_life(call),
         **({} if ledger.get("state") == "away" else ledger),
         "model": model,

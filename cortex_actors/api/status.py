@@ -69,7 +69,8 @@ def root(path: str) -> str:
     if found and not Path(found).exists():
         raise NotFound(f"cannot follow {path}: it is not there; give a project's root folder")
     if not found or not Path(found).is_dir():
-        raise BadInput(f"cannot follow {path}: it is not a folder; give a project's root folder")
+        what = "a file, not a folder" if found and Path(found).is_file() else "not a folder"
+        raise BadInput(f"cannot follow {path}: it is {what}; give a project's root folder")
     if found in ("/", os.path.realpath(Path.home())):
         raise BadInput(
             f"cannot follow {path}: it holds much more than a project; give one of its folders"
@@ -92,12 +93,16 @@ def place(path: str) -> str:
 
 def counts(connection: Connection, model: str, sections: Container[str]) -> dict[str, Any]:
     """Return the numbers of `status`; `sections` are the files that have a section of ours."""
+    followed = project_rows.followed(connection)
     return {
-        "projects": len(project_rows.followed(connection)),
+        "projects": len(followed),
         "insights": insight_rows.count(connection),
         "principles": principles.count(connection),
         "principles_by_status": principle_lists.by_status(connection),
-        "resolved_files": sum(each in sections for each in resolutions.paths(connection)),
+        "resolved_files": sum(
+            each in sections and innermost(followed, each) is not None
+            for each in resolutions.paths(connection)
+        ),
         "unresolved": [
             fields_of(each, "path", "agent", state="ending")
             for each in resolutions.troubled(connection)
@@ -145,11 +150,14 @@ def reasons(
             f"events: {counted['dead']} could not be handled and were set aside; "
             "see cortex daemon events --dead"
         )
-    return found + alarms(counted.get("alerts", ()))
+    return found
 
 
-def alarms(met: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what stands in files that a person should look at, a sentence for each kind of it."""
+def findings(met: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what stands in files that a person should look at, a sentence for each kind of it.
+
+    The daemon is well nonetheless: nobody can make it degraded by what they write into a file.
+    """
     found = []
     for kind, advice in _ADVICE.items():
         some = [each for each in met if each["kind"] == kind]
@@ -157,7 +165,7 @@ def alarms(met: Sequence[Mapping[str, Any]]) -> list[str]:
             first = some[0]
             more = f" and {len(some) - 1} more" if some[1:] else ""
             place = f"{first['path']}:{first['line_start']}"
-            found.append(f"files: {place} ({first['detail']}){more}: {advice}")
+            found.append(f"{place} ({first['detail']}){more}: {advice}")
     return found
 
 
@@ -224,6 +232,10 @@ def projects(connection: Connection) -> dict[str, Any]:
         ],
         "broken": [
             {"path": state.path, "reason": state.error} for state in project_rows.broken(connection)
+        ],
+        "left_out": [
+            {"path": path, "lines": count}
+            for path, count in project_rows.left_out(connection).items()
         ],
     }
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import (
     AccumulationComplete,
@@ -78,11 +79,36 @@ async def remove_project(call: Call, path: str) -> dict[str, Any]:
 
 @operation("projects.list", http="GET /projects")
 async def projects(call: Call) -> dict[str, Any]:
-    """List the projects that are followed, how each is watched, and files that cannot be read."""
+    """List the projects that are followed, how each is watched, and files that cannot be read.
+
+    `left_out` are the files in which another tool keeps lines up to date, which are not read.
+    """
     found = await call.records.read(status.projects)
     modes = call.watching()["modes"]
     rows = [{**each, "watch_mode": modes.get(each["id"])} for each in found["projects"]]
     return {**found, "projects": rows}
+
+
+@operation("projects.files", http="GET /projects/files")
+async def project_files(call: Call, project: str) -> dict[str, Any]:
+    """Show what was read of a project's files, and why one was not.
+
+    `left_out` counts the lines of a file that another tool keeps up to date: they are not read.
+    Raises `UnknownProject`.
+    """
+    found = await call.project(project)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        said, others = stored.places(connection, found.id), stored.left_out(connection)
+        rows = [
+            {"statements": said.get(path, 0), "left_out": others.get(path, 0)}
+            | fields_of(state, "path", "error")
+            for path, state in sorted(stored.files(connection, found.id).items())
+        ]
+        known = insights.count_by_project(connection).get(found.id, 0)
+        return {"insights": known, "files": rows}
+
+    return {**all_fields(found, "added_at"), **await call.records.read(look)}
 
 
 @operation("projects.scan", http="POST /scan")

@@ -432,6 +432,7 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         first += f", {'' if held else 'was '}pid {found['pid']}"
     reasons = found.get("reasons") or ([found["reason"]] if found.get("reason") else [])
     rows = [("state", first), *(("because", reason) for reason in reasons)]
+    rows += [("finding", each) for each in found.get("findings", ())]
     rows.append(("home", found["home"]))
     if "unindexed" in found:
         rows += figure_rows(found)

@@ -12,7 +12,7 @@ from cortex_actors.cli.output import show_lines
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.text import sections as markdown
-from cortex_actors.text.markdown import MAX_BYTES
+from cortex_actors.text.markdown import MAX_BYTES, require_utf8
 from cortex_actors.text.sections import Section, dialect_of, sections
 from cortex_actors.text.statements import statements
 
@@ -47,6 +47,7 @@ def show_parsed(found: dict[str, Any], given: dict[str, Any]) -> None:
 def parse(file: Annotated[Path, Argument(help="The instruction file.")]) -> dict[str, Any]:
     """Show what a file says: its sections and their statements, with lines and bytes."""
     data, path = _read(file), str(file.absolute())
+    require_utf8(data, path=path)
     # The dialect that the path tells, wherever the project's root may be; else it is Markdown.
     last = file.absolute().parts[-_PARTS:]
     names = ("/".join(last[number:]) for number in reversed(range(len(last))))

@@ -11,7 +11,9 @@ The daemon does the work whether anybody watches or not.
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +33,7 @@ from cortex_actors.cli.output import (
 )
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, duration, iso
+from cortex_actors.errors import BadInput, CortexError, NotFound
 
 #: Seconds between two looks: often enough to be smooth, and nothing for the daemon.
 POLL = 0.2
@@ -98,24 +101,86 @@ WaitOption = Annotated[
 ]
 
 
-@command("init", "", "~/code/atlas-api")
+@command("init", "", "~/code/atlas-api", "~/code/atlas-api ~/code/harbor-web")
 def init(
-    path: Annotated[Path, Argument(help="The project's folder.")] = Path(),
+    paths: Annotated[
+        list[Path] | None, Argument(metavar="PATH...", help="Folders of projects (this one).")
+    ] = None,
     wait: WaitOption = None,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Follow a project: read its instruction files now and whenever they change."""
+    """Follow projects: read their instruction files now and whenever they change.
+
+    A path that cannot be followed keeps no other from it; the command ends with its error. With
+    `--json` several projects are a list under `projects`.
+    """
     client = Client(home)
-    found = client.call("add_project", path=str(path.absolute()))
+    found: list[Answer] = []
+    wrong: list[CortexError] = []
+    for path in paths or [Path()]:
+        try:
+            found.append(client.call("add_project", path=str(path.absolute())))
+        except (BadInput, NotFound) as error:
+            wrong.append(error)
+            continue
+        if not as_json:
+            show_lines(*_followed(found[-1]))
+    took = _watched(client, wait=wait, as_json=as_json) if found else None
+    if took is not None:
+        took_s = {"took_s": round(took, 3)}
+        found = [one | client.call("project_files", project=one["id"]) | took_s for one in found]
+        if not as_json:
+            show_lines(*(line for one in found for line in _file_lines(one)))
+            print(f"read in {took:.1f} s")
+    if as_json and found:
+        show_json(found[0] if len(paths or ()) <= 1 else {"projects": found})
+    for each in wrong[:-1]:
+        print(f"cortex: {each}", file=sys.stderr)
+    if wrong:
+        raise wrong[-1]
+
+
+def _followed(found: Answer) -> Iterator[str]:
+    """Yield what is said of a project that is followed now."""
     verb = "following" if found["new"] else "already following"
-    lines = [f"{verb} {found['name']} ({found['id']}) in {found['root']}"]
+    yield f"{verb} {found['name']} ({found['id']}) in {found['root']}"
     if found.get("revoked"):
-        lines.append(
-            "it is taken back, nothing is learned of it: "
-            f"cortex projects revoke --undo {found['id']}"
-        )
-    _wait(client, found, lines, wait=wait, as_json=as_json)
+        undo = f"cortex projects revoke --undo {found['id']}"
+        yield f"it is taken back, nothing is learned of it: {undo}"
+
+
+def _file_lines(found: Answer) -> Iterator[str]:
+    """Yield how much was read of a project, and of which files not all was."""
+    name, files = found["name"], found["files"]
+    if not files:
+        yield f"{name}: no instruction file is there, such as CLAUDE.md or AGENTS.md"
+        return
+    known = f"{counted(found['insights'], 'insight')} in {counted(len(files), 'file')}"
+    yield f"{name}: {known}; see: cortex insights --project {name}"
+    for each in files:
+        if each["error"]:
+            yield f"  {each['error']}"
+        elif each["left_out"]:
+            yield f"  {_left_out(each['path'], each['left_out'])}"
+        elif not each["statements"]:
+            yield f"  {each['path']}: nothing in it could be learned"
+
+
+def _left_out(path: str, lines: int) -> str:
+    """Return what was not read of a file because another tool keeps it up to date."""
+    return f"{path}: {counted(lines, 'line')} not read, another tool keeps them up to date"
+
+
+@shows("projects files", "atlas-api")
+def show_files(found: Answer) -> None:
+    """Print what was read of a project's files."""
+    rows = [
+        (each["path"], each["statements"], each["left_out"] or "-", each["error"] or "")
+        for each in found["files"]
+    ]
+    names = ("file", "statements", "lines left out", "why it was not read")
+    show_table(found["name"], names, rows, empty=next(_file_lines(found)))
 
 
 @command("projects scan", "", "~/code/atlas-api")
@@ -128,27 +193,23 @@ def scan(
     """Read instruction files again, of one project or of all."""
     client = Client(home)
     found = client.call("scan", path=str(path.absolute()) if path else None)
-    said = f"reading {path or 'all projects'} again, seq {found['seq']}"
-    _wait(client, found, [said], wait=wait, as_json=as_json)
-
-
-def _wait(
-    client: Client, found: Answer, lines: list[str], *, wait: bool | None, as_json: bool
-) -> None:
-    """Print an answer; wait until everything is read where somebody watches or asks for it.
-
-    With JSON, the answer is printed then, with how long it took.
-    """
     if not as_json:
-        print("\n".join(lines))
-    if wait or (wait is None and not as_json and console().is_terminal):
-        took = watch(client, show=not as_json)
+        print(f"reading {path or 'all projects'} again, seq {found['seq']}")
+    took = _watched(client, wait=wait, as_json=as_json)
+    if took is not None:
         known = client.call("insights", limit=1)["total"]
         found = {**found, "insights": known, "took_s": round(took, 3)}
         if not as_json:
             print(f"read in {took:.1f} s; {counted(known, 'insight')} known: cortex insights")
     if as_json:
         show_json(found)
+
+
+def _watched(client: Client, *, wait: bool | None, as_json: bool) -> float | None:
+    """Return how many seconds it took until all was read; None where nobody waits for it."""
+    if wait or (wait is None and not as_json and console().is_terminal):
+        return watch(client, show=not as_json)
+    return None
 
 
 @shows(
@@ -180,7 +241,10 @@ def show_projects(found: Answer) -> None:
     names = ("name", "files", "insights", "watched by", "resolved", "id", "folder")
     show_table("Projects", names, rows, empty=empty)
     for file in found["broken"]:
-        show_lines(f"cannot read {file['path']}: {file['reason']}")
+        named = file["path"] in file["reason"]
+        show_lines(file["reason"] if named else f"cannot read {file['path']}: {file['reason']}")
+    for file in found.get("left_out", ()):
+        show_lines(_left_out(file["path"], file["lines"]))
 
 
 def folder(path: Path) -> str:

@@ -38,7 +38,7 @@ from cortex_actors.storage.models import active
 from cortex_actors.watching.sweep import inner_roots, sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.doctor.model_checks import Patient
     from cortex_actors.domain.project import Project
@@ -73,6 +73,8 @@ class Seen:
     changed: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
+    #: By path, the lines of a file that another tool keeps up to date.
+    left_out: Mapping[str, int] = field(default_factory=dict)
     #: Of the above, what is about to be read anyway.
     soon: set[str] = field(default_factory=set)
 
@@ -84,7 +86,7 @@ class Seen:
 
 def compare_files(learned: Learned, patient: Patient) -> Seen:
     """Return how the files of every followed project compare with what was read (on a thread)."""
-    seen = Seen(learned.projects)
+    seen = Seen(learned.projects, left_out=learned.left_out)
     depth = patient.settings.watching.max_depth
     absent = set()
     for project in learned.projects:
@@ -126,6 +128,9 @@ def report_files(seen: Seen, patient: Patient) -> Iterator[Diagnosis]:
     yield from _told("have changed since they were read", seen.changed, seen, patient)
     yield from _told("were never read", seen.unread, seen, patient)
     yield from _told("are gone, and what they said is still known", seen.gone, seen, patient)
+    if seen.left_out:
+        text = f"{sum(seen.left_out.values()):,} lines are kept up to date by another tool, and not"
+        yield note("files", f"{text} read: {_named(list(seen.left_out))}")
     if not (seen.absent or seen.unreadable or seen.missed):
         yield Diagnosis("files", f"{seen.total:,} files, each as it was read")
 

@@ -205,6 +205,10 @@ class Statement:
         byte_start: offset of its first byte in the file.
         byte_end: offset behind its last byte, line end included where it ends a line.
         ordinal: which statement of its fragment, from 0.
+        listed: the line on which its list, table or fence of commands begins; 0 outside of any.
+            Equal in one file: entries of one list.
+        step: its number in an ordered list; 0 in any other, and outside of lists.
+        lead_in: the whole sentence that introduces its list, its colon included; "" without one.
 
     """
 
@@ -216,6 +220,9 @@ class Statement:
     byte_start: int
     byte_end: int
     ordinal: int
+    listed: int = 0
+    step: int = 0
+    lead_in: str = ""
 
     @property
     def heading(self) -> str:

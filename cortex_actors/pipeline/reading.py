@@ -41,9 +41,11 @@ from cortex_actors.rules.classification import classify
 from cortex_actors.rules.sameness import says_something
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
-from cortex_actors.storage.projects import FileState
+from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
 from cortex_actors.text.credentials import Redacted, mask_secrets
+from cortex_actors.text.markdown import require_utf8
+from cortex_actors.text.sections import left_out
 from cortex_actors.text.statements import statements
 from cortex_actors.text.suspicion import is_boilerplate, suspicion
 
@@ -277,7 +279,7 @@ def _told(fragment: Fragment, found: Redacted) -> tuple[Alert, ...]:
 
 #: What is made of a file, and the version of whoever makes it: raised when the same bytes say
 #: something else to a new release, so that they are read again.
-READ_AS = {Granularity.STATEMENT: "statement/1", Granularity.SECTION: "section/2"}
+READ_AS = {Granularity.STATEMENT: "statement/2", Granularity.SECTION: "section/3"}
 
 #: Sections of one file, and statements: a file of more is data, and would keep the ledger's writer
 #: for seconds.
@@ -289,18 +291,24 @@ BOILERPLATE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a file says, what somebody should look at, and how many sections were read."""
+    """What a file says, what somebody should look at, and how many sections were read.
+
+    Attributes:
+        left_out: lines that another tool keeps up to date, which are not read.
+
+    """
 
     findings: tuple[Finding, ...] = ()
     alerts: tuple[Alert, ...] = ()
     fragments: int = 0
+    left_out: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
         """What the audit tells; of what is rare only what there was."""
         met = Counter(str(each.kind) for each in self.alerts)
         waiting = sum(each.review is not None for each in self.findings)
-        rare = {"review": waiting, "secrets": met[AlertKind.SECRET]}
+        rare = {"review": waiting, "secrets": met[AlertKind.SECRET], LEFT_OUT: self.left_out}
         said = {"fragments": self.fragments, "insights": len(self.findings)}
         return said | {name: count for name, count in rare.items() if count}
 
@@ -326,6 +334,7 @@ class Reader:
         A large file takes a while: run it on a thread. Raises `BadInput`, naming the path, for what
         is no text or says too much.
         """
+        require_utf8(data, path=self.path)
         found = self.dialect.parse(data, path=self.path, project=self.project)
         self._limit(len(found), SECTIONS, "sections")
         findings: list[Finding] = []
@@ -344,7 +353,7 @@ class Reader:
                 met += some
             alerts += met or unseen(fragment)
             self._limit(len(findings), STATEMENTS, "statements")
-        return Said(tuple(findings), tuple(alerts), read)
+        return Said(tuple(findings), tuple(alerts), read, left_out(data, path=self.path))
 
     def _findings(self, fragment: Fragment) -> Iterator[tuple[Finding, tuple[Alert, ...]]]:
         """Yield what a section says, with what was met in it."""

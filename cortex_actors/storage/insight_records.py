@@ -253,8 +253,12 @@ def looked_at(connection: sa.Connection, insight_id: str, at: int) -> None:
 
 
 def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
-    """Return the alerts that have not ended, of one file or of all, by path and line."""
-    query = sa.select(alerts).where(alerts.c.ended_at.is_(None))
+    """Return the alerts that have not ended, of one file or of all, by path and line.
+
+    Of followed projects alone: nobody is warned of a file that is not read any more.
+    """
+    query = sa.select(alerts).join(projects, projects.c.id == alerts.c.project_id)
+    query = query.where(alerts.c.ended_at.is_(None), projects.c.active == 1)
     if path is not None:
         query = query.where(alerts.c.path == path)
     query = query.order_by(alerts.c.path, alerts.c.line_start, alerts.c.id)

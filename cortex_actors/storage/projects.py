@@ -45,6 +45,7 @@ from cortex_actors.storage.tables.schema import (
     events,
     file_states,
     file_writes,
+    insight_sources,
     insights,
     principles,
     projects,
@@ -87,6 +88,10 @@ class FileState:
         """Tell whether two looks saw the same file by everything but its content."""
         seen = attrgetter("size", "mtime_ns", "ctime_ns", "inode")
         return bool(seen(self) == seen(other))
+
+
+#: The actor that reads files, and what it calls the lines of one that another tool keeps.
+READER, LEFT_OUT = "accumulator", "left_out"
 
 
 def add(connection: Connection, project: Project) -> bool:
@@ -202,9 +207,38 @@ def read_otherwise(connection: Connection, read_as: str) -> bool:
 
 
 def broken(connection: Connection) -> list[FileState]:
-    """Return the files that could not be read the last time."""
-    query = select(file_states).where(file_states.c.error.is_not(None)).order_by("path")
+    """Return the files of followed projects that could not be read the last time, by path."""
+    query = (
+        select(file_states)
+        .join(projects, projects.c.id == file_states.c.project_id)
+        .where(projects.c.active == 1, file_states.c.error.is_not(None))
+        .order_by(file_states.c.path)
+    )
     return [entity(FileState, row) for row in connection.execute(query)]
+
+
+def left_out(connection: Connection) -> dict[str, int]:
+    """Return how many lines of a file another tool keeps up to date, by path; only where it does.
+
+    Of the files of followed projects, as their last whole reading counted them.
+    """
+    read = (
+        select(runs.c.counts)
+        .where(runs.c.kind == READER, runs.c.path == file_states.c.path)
+        .where(runs.c.state == "completed")
+        .order_by(runs.c.finished_at.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = (
+        select(file_states.c.path, read)
+        .join(projects, projects.c.id == file_states.c.project_id)
+        .where(projects.c.active == 1)
+        .order_by(file_states.c.path)
+    )
+    rows = connection.execute(query)
+    found = {path: int((counts or {}).get(LEFT_OUT, 0)) for path, counts in rows}
+    return {path: count for path, count in found.items() if count}
 
 
 def saw(connection: Connection, state: FileState, at: int) -> None:
@@ -221,6 +255,16 @@ def scanned(connection: Connection, project_ids: Iterable[str], *, at: int) -> N
 def forget(connection: Connection, path: str) -> None:
     """Forget a file that is no longer there."""
     connection.execute(file_states.delete().where(file_states.c.path == path))
+
+
+def places(connection: Connection, project_id: str) -> dict[str, int]:
+    """Return at how many places each file of a project says something now, by path."""
+    query = (
+        select(insight_sources.c.path, func.count())
+        .where(insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None))
+        .group_by(insight_sources.c.path)
+    )
+    return dict(connection.execute(query).all())
 
 
 #: How a run ended that did not do what it was for.

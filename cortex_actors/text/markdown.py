@@ -11,7 +11,8 @@ A tool that keeps a part of an instruction file up to date marks it, and writes 
 likes: `<!-- nx configuration start-->` and `... end-->`, `<!-- BEGIN BEADS INTEGRATION v:1 -->` and
 `<!-- END BEADS INTEGRATION -->`, `<!-- rtk-instructions v2 -->` and `<!-- /rtk-instructions -->`,
 `<claude-mem-context>` and `</claude-mem-context>`. What stands between is no person's word. A mark
-without its counterpart is a comment like any other.
+without its counterpart is a comment like any other, and so is a pair such as `<!-- braindump -->`
+and `<!-- /braindump -->` that names no version and no generator: people set such marks, too.
 
 Which lines of a Markdown file are text, and which only look like it.
 
@@ -83,6 +84,20 @@ def lines(data: bytes, *, path: str) -> list[Line]:
     if data.startswith(codecs.BOM_UTF8):
         found[0] = found[0]._replace(text=found[0].text.removeprefix("\ufeff"))
     return found
+
+
+def require_utf8(data: bytes, *, path: str) -> None:
+    """Raise `NotText`, naming `path` and the line, for bytes that are no UTF-8.
+
+    What another encoding wrote says something else in each word that has a letter beyond ASCII.
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = len(data[: error.start + 1].splitlines())
+        raise NotText(
+            f"cannot read {path} as text: line {line} is not UTF-8; save the file as UTF-8"
+        ) from None
 
 
 #: Keys that hold globs, as Cursor, Copilot and Claude Code call them.
@@ -169,6 +184,14 @@ _ENDS = frozenset({"end", "stop"})
 
 #: Words of marks around people's own text, which speak to linters and formatters; and ours.
 _NOT_OF_TOOLS = re.compile(r"ignore|disable|enable|lint|prettier|region|cortex:", re.IGNORECASE)
+
+#: What the begin mark of an end mark `/name` has when a tool wrote it: a version, a hash, or words
+#: that keep people off.
+_OF_TOOL = re.compile(
+    r"\bv:?\d|\b(?:hash|sha\d*|version)[:=]|generated|managed|do not (?:edit|modify|change)"
+    r"|don['\u2019]t edit|automatic|\bauto[- ]",
+    re.IGNORECASE,
+)
 
 #: Tags that tools write around what they keep, each on a line of its own.
 _TAGS = frozenset({"claude-mem-context", "laravel-boost-guidelines", "skills_system"})
@@ -267,8 +290,9 @@ def _mark(number: int, text: str) -> _Mark:
     if outer & (_BEGINS | _ENDS):
         name = tuple(word for word in words if word not in _BEGINS | _ENDS)
         return _Mark(number, name, ends=not outer.isdisjoint(_ENDS))
-    # One that says neither may be the begin mark of one that says `/name`.
-    return _Mark(number, ("/", *words), ends=text.startswith("/"))
+    # One that says neither may be the begin mark of one that says `/name`; no end calls it "".
+    ends = text.startswith("/")
+    return _Mark(number, ("/", *words) if ends or _OF_TOOL.search(text) else ("",), ends=ends)
 
 
 #: Columns of indentation from which a line is indented code; also a tab's width.
@@ -329,6 +353,8 @@ class Row(NamedTuple):
     goes_on: bool = False
     #: Whether it begins inside a fence or a comment.
     inside: bool = False
+    #: The number of the innermost list item that it begins; 0 where a list is not ordered.
+    step: int = 0
 
 
 #: The kind of each stretch that nobody wrote by hand.
@@ -361,6 +387,8 @@ class Scanner:
         self._items: list[int] = []
         #: What opened the fence or comment this is in: "```", "~~~~", "<!--"; empty outside.
         self._opener = ""
+        #: The number of the list item that was begun last; 0 for one without.
+        self._step = 0
         #: Whether a paragraph is open, which a line without a block of its own goes on.
         self._paragraph = False
 
@@ -417,7 +445,8 @@ class Scanner:
         elif rest.startswith(_COMMENT_OPENS) and _COMMENT_END not in rest:
             self._opener, part = _COMMENT_OPENS, Part.COMMENT
         self._paragraph = bool(rest) and not _starts_block(rest)
-        return Row(part, rest, depth, opened, goes_on=goes_on)
+        step = self._step if opened else 0
+        return Row(part, rest, depth, opened, goes_on=goes_on, step=step)
 
     def _enter(self, stripped: str, column: int) -> tuple[str, int, int]:
         """Return the line behind its list markers, its column, and how many items it opens."""
@@ -441,6 +470,7 @@ class Scanner:
                 gap = 1
             column += marker.end() + gap
             self._items.append(column)
+            self._step = int(marker[0][:-1] or 0)
             self._paragraph = False
             stripped = rest
         return stripped, column, len(self._items) - before

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cortex_actors.text.markdown import UNDERLINE, Part, Row, Scanner, heading, underlined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 #: The marks of a quotation, however deep, and the indentation in front of them.
@@ -53,7 +53,9 @@ class Block:
     """A block of a section: its form, and the numbers of its first and last line, from 0.
 
     `lines` are its lines without indentation and markers; of code without those of the fence, and
-    `language` is what stands behind the opening one. `depth` counts the list items it stands in.
+    `language` is what stands behind the opening one. `depth` counts the list items it stands in;
+    `step` is the number of an item of an ordered list. `listed` is the first line of the list that
+    a block is in, and its own of a table or of code; -1 outside of any.
     """
 
     form: Form
@@ -63,6 +65,8 @@ class Block:
     lines: list[str] = field(default_factory=list)
     level: int = 0
     language: str = ""
+    step: int = 0
+    listed: int = -1
 
     def take(self, number: int, text: str) -> None:
         """Go on over a line."""
@@ -76,7 +80,36 @@ def outline(texts: Sequence[str]) -> list[Block]:
     reader = _Reader()
     for number, text in enumerate(texts):
         reader.read(number, text, found)
-    return [each for block in found for each in _split(block)]
+    blocks = [each for block in found for each in _split(block)]
+    _number(blocks)
+    return blocks
+
+
+def _number(blocks: Iterable[Block]) -> None:
+    """Give each block the list it stands in, and its number there; both go on in its item.
+
+    An ordered list that a fence at the margin cut goes on with the next number as it is written.
+    """
+    newest: dict[int, Block] = {}
+    ended: set[int] = set()
+    for block in blocks:
+        if block.form is Form.HEADING:
+            newest.clear()
+        ended.update(depth for depth in newest if depth > block.depth)
+        item = newest.get(block.depth)
+        is_open = item is not None and block.depth not in ended
+        if block.form in {Form.TABLE, Form.CODE}:
+            block.listed = block.first
+        elif block.form is Form.ITEM:
+            ordered = block.step > 0
+            goes_on = is_open or (item is not None and ordered and block.step == item.step + 1)
+            block.listed = block.first
+            if item is not None and goes_on and ordered == (item.step > 0):
+                block.listed, block.step = item.listed, item.step + ordered
+            newest[block.depth] = block
+            ended.discard(block.depth)
+        elif item is not None and is_open:
+            block.listed, block.step = item.listed, item.step
 
 
 class _Reader:
@@ -115,7 +148,7 @@ class _Reader:
             # One in a list item is the item's label.
             form = Form.ITEM if row.depth else Form.HEADING
             said = f"**{title.text}**" if row.depth else title.text
-            found.append(Block(form, number, number, row.depth, [said], level=title.level))
+            found.append(Block(form, number, number, row.depth, [said], title.level, step=row.step))
             self._block = None
         elif self._block is not None and row.goes_on and not UNDERLINE.fullmatch(row.rest):
             self._block.take(number, row.rest)
@@ -123,7 +156,7 @@ class _Reader:
             self._underline(number, row.rest)
         else:
             form = Form.ITEM if row.opened else Form.TEXT
-            self._begin(Block(form, number, number, row.depth, [row.rest]), found)
+            self._begin(Block(form, number, number, row.depth, [row.rest], step=row.step), found)
 
     def _row(self, text: str) -> Row:
         """Return what the scanner makes of a line, without its marks of a quotation."""
@@ -166,7 +199,7 @@ def _split(block: Block) -> Iterator[Block]:
     if block.form not in {Form.TEXT, Form.ITEM}:
         yield block
         return
-    part = Block(block.form, block.first, block.first, block.depth)
+    part = Block(block.form, block.first, block.first, block.depth, step=block.step)
     lines, number = block.lines, 0
     while number < len(lines):
         if number + 1 < len(lines) and "|" in lines[number] and _delimits(lines[number + 1]):

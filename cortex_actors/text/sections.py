@@ -300,6 +300,17 @@ def fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
     )
 
 
+def left_out(data: bytes, *, path: str) -> int:
+    """Return how many lines of a file another tool keeps up to date; no fragment has them.
+
+    Raises `FileTooLarge` and `NotText`, naming `path`.
+    """
+    if b"<!--" not in data and b"</" not in data:
+        # No mark could end anything; saves a second pass over most files.
+        return 0
+    return markdown.kinds(lines(data, path=path)).count(Kind.MANAGED)
+
+
 class Parser(Protocol):
     """Turns a file's bytes into fragments; pure.
 

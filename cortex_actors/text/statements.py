@@ -445,6 +445,12 @@ class Surroundings:
         leads = (text for _, text in self._leads)
         return (*self._trail.texts, *(_short(text) for text in (*inner, *leads)))
 
+    @property
+    def lead_in(self) -> str:
+        """The sentence or the label that introduces what comes next; "" without one."""
+        lead = self._leads[-1][1] if self._leads else self._label
+        return lead if introduces(lead) else ""
+
     def worded(self, text: str) -> str:
         """Return a list's entry with the words above it that forbid it, unless it has its own."""
         forbids = self._forbids()
@@ -527,6 +533,8 @@ class _Said(NamedTuple):
     text: str
     kind: StatementKind
     headings: tuple[str, ...]
+    block: Block
+    lead_in: str
 
 
 def statements(fragment: Fragment) -> tuple[Statement, ...]:
@@ -548,6 +556,9 @@ def statements(fragment: Fragment) -> tuple[Statement, ...]:
             byte_start=fragment.byte_start + text[each.first].start,
             byte_end=fragment.byte_start + text[each.last].end,
             ordinal=ordinal,
+            listed=0 if each.block.listed < 0 else fragment.line_start + each.block.listed,
+            step=each.block.step,
+            lead_in="" if each.block.listed < 0 else each.lead_in,
         )
         for ordinal, each in enumerate(found)
     )
@@ -600,28 +611,36 @@ class _Reader:
                     self._around.lead(block.depth, part.text)
                 else:
                     self._around.label(part.text)
-            elif introduces(part.text) and _belongs(inner, block):
-                self._around.lead(block.depth, part.text)
-                if inner is not None and inner.form is Form.CODE:
-                    yield from self._introduced(part, block, inner)
+            elif inner is not None and introduces(part.text) and _belongs(inner, block):
+                yield from self._introduction(part, block, inner)
             else:
                 yield from self._say(part, block)
                 if block.form is Form.ITEM:
                     self._around.lead(block.depth, part.text)
 
-    def _introduced(self, part: Run, block: Block, code: Block) -> Iterator[_Said]:
-        """Yield what a sentence says that code completes: with the command, if it is one."""
-        only = self._only_command(code)
-        self._around.leave(block.depth)
+    def _introduction(self, part: Run, block: Block, inner: Block) -> Iterator[_Said]:
+        """Yield what stands in front of the sentence that leads in; that one, too, before code.
+
+        The one command of a fence completes it; before other code it is said where it is a rule.
+        """
+        only = self._only_command(inner)
+        *before, final = _pieces(part.text)
+        lead = final
+        if before and (_LEANS.match(final) or (only and len(before[-1].split()) <= _WORDS)):
+            lead = f"{before[-1]} {final}"
+            if only is not None:
+                final = lead
+                del before[-1]
+        yield from self._say(part._replace(text=" ".join(before)), block, tail=final)
+        *_, span = spread(block.lines[part.first : part.last + 1], [*before, final])
+        run = Run(part.first + span[0], part.first + span[1], final)
         if only is not None:
-            *before, final = sentences(part.text, whole=0)
-            yield from self._say(part._replace(text=" ".join(before)), block)
-            whole = part._replace(text=f"{final} `{only.bare}`")
-            last = code.first + _offset(code) + only.last
-            yield from (each._replace(last=last) for each in self._say(whole, block))
-        elif kind_of(part.text) is StatementKind.RULE and len(part.text.split()) >= _SAYS:
-            yield from self._say(part, block)
-        self._around.lead(block.depth, part.text)
+            run = run._replace(text=f"{final} `{only.bare}`")
+            last = inner.first + _offset(inner) + only.last
+            yield from (each._replace(last=last) for each in self._say(run, block))
+        elif inner.form is Form.CODE and _is_rule(final):
+            yield from self._say(run, block)
+        self._around.lead(block.depth, lead)
 
     def _only_command(self, block: Block | None) -> Command | None:
         """Return the command that a block is, if it is one and nothing else."""
@@ -641,24 +660,27 @@ class _Reader:
             under = (*self._around.path, *shared)
             if len(text) <= MOST:
                 first = each.above_first if alone else each.first
-                yield _Said(first + offset, each.last + offset, text, StatementKind.COMMAND, under)
+                span = first + offset, each.last + offset
+                lead_in = self._around.lead_in
+                yield _Said(*span, text, StatementKind.COMMAND, under, block, lead_in)
 
-    def _say(self, run: Run, block: Block) -> Iterator[_Said]:
-        """Yield the statements of a text, unless it is none."""
+    def _say(self, run: Run, block: Block, *, tail: str = "") -> Iterator[_Said]:
+        """Yield the statements of a text; `tail` is what stands behind it on its lines."""
         if not run.text:
             return
         listed = block.form is not Form.TEXT or block.depth > 0
         pieces = sentences(run.text, whole=_WHOLE[block.form] if listed else PARAGRAPH)
         path, label = self._around.path, ""
         lines = block.lines[run.first : run.last + 1]
-        for number, (piece, span) in enumerate(zip(pieces, spread(lines, pieces), strict=True)):
+        spans = spread(lines, (*pieces, tail))
+        for number, (piece, span) in enumerate(zip(pieces, spans, strict=False)):
             text = self._worded(piece) if block.form is not Form.TEXT and not number else piece
             under = (*path, label) if label else path
             label = label or label_of(piece)
             kind = kind_of(text, under)
             if len(text) <= MOST and (kind is StatementKind.COMMAND or not is_noise(text)):
                 first, last = (block.first + run.first + line for line in span)
-                yield _Said(first, last, text, kind, under)
+                yield _Said(first, last, text, kind, under, block, self._around.lead_in)
 
     def _worded(self, text: str) -> str:
         """Return a list's entry with the words above it that it cannot do without."""
@@ -666,6 +688,11 @@ class _Reader:
         if worded != text or kind_of(text) is not StatementKind.FACT:
             return worded
         return self._around.completed(text)
+
+
+def _is_rule(text: str) -> bool:
+    """Whether a sentence that code completes is a rule by itself."""
+    return len(text.split()) >= _SAYS and kind_of(text) is StatementKind.RULE
 
 
 def _offset(code: Block) -> int:

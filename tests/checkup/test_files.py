@@ -17,6 +17,22 @@ def of_files(case: Case, **circumstances: object) -> list[Diagnosis]:
     return [each for each in found if each.check == "files" and each.severity != "ok"]
 
 
+class TestLeftOut:
+    def test_counted(self, case: Case) -> None:
+        """Lines that another tool keeps up to date are a note that names their file."""
+        case.run(
+            "INSERT INTO runs (id, kind, path, state, started_at, finished_at, counts) VALUES"
+            " ('run_z', 'accumulator', ?, 'completed', 9e15, 9e15, '{\"left_out\": 14}')",
+            str(case.file),
+        )
+        (found,) = of_files(case)
+
+        assert "note" == found.severity
+        assert f"14 lines are kept up to date by another tool, and not read: {case.file}" in (
+            found.found
+        )
+
+
 class TestChanged:
     def test_down(self, case: Case) -> None:
         """A file that changed while no daemon ran is named, with what reads it."""

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.cli.logs import moment
 from cortex_actors.clock import SECOND, SystemClock
-from cortex_actors.errors import UsageError
+from cortex_actors.errors import BadInput, UsageError
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from tests.cli.answering import answering
@@ -54,7 +54,20 @@ _ANSWERS: dict[str, dict[str, Any]] = {
             }
         ],
         "broken": [{"path": "/a/X.md", "reason": "no text"}],
+        "left_out": [{"path": "/a/AGENTS.md", "lines": 14}],
     },
+    "project_files": {
+        "id": "prj_1",
+        "name": "atlas",
+        "root": "/a",
+        "insights": 9,
+        "files": [
+            {"path": "/a/AGENTS.md", "statements": 9, "left_out": 14, "error": None},
+            {"path": "/a/B.md", "statements": 0, "left_out": 0, "error": "cannot read /a/B.md: x"},
+            {"path": "/a/CLAUDE.md", "statements": 0, "left_out": 0, "error": None},
+        ],
+    },
+    "pace": {"scans": 0, "files": 0, "texts": 0, "others": 0},
     "add_project": {"id": "prj_1", "name": "atlas", "root": "/a", "new": True},
     "remove_project": {"id": "prj_1", "name": "atlas", "root": "/a"},
     "scan": {"id": "evt_1", "topic": "scan:requested", "seq": 7},
@@ -112,7 +125,14 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 _SHOWN = {
     "tree": ["└── storage\\x1b[31m"],
     "tree --stats": ["ledger", "3", "17", "1000", "back-pressure", "2", "75", "0.3", "41.0"],
-    "projects": ["atlas", "14", "poll", "cannot read /a/X.md: no text"],
+    "projects": [
+        "atlas",
+        "14",
+        "poll",
+        "cannot read /a/X.md: no text",
+        "/a/AGENTS.md: 14 lines not read, another tool keeps them up to date",
+    ],
+    "projects files atlas": ["/a/AGENTS.md", "9", "14", "cannot read /a/B.md: x"],
     "init": ["following atlas (prj_1) in /a"],
     "remove /a": ["no longer following atlas (prj_1)"],
     "scan": ["reading all projects again, seq 7"],
@@ -197,6 +217,57 @@ class TestPrinting:
 
         assert 0 == entry.main(["insights"])
         assert "cortex init PATH" in capsys.readouterr().out
+
+
+class TestInit:
+    def test_read(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Once all is read, what was read of this project is said, and of which file not all."""
+        assert 0 == entry.main(["init", "/a", "--wait"])
+        following, known, *rest = capsys.readouterr().out.splitlines()
+
+        assert "following atlas (prj_1) in /a" == following
+        assert "atlas: 9 insights in 3 files; see: cortex insights --project atlas" == known
+        assert [
+            "  /a/AGENTS.md: 14 lines not read, another tool keeps them up to date",
+            "  cannot read /a/B.md: x",
+            "  /a/CLAUDE.md: nothing in it could be learned",
+        ] == rest[:-1]
+
+    def test_nothing(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A project without instruction files is told what is looked for."""
+        nothing = {**_ANSWERS["project_files"], "files": []}
+        monkeypatch.setitem(_ANSWERS, "project_files", nothing)
+
+        assert 0 == entry.main(["init", "/a", "--wait"])
+        assert "atlas: no instruction file is there, such as CLAUDE.md" in capsys.readouterr().out
+
+    def test_several(
+        self, capsys: pytest.CaptureFixture[str], asked: list[tuple[str, dict[str, Any]]]
+    ) -> None:
+        """Several paths are followed by one command, and are a list for programs."""
+        assert 0 == entry.main(["init", "/a", "/b", "--json"])
+
+        assert [{"path": "/a"}, {"path": "/b"}] == [given for _, given in asked]
+        assert {"projects": [_ANSWERS["add_project"]] * 2} == json.loads(capsys.readouterr().out)
+
+    def test_one_is_wrong(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A path that cannot be followed keeps no other from it, and its error ends the command."""
+
+        def call(_: object, method: str, /, **given: object) -> dict[str, Any]:
+            if given.get("path") in ("/b", "/c"):
+                raise BadInput(f"cannot follow {given['path']}: it is a file, not a folder")
+            return _ANSWERS[method]
+
+        monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
+
+        assert BadInput.exit_code == entry.main(["init", "/b", "/a", "/c"])
+        shown = capsys.readouterr()
+        assert "following atlas (prj_1) in /a" in shown.out
+        assert ["/b", "/c"] == [line.split()[3].rstrip(":") for line in shown.err.splitlines()]
 
 
 class TestReload:

@@ -85,7 +85,7 @@ class TestPrinted:
     def test_other_name(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A file of another name is read as Markdown, and the command says so."""
         file = tmp_path / "notes.md"
-        file.write_bytes(b"Use t\xe4bs.\x1b[2J\n")
+        file.write_bytes(b"Use t\xc3\xa4bs.\x1b[2J\n")
         assert 0 == entry.main(["parse", str(file)])
         out = capsys.readouterr().out
 
@@ -105,6 +105,14 @@ class TestPrinted:
 
 
 class TestRefused:
+    def test_another_encoding(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file that is no UTF-8 is refused with the line, as the daemon does."""
+        file = tmp_path / "CLAUDE.md"
+        file.write_bytes(b"Use t\xe4bs.\n")
+
+        assert 65 == entry.main(["parse", str(file)])
+        assert "line 1 is not UTF-8" in capsys.readouterr().err
+
     def test_missing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A file that is not there is an unknown path."""
         assert 66 == entry.main(["parse", str(tmp_path / "CLAUDE.md")])

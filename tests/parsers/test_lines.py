@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import FileTooLarge, NotText
-from cortex_actors.text.markdown import MAX_BYTES, Line, lines
+from cortex_actors.text.markdown import MAX_BYTES, Line, lines, require_utf8
 
 
 class TestLines:
@@ -46,6 +46,13 @@ class TestRefusals:
         """A file in UTF-16 is not text to us."""
         with pytest.raises(NotText):
             lines("## A\n".encode("utf-16"), path="p")
+
+    @pytest.mark.parametrize(("data", "line"), [(b"\xff", 1), (b"a\r\nb\r\xe9 c\n", 3)])
+    def test_not_utf8(self, data: bytes, line: int) -> None:
+        """What is learned from is UTF-8; the error names the file and the line that is not."""
+        require_utf8("\ufeffä\n".encode(), path="p")
+        with pytest.raises(NotText, match=rf"/p/CLAUDE.md.*line {line} is not UTF-8"):
+            require_utf8(data, path="/p/CLAUDE.md")
 
     def test_too_large(self) -> None:
         """One byte more than the limit is too much, and the limit itself is not."""

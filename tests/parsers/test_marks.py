@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.sections import Role, fragments, sections
+from cortex_actors.text.sections import Role, fragments, left_out, sections
 
 
 def said(text: str) -> list[str]:
@@ -18,6 +18,7 @@ class TestManaged:
             ("<!-- BEGIN BEADS INTEGRATION v:1 hash:ca08 -->", "<!-- END BEADS INTEGRATION -->"),
             ("<!-- OPENSPEC:START -->", "<!-- OPENSPEC:END -->"),
             ("<!-- rtk-instructions v2 -->", "<!-- /rtk-instructions -->"),
+            ("<!-- acme-rules: generated, do not edit -->", "<!-- /acme-rules -->"),
             ("<claude-mem-context>", "</claude-mem-context>"),
             ('<skills_system priority="1">', "</skills_system>"),
         ],
@@ -46,6 +47,8 @@ class TestManaged:
             ("<!-- markdownlint-disable -->", "<!-- markdownlint-enable -->"),
             ("<!-- This is how it is -->", "<!-- This is the end of it -->"),
             ("<rules>", "</rules>"),
+            ("<!-- braindump -->", "<!-- /braindump -->"),
+            ("<!-- braindump: rules out of reviews -->", "<!-- /braindump -->"),
             ("`<!-- nx start -->`", "`<!-- nx end -->`"),
         ],
     )
@@ -55,6 +58,18 @@ class TestManaged:
 
         assert 1 == len(found)
         assert "It says." in found[0]
+
+    @pytest.mark.parametrize(
+        ("text", "count"),
+        [
+            ("a\n<!-- nx start -->\nz\n\n<!-- nx end -->\nb\n", 4),
+            ("a\n<!-- x start -->\n<!-- braindump -->\nz\n<!-- /braindump -->\n", 0),
+            ("a\n```\n<!-- nx start -->\nz\n<!-- nx end -->\n```\n", 0),
+        ],
+    )
+    def test_counted(self, text: str, count: int) -> None:
+        """The lines that another tool keeps are counted, its marks included."""
+        assert count == left_out(text.encode(), path="p")
 
     def test_headings_inside_do_not_split(self) -> None:
         """A tool's headings do not change how the rest of the file is split."""

@@ -70,6 +70,73 @@ class TestBlocks:
         assert [] == said(f"The configuration looks like this:\n\n{code}")
 
 
+class TestLeadIns:
+    @pytest.mark.parametrize("block", ["- install the wheel\n", "```sh\nmake a\nmake b\n```\n"])
+    def test_sentences_before(self, block: str) -> None:
+        """What stands in front of the sentence that leads in is said, on its own lines."""
+        text = f"We test with pytest.\nNever mock the database. Run:\n\n{block}"
+        first, second, *rest = read(text)
+
+        assert ["We test with pytest.", "Never mock the database."] == [first.text, second.text]
+        assert [(1, 1), (2, 2)] == [(each.line_start, each.line_end) for each in (first, second)]
+        assert {("Run",)} == {each.headings for each in rest}
+
+    def test_in_an_item(self) -> None:
+        """A list item says what stands in front of the sentence that leads in, too."""
+        text = "- Keep modules small. Never add:\n  - global state\n"
+
+        assert ["Keep modules small.", "Never add: global state"] == said(text)
+
+    def test_one_command(self) -> None:
+        """A command completes the last sentence alone; a few words in front stay with it."""
+        text = "We test with pytest. Never mock the database. Run:\n\n```\nmake check\n```\n"
+
+        assert [
+            "We test with pytest. Never mock the database.",
+            "Run: `make check`",
+        ] == said(text)
+        assert ["Ask first. Run: `make a`"] == said("Ask first. Run:\n\n```sh\nmake a\n```\n")
+
+    def test_leans(self) -> None:
+        """A sentence that leans on the one before it leads in together with it."""
+        first, entry = read("The harness drives a browser. It needs:\n\n- a free display\n")
+
+        assert "The harness drives a browser." == first.text
+        assert "The harness drives a browser. It needs:" == entry.lead_in
+
+
+class TestLists:
+    def test_lead_in(self) -> None:
+        """Each entry keeps the whole sentence, or the label, that introduces its list."""
+        text = "Before a release:\n\n- Run all tests\n\n**Style:**\n\n- Use tabs here\n\nBe kind.\n"
+
+        assert ["Before a release:", "**Style:**", ""] == [each.lead_in for each in read(text)]
+
+    def test_steps(self) -> None:
+        """An entry of an ordered list knows its number, however all of them are written."""
+        text = "1. Fetch the tags\n   - all of them\n1. Build the wheel\n\n   It takes long.\n"
+
+        assert [1, 0, 2, 2] == [each.step for each in read(text)]
+
+    def test_cut_list(self) -> None:
+        """Steps are of one list though a fence at the margin stands between two of them."""
+        text = "1. Fetch the tags\n\n```sh\ngit fetch\n```\n\n2. Build the wheel\n"
+        first, command, second = read(text)
+
+        assert (1, 1) == (first.listed, second.listed)
+        assert (3, 0) == (command.listed, command.step)
+        assert (1, 2) == (first.step, second.step)
+
+    def test_listed(self) -> None:
+        """What stands in one list or table has its first line in common, and nothing else has."""
+        text = (
+            "- Use tabs here\n- Never push\n\n1. Fetch the tags\n\nBe kind.\n\n- Ask first\n\n"
+            "| Path | Purpose |\n|--|--|\n| `src` | the library |\n| `lib` | the rest |\n"
+        )
+
+        assert [1, 1, 4, 0, 8, 10, 10] == [each.listed for each in read(text)]
+
+
 class TestNoise:
     @pytest.mark.parametrize(
         "text",

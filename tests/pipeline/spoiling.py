@@ -35,6 +35,10 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
     "2 MiB": (lambda path: path.write_bytes(b"a " * 1_048_576), "split it"),
     "one byte too many": (lambda path: path.write_bytes(b"a" * TOO_MANY), "split it"),
     "UTF-16": (lambda path: path.write_bytes("## A\n\nabc\n".encode("utf-16")), "text"),
+    "Latin-1": (
+        lambda path: path.write_bytes("## A\n\nCafés close at nine.\n".encode("latin-1")),
+        "line 3 is not UTF-8",
+    ),
     "folder": (lambda path: path.mkdir(), "not a regular file"),
     "pipe": (os.mkfifo, "not a regular file"),
     "dangling link": (lambda path: path.symlink_to("nowhere.md"), "leads nowhere"),

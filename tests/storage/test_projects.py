@@ -71,6 +71,36 @@ class TestFiles:
         assert [newer] == await store.read(projects.broken)
         assert {atlas.id: 1} == await store.read(projects.file_counts)
 
+    async def test_removed(self, store: Store, atlas: Project) -> None:
+        """A file of a project that is followed no more is no broken file, and is again with it."""
+        await store.write(lambda c: projects.saw(c, replace(STATE, error="x"), EPOCH))
+        await store.write(lambda c: projects.remove(c, atlas.id))
+        gone = await store.read(projects.broken)
+        await store.write(lambda c: projects.add(c, atlas))
+
+        assert ([], 1) == (gone, len(await store.read(projects.broken)))
+
+    async def test_left_out(self, store: Store, atlas: Project) -> None:
+        """Lines of another tool are as many as the last whole reading of the file counted."""
+
+        def ran(state: str, *, at: int, **counts: int) -> projects.Run:
+            kind, path = projects.READER, STATE.path
+            return projects.Run(f"run_{at}", kind, at, at, state, path=path, counts=counts)
+
+        await store.write(lambda c: projects.saw(c, STATE, EPOCH))
+        found = []
+        for run in (
+            ran("completed", at=1, left_out=3),
+            ran("completed", at=2, left_out=7, insights=2),
+            ran("unchanged", at=3),
+            ran("failed", at=4),
+            ran("completed", at=5, insights=2),
+        ):
+            await store.write(partial(projects.record, run=run))
+            found.append((await store.read(projects.left_out)).get(STATE.path, 0))
+
+        assert [3, 7, 7, 7, 0] == found
+
     async def test_mended(self, store: Store, atlas: Project) -> None:
         """A file that can be read again is not broken any more."""
         for state in (replace(STATE, error="x"), STATE):

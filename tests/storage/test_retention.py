@@ -45,11 +45,15 @@ async def handled(store: Store, *seqs: int) -> None:
 
 
 async def ran(
-    store: Store, *ages: float, kind: str = "accumulator", path: str | None = "/a"
+    store: Store,
+    *ages: float,
+    kind: str = "accumulator",
+    path: str | None = "/a",
+    state: str = "completed",
 ) -> None:
     """Store runs of so many days ago."""
     for age in ages:
-        run = Run(f"run_{ulid(at(age))}", kind, at(age), at(age), path=path)
+        run = Run(f"run_{ulid(at(age))}", kind, at(age), at(age), state, path=path)
         await store.write(lambda c, run=run: projects.record(c, run))  # type: ignore[misc]
 
 
@@ -166,6 +170,15 @@ class TestRuns:
 
         assert 4 == gone
         assert [70, 60, 40, 2] == await ages(store, "SELECT finished_at FROM runs ORDER BY 1")
+
+    async def test_last_reading(self, store: Store) -> None:
+        """The last reading of a file is kept, however often it was found unchanged since."""
+        await ran(store, 90, 80)
+        await ran(store, 70, 60, 2, state="unchanged")
+        gone = await prune(store)
+
+        assert 3 == gone
+        assert [80, 2] == await ages(store, "SELECT finished_at FROM runs ORDER BY 1")
 
     async def test_shared_limit(self, store: Store) -> None:
         """Events and runs share the limit."""

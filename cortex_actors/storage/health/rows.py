@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
@@ -137,6 +137,8 @@ class Learned:
     scan: bool
     #: What was taken back: its files are not read.
     revoked: tuple[Revocation, ...] = ()
+    #: By path, the lines of a file that another tool keeps up to date.
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def is_revoked(self, project_id: str, path: str) -> bool:
         """Tell whether a file was taken back."""
@@ -160,6 +162,7 @@ def learned(opened: Connection, _model: str = "") -> Learned:
         waiting=frozenset(opened.execute(changed).scalars()),
         scan=opened.execute(scans).first() is not None,
         revoked=tuple(reviews.standing(opened)),
+        left_out=projects.left_out(opened),
     )
 
 

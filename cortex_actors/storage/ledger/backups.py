@@ -537,9 +537,14 @@ def prune(connection: Connection, before: int, limit: int) -> int:
         .limit(limit)
     )
     gone = connection.execute(delete(events).where(events.c.seq.in_(old))).rowcount
-    # Of the runs, those that have a later one of their kind and path.
+    # Of the runs, those that have a later one of their kind and path that ended as they did: what
+    # was read of a file stays known while it is found unchanged.
     later = runs.alias("later")
-    same = and_(later.c.kind == runs.c.kind, later.c.path.is_not_distinct_from(runs.c.path))
+    same = and_(
+        later.c.kind == runs.c.kind,
+        later.c.path.is_not_distinct_from(runs.c.path),
+        later.c.state == runs.c.state,
+    )
     ended = (
         select(runs.c.id)
         .where(runs.c.id < f"run_{moment(before)}", runs.c.finished_at < before)
