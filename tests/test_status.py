@@ -109,7 +109,7 @@ class TestStatus:
 
         async def met() -> bool:
             status = await cortex.status()
-            return 1 == len(status["findings"]) == status["broken_files"]
+            return bool(1 == len(status["findings"]) == status["broken_files"])
 
         await eventually(met)
         await settled(tree)

@@ -79,8 +79,7 @@ def listed(
     held = _held(connection, project_id)
     ready = _ready(connection, project_id, now=now, thresholds=thresholds)
     unwritten = [] if is_free else _unwritten(connection, project_id)
-    rows = [(Offered(each, str(each.review)), USE) for each in held]
-    rows += [(each, PROMOTION) for each in ready]
+    rows = [*((Offered(e, str(e.review)), USE) for e in held), *((e, PROMOTION) for e in ready)]
     page = rows[skip : skip + limit]
     said = insight_lists.lines(connection, [each.insight.id for each, _ in page])
     rest = max(0, skip - len(rows))

@@ -732,6 +732,5 @@ class Page:
     @property
     def embedded(self) -> list[str]:
         """Every text of it that is embedded, each once."""
-        said = (each.embedded for each in (*self.lines, *self.elsewhere))
-        texts = [self.text, *self.sections, *said]
-        return [each for each in dict.fromkeys(texts) if each.strip()]
+        said = [each.embedded for each in (*self.lines, *self.elsewhere)]
+        return [e for e in dict.fromkeys([self.text, *self.sections, *said]) if e.strip()]

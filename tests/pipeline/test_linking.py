@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RUFF = "Lint the code with ruff."
 STYLE = "Keep lines short and names long."
-WIDTH = "Lines have at most 100 characters."
+WIDTH = "Lines have to be short, so that they are read at a glance."
 
 
 class Desk:

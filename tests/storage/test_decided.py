@@ -121,7 +121,17 @@ class TestPairs:
         """What a person said of two texts goes before what a model answered about them."""
         one, two = await _states(store, "Use tabs.", "Tabs are used.")
         texts = sorted(statement_hash(each) for each in ("Use tabs.", "Tabs are used."))
-        said = Verdict(b"k" * 32, "llm", "m", "compare", {}, EPOCH + 9, *texts, "contradiction")
+        said = Verdict(
+            b"k" * 32,
+            "llm",
+            "m",
+            "compare",
+            {},
+            EPOCH + 9,
+            one=texts[0],
+            other=texts[1],
+            relation="contradiction",
+        )
         await store.write(lambda c: verdicts.keep(c, [said]))
         before = await store.read(lambda c: verdicts.pairs(c, MODEL))
         await _same(store, one, two)
