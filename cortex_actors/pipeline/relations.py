@@ -157,7 +157,7 @@ class Relations:
         return self._slots[text.id]
 
     def _is_local(self, *texts: Spoken) -> bool:
-        """Whether one of two texts of different projects is a fact of its own project alone."""
+        """Whether one of two texts is a fact of a few words, or an entry of a list."""
         facts = [each.claim for each in texts if each.kind is StatementKind.FACT]
         return any(is_local(read(each, self.lexicon or lexicon.standard())) for each in facts)
 
@@ -176,9 +176,8 @@ class Relations:
             return _related(found, "one private")
         if found.relation is Relation.SAME and {left.kind, right.kind} & _UNCLAIMED:
             return _related(found, "but no claims")
-        apart = not left.projects & right.projects
-        if found.relation is Relation.SAME and apart and self._is_local(left, right):
-            return _related(found, "but each of its own project")
+        if found.relation is Relation.SAME and self._is_local(left, right):
+            return _related(found, "but no claim by itself")
         if not found.contradicts:
             return found
         if StatementKind.EXAMPLE in (left.kind, right.kind):

@@ -56,7 +56,8 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Page:
                 Claim(each.content, each.source.heading, each.source.scope),
                 each.embedded,
                 each.domain,
-                each.source.kind is StatementKind.EXAMPLE,
+                is_example=each.source.kind is StatementKind.EXAMPLE,
+                is_command=each.source.kind is StatementKind.COMMAND,
             )
             for each in said.findings
         ),

@@ -278,7 +278,9 @@ def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash
         one, other = left.ranges[slot], right.ranges[slot]
         words = {*slot.split(), *map(stem, slot.split()), *left.numbers, *right.numbers}
         less, more = _own(left, right, words, words)
-        if not one.meets(other) and (slot.startswith(PORT) or (not less and more <= OWN)):
+        # "Server" names several in one project: then little else may be said beside the port.
+        is_named = slot.startswith(PORT) and (slot != f"{PORT}server" or more <= OWN)
+        if not one.meets(other) and (is_named or (not less and more <= OWN)):
             shown = " against ".join(sorted((one.shown, other.shown)))
             yield Clash(Family.NUMBER, f"{slot}: {shown}")
 

@@ -260,9 +260,9 @@ def keeps(fuller: Reading, other: Reading) -> bool:
 
 
 def is_local(reading: Reading) -> bool:
-    """Tell whether a fact tells of its project alone: a few words, or an entry of a list of files.
+    """Tell whether a fact is no claim by itself: a few words, or an entry of a list of files.
 
-    Each project has its own `package.json`.
+    Its heading says what it is about, and each project has its own `package.json`.
     """
     first = next(iter(reading.wording.words), None)
     is_entry = first is not None and (first.code > 0 or not first.text.isalpha())

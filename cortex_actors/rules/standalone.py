@@ -230,7 +230,7 @@ def _titled(heading: str) -> str:
     """Return a heading as words before a colon: "3. **Commit Messages** (all)" as that."""
     plain = _LEAD.sub("", _EMPHASIS.sub("", _LINK.sub(r"\1", heading)), count=1)
     words = re.sub(r"\s*[(\[\u2014\u2013].*$", "", plain).strip(" :.-*_").split()
-    while words and words[-1].lower() in _WORDS["empty"]:
+    while words and (words[-1].lower() in _WORDS["empty"] or not words[-1].strip("/&+|,")):
         words.pop()
     names = (
         word if word[1:] != word[1:].lower() or word.lower() in _KNOWN else "" for word in words

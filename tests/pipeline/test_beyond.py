@@ -185,11 +185,11 @@ class TestClaims:
         ],
     )
     def test_local(self, text: str, other: str, *, is_same: bool) -> None:
-        """A short fact, or an entry of a list of files, tells of its own project alone."""
+        """A short fact, or an entry of a list of files, is no claim by itself, in one project too."""
         left, right = row(text), row(f"{text} {other}")
         left.kind, right.kind = StatementKind.FACT, StatementKind.RULE
         right.paths = {"/b/CLAUDE.md"}
-        assert Relation.SAME is Relations().of(left, right, 0.99).relation
+        assert is_same is (Relations().of(left, right, 0.99).relation is Relation.SAME)
 
         right.projects = {"prj_2"}
         assert is_same is (Relations().of(left, right, 0.99).relation is Relation.SAME)
