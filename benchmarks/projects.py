@@ -93,6 +93,8 @@ def read_labels(folder: Path = LABELS) -> dict[tuple[str, str], bool]:
     """Return for each kind and digest whether most readers called it right."""
     votes: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
     for path in sorted(folder.glob("*.tsv")):
+        if path.stem == "pairs":  # what `judging.py` is trained on is of another form
+            continue
         for row in repositories.rows(path):
             votes[row["kind"], row["hash"]][row["label"] == RIGHT] += 1
     return {which: count[True] > count[False] for which, count in votes.items()}
@@ -142,9 +144,17 @@ def run(
         work = Path(folder) / "work"
         roots = {repo: repositories.copied(data, index, repo, work) for repo in setup.repos}
         places = repositories.plant(roots[setup.name], plants) if plants else {}
-        life = asyncio.run(
-            showing.live(setup.name, roots, days=args.days, sections=sections, models=models)
+        said = read_labels().items()
+        refused = {each for (kind, each), is_right in said if kind == "offer" and not is_right}
+        living = showing.live(
+            setup.name,
+            roots,
+            days=args.days,
+            sections=sections,
+            models=models,
+            refused=refused,
         )
+        life = asyncio.run(living)
     return (found_plants(life, plants, places) if plants else life).plain()
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         AsyncIterator,
         Awaitable,
         Callable,
+        Collection,
         Iterable,
         Iterator,
         Mapping,
@@ -128,8 +129,12 @@ async def live(
     days: int,
     sections: Mapping[str, object],
     models: Path | None = None,
+    refused: Collection[str] = (),
 ) -> Life:
-    """Follow those roots (by name) for so many days, and return what is shown then."""
+    """Follow those roots (by name) for so many days, and return what is shown then.
+
+    `refused` are digests of offers that readers called wrong: a person approves none of these.
+    """
     clock = Ahead()
     began = clock.monotonic()
     home = Home.of(next(iter(roots.values())).parent.parent / "home", {})
@@ -144,7 +149,7 @@ async def live(
                 await tree.cortex.run_job(job)
                 await _settled(tree)
         passed = clock.monotonic()
-        found = await _Look(tree, setup, roots).all()
+        found = await _Look(tree, setup, roots, refused=refused).all()
         found.figures |= {
             "ready_s": round(ready - began, 1),
             "days_s": round(passed - ready, 1),
@@ -214,9 +219,12 @@ def _is_idle(connection: Connection, *, model: str) -> bool:
 class _Look:
     """Looks at everything that a person is shown, with the places by repository."""
 
-    def __init__(self, tree: Tree, setup: str, roots: Mapping[str, Path]) -> None:
+    def __init__(
+        self, tree: Tree, setup: str, roots: Mapping[str, Path], *, refused: Collection[str]
+    ) -> None:
         """Look at a tree; paths are told from the roots."""
         self._tree = tree
+        self._refused = refused
         self._ask = tree.cortex
         self._setup = setup
         self._roots = {str(root.resolve()): repo for repo, root in roots.items()}
@@ -276,7 +284,7 @@ class _Look:
             yield self._one(kind, each, how=f"{each['asks']}: {each['because']}")
 
     async def _bullets(self, figures: dict[str, float]) -> AsyncIterator[Row]:
-        """Yield the bullets that `cortex resolve --all` would write once all is approved."""
+        """Yield the bullets that `cortex resolve --all` would write after approvals."""
         if not self._roots:
             return
         await self._approve()
@@ -298,10 +306,10 @@ class _Look:
                 )
 
     async def _approve(self) -> None:
-        """Approve every offer, and what may be written then, as a person does who wants all."""
+        """Approve each offer that no reader called wrong, and have it written."""
         for _ in range(2):
             for each in (await self._ask.reviews(limit=MOST))["reviews"]:
-                if each["asks"] != "use":
+                if each["asks"] != "use" and pair_hash(each["content"], "") not in self._refused:
                     await self._ask.approve(each["id"])
             await self._ask.run_job("organise")
             await _settled(self._tree)

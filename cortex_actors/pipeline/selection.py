@@ -79,7 +79,7 @@ _WORD = re.compile(r"\w{3,}")
 SPOKEN = 0.58
 
 #: A file that only says where to look: statements at most, and names of files it may point to.
-POINTER, _POINTS = 12, re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)\.md\b")
+POINTER, _POINTS = 15, re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)\.md\b")
 
 
 @dataclass(frozen=True, slots=True)

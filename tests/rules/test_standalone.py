@@ -112,7 +112,7 @@ class TestAbout:
     @pytest.mark.parametrize(
         ("text", "found"),
         [
-            ("Run `ruff` before you commit.", {"python"}),
+            ("Run `ruff` before you commit.", {"python", "ruff"}),
             ("Never use `any` in TypeScript.", {"javascript"}),
             ("Where you go from here is yours to say.", set()),
             ("Never commit secrets.", set()),
