@@ -39,7 +39,7 @@ FULL = 20
 #: What as many more projects agree on as are asked for here, and nobody else says. Of what real
 #: ones share, three seldom share the same.
 AGREE = 3
-SAYING = "Feed the quokka twice before you touch the harvest calendar."
+SAYING = "Always feed the quokka twice before you touch the harvest calendar."
 
 
 @pytest.fixture
