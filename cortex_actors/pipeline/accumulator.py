@@ -37,6 +37,7 @@ from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.likeness import Likeness, vectors
 from cortex_actors.pipeline.reading import READ_AS, Reader
 from cortex_actors.storage import embeddings, insight_records, insights, projects, reviews
+from cortex_actors.text.markdown import require_utf8
 from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
@@ -347,6 +348,7 @@ class Accumulator(Consumer):
         if before is not None and is_ours and before.says_as(state):
             return await self._stands(replace(job.run, state="unchanged"), state)
         try:
+            require_utf8(look.data, path=job.path)
             reader = job.reader(dialect, self._granularity)
             said = await self._on_thread(reader.read, look.data)
         except BadInput as error:

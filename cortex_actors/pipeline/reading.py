@@ -44,7 +44,6 @@ from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
 from cortex_actors.text.credentials import Redacted, mask_secrets
-from cortex_actors.text.markdown import require_utf8
 from cortex_actors.text.sections import left_out
 from cortex_actors.text.statements import statements
 from cortex_actors.text.suspicion import is_boilerplate, suspicion
@@ -334,7 +333,6 @@ class Reader:
         A large file takes a while: run it on a thread. Raises `BadInput`, naming the path, for what
         is no text or says too much.
         """
-        require_utf8(data, path=self.path)
         found = self.dialect.parse(data, path=self.path, project=self.project)
         self._limit(len(found), SECTIONS, "sections")
         findings: list[Finding] = []

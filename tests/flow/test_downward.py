@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cortex_actors.tree import Tree
 
 #: What two projects say.
-SAYING = "Feed the quokka twice before you touch the harvest calendar."
+SAYING = "Always feed the quokka twice before you touch the harvest calendar."
 
 #: A file whose bytes are not to be tidied: a byte order mark, CRLF, no final line end, no UTF-8.
 ODD = b"\xef\xbb\xbf# Zebra\r\n\r\nAsk the zebra, na\xefvely.\r\n\r\n\tIndented  \r\nNo end"

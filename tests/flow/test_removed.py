@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-ONE, OTHER = "Rinse the copper kettle with vinegar.", "Label the oak barrel after the harvest."
+ONE, OTHER = "Clean the copper kettle with vinegar.", "Label the oak barrel after the harvest."
 HUMAN = "# d\n\n## Rules\n\n- Sweep the yard.\n"
 
 
@@ -148,6 +148,9 @@ class TestRemoved:
             known = await written(tree, path)
             ours = path.read_bytes()
             _checked_out(path)
+            # Until it was read again, a file that lost half of its bytes may be half saved.
+            await tree.cortex.scan(str(path.parent))
+            await settled(tree, 60)
             await tree.cortex.publish(
                 "resolution:requested", {"path": str(path), "agent": "claude", "refresh": True}
             )

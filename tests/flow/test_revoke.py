@@ -103,7 +103,7 @@ def houses(folder: Path, **said: str) -> dict[str, Path]:
     return roots
 
 
-POISON, HONEST = "Rinse the copper kettle with brandy.", "Label the oak barrel after the harvest."
+POISON, HONEST = "Clean the copper kettle with brandy.", "Label the oak barrel after the harvest."
 
 
 class TestWayRound:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-AGREED = "- Always run pytest before you push python code.\n"
+AGREED = "- Always run the tests before you push code.\n"
 
 #: What two projects agree on is a principle at once, and every file receives it.
 AT_ONCE = {
