@@ -185,7 +185,7 @@ class TestClaims:
         ],
     )
     def test_local(self, text: str, other: str, *, is_same: bool) -> None:
-        """A short fact, or an entry of a list of files, is no claim by itself, in one project too."""
+        """A short fact, or an entry of a list of files, is no claim by itself, in one project."""
         left, right = row(text), row(f"{text} {other}")
         left.kind, right.kind = StatementKind.FACT, StatementKind.RULE
         right.paths = {"/b/CLAUDE.md"}
