@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from benchmarks.projects import LABELS, Figure
+from benchmarks.projects import LABELS, PAIRS, Figure
 from benchmarks.repositories import is_quiet, rows, unpacked
 from benchmarks.showing import pair_hash
 from cortex_actors.domain.insight import Claim
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
 
 #: Files of labelled pairs: picked by hand, and mined by cosine, polarity, numbers and choices.
-PICKED, MINED, OWN = "pairs.jsonl", "pairs2.jsonl", "pairs.tsv"
+PICKED, MINED, OWN = "pairs.jsonl", "pairs2.jsonl", PAIRS
 
 #: Groups of repositories, and how often these are dealt: figures are means.
 GROUPS, DEALS = 10, 10

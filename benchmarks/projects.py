@@ -38,8 +38,8 @@ from benchmarks.showing import Life, Row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-#: What people said about rows.
-LABELS = Path(__file__).parent / "labels"
+#: What people said about rows, and the file there that has pairs for `benchmarks/judging.py`.
+LABELS, PAIRS = Path(__file__).parent / "labels", "pairs.tsv"
 
 #: Homes that are alive at once, each in a process of its own.
 AT_ONCE = 2
@@ -93,9 +93,7 @@ def read_labels(folder: Path = LABELS) -> dict[tuple[str, str], bool]:
     """Return for each kind and digest whether most readers called it right."""
     votes: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
     for path in sorted(folder.glob("*.tsv")):
-        if path.stem == "pairs":  # what `judging.py` is trained on is of another form
-            continue
-        for row in repositories.rows(path):
+        for row in repositories.rows(path) if path.name != PAIRS else ():
             votes[row["kind"], row["hash"]][row["label"] == RIGHT] += 1
     return {which: count[True] > count[False] for which, count in votes.items()}
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import projects, repositories
-from benchmarks.projects import Figure
+from benchmarks.projects import PAIRS, Figure
 from benchmarks.repositories import Plant, Setup, line_hash
 from benchmarks.showing import KINDS, Life, Row, pair_hash
 
 #: A repository of the loud part, and one of the quiet part.
 LOUD, QUIET = "sample/one", "sample/three"
+
+#: What two statements are to each other, and where one of them stands: a repository, file and line.
+READ = {"contradiction", "duplicate", "related", "unrelated"}
+PLACE = re.compile(r"[\w.-]+/[\w.-]+:.+:\d+")
 
 TEXTS = {
     "CLAUDE.md": "# Work\n\n## Rules\n\n- Always use pnpm to install packages.\n- Write tests.\n",
@@ -110,12 +115,19 @@ class TestRepositories:
 class TestFigures:
     def test_labels(self) -> None:
         """Shipped labels are digests, kinds and words that are known: no quotations."""
+        shown = ["hash", "kind", "label", "reader"], KINDS, {projects.RIGHT, projects.WRONG}
+        read = ["hash", "kind", "label", "sure", "reader", "cosine", "place_a", "place_b"]
         for path in projects.LABELS.glob("*.tsv"):
+            names, kinds, labels = (read, {"pair"}, READ) if path.name == PAIRS else shown
             for row in repositories.rows(path):
-                assert ["hash", "kind", "label", "reader"] == list(row)
+                assert names == list(row)
                 assert 16 == len(row["hash"]) == len(f"{int(row['hash'], 16):016x}")
-                assert row["kind"] in KINDS
-                assert row["label"] in {projects.RIGHT, projects.WRONG}
+                assert row["kind"] in kinds
+                assert row["label"] in labels
+                assert row.get("sure", "yes") in {"yes", "no"}
+                assert re.fullmatch(r"[a-z]\d", row["reader"])
+                assert all(PLACE.fullmatch(row.get(each, "o/n:p:1")) for each in read[-2:])
+                assert -1 <= float(row.get("cosine", 0)) <= 1
 
     def test_pair(self) -> None:
         """Two texts have one digest, whichever comes first, however they are spaced."""
@@ -140,11 +152,12 @@ class TestFigures:
         assert (0, 1) == Figure("merge", 1, 0, 0).interval
 
     def test_majority(self, tmp_path: Path) -> None:
-        """Most readers decide; of as many it is wrong."""
+        """Most readers decide; of as many it is wrong. Pairs to train on are no votes."""
         lines = ["hash\tkind\tlabel\treader"]
         for digest, labels in (("a", "right wrong right"), ("b", "right wrong")):
             lines += [f"{digest}\tmerge\t{label}\tr" for label in labels.split()]
         (tmp_path / "some.tsv").write_text("\n".join(lines))
+        (tmp_path / PAIRS).write_text("hash\tkind\tlabel\nc\tpair\tduplicate\n")
 
         assert {("merge", "a"): True, ("merge", "b"): False} == projects.read_labels(tmp_path)
 

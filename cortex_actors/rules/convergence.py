@@ -5,8 +5,9 @@ spaces" may want the opposite. A group is messages every two of which are alike,
 agents; what one agent says twice makes no agreement.
 
 Vectors put "always" and "never" close together, so two messages stay apart, however alike, where
-the rules find that they contradict each other, that one is against what the other is for, or that
-they have the same words in another order.
+the rules find that they contradict each other, that one is against what the other is for, that each
+has a number or name, or holds at a place, of its own, or that they have the same words in another
+order.
 (Measured with all-MiniLM-L6-v2 at .7: docs/village.md.)
 """
 
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.memory import Convergence
-from cortex_actors.rules.contradiction import judge
+from cortex_actors.rules.contradiction import apart, judge
 from cortex_actors.rules.sameness import reordered, stands
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import standard
@@ -123,12 +124,14 @@ def opposed(left: str, right: str, cosine: float, *, lexicon: Lexicon | None = N
     tables = lexicon or standard()
     first, second = sorted((Claim(left), Claim(right)), key=lambda claim: claim.text)
     found = judge(first, second, cosine=cosine, lexicon=tables)
-    if found.contradicts:
-        return found.reason
-    if first == second:
-        return None
-    turned = stands(read(first, tables), read(second, tables))
-    return turned or reordered(left, right)
+    if found.contradicts or first == second:
+        return found.reason if found.contradicts else None
+    one, other = read(first, tables), read(second, tables)
+    for mine, its in ((one.numbers, other.numbers), (one.names, other.names)):
+        if mine - its and its - mine:
+            return "they name different things"
+    elsewhere = "they hold at different places" if apart(one, other) else None
+    return stands(one, other) or reordered(left, right) or elsewhere
 
 
 def preview(text: str) -> str:

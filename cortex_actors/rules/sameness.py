@@ -199,14 +199,15 @@ def _facts_differ(left: Reading, right: Reading) -> str | None:
 
 def stands(left: Reading, right: Reading) -> str | None:
     """Return what one statement is against, excepts or wants, and the other does not."""
-    stand = settled(left, right)
-    if left.denying is not right.denying and not (
-        stand or left.ranges.keys() & right.ranges.keys()
-    ):
+    stand, denied, others = settled(left, right), _denied(left), _denied(right)
+    # What they settled may be what one is against, if it is known what that is.
+    is_known = bool(stand and denied | others) or bool(left.ranges.keys() & right.ranges.keys())
+    if left.denying is not right.denying and not is_known:
         return "one is against something"
     if left.excepting is not right.excepting:
         return "one has an exception"
-    if not stand and (_turned(left, right) or _turned(right, left)):
+    # Who is against the same as another one may well want something that this one bars beside it.
+    if not stand and _turned(left, right) + _turned(right, left) > bool(denied & others):
         return "one wants what the other does not"
     return None
 
@@ -229,10 +230,13 @@ def _words(left: Reading, right: Reading, lexicon: Lexicon) -> str | None:
 
 def _turned(left: Reading, right: Reading) -> bool:
     """Whether one statement is against something that the other wants."""
-    return any(
-        sense in {Sense.AGAINST, Sense.BARRED} and right.stems.get(stem) is Sense.WANTED
-        for stem, sense in left.stems.items()
-    )
+    return any(right.stems.get(each) is Sense.WANTED for each in _denied(left))
+
+
+def _denied(reading: Reading) -> set[str]:
+    """Return the stems that a statement is against."""
+    against = {Sense.AGAINST, Sense.BARRED}
+    return {stem for stem, sense in reading.stems.items() if sense in against}
 
 
 def settled(left: Reading, right: Reading) -> list[str]:
@@ -271,8 +275,8 @@ def is_local(reading: Reading) -> bool:
 
 def _claims(reading: Reading) -> frozenset[tuple[str, bool]]:
     """Return the words of a statement, each with whether it is against that."""
-    against = {Sense.AGAINST, Sense.BARRED}
-    return frozenset((digits(each), sense in against) for each, sense in reading.stems.items())
+    denied = _denied(reading)
+    return frozenset((digits(each), each in denied) for each in reading.stems)
 
 
 def _numbers(reading: Reading) -> frozenset[str]:

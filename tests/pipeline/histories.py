@@ -192,7 +192,10 @@ class World:
         return await comparing.compare(changed, full=full, weigh=weigh)
 
     async def decide(self, dice: random.Random) -> None:
-        """Have a person decide one of the open contradictions, if there is one."""
+        """Have a person decide one of the open contradictions, if there is one.
+
+        As after an operation that decides, the two are compared again by the next run.
+        """
         found = await self.office.read(lambda c: contradictions.listed(c, status="unresolved"))
         if not found:
             return
@@ -203,6 +206,7 @@ class World:
         await self.office.write(
             lambda c: contradictions.decide(c, one.id, status=how, kept_id=kept, at=at)
         )
+        self.changed.update(one.pair)
 
     async def state(self) -> dict[str, Any]:
         """Return everything that reconciling decides."""

@@ -144,6 +144,13 @@ class TestOpposites:
             ("Redis listens on port 6379.", "Redis listens on port 6380."),
             ("Enable the cache in tests.", "Disable the cache in tests."),
             ("The release script is reliable.", "The release script is not reliable."),
+            ("Build the wheel with Rust 1.70:", "Build the wheel with the latest Rust (1.82):"),
+            ("Read the plan in `plan.md` first.", "First read the plan in `notes/todo.md`."),
+            ("Use default exports in .vue files.", "For layouts, use named exports in .vue files."),
+            (
+                "Install all of it with Poetry into `env-py3.9`.",
+                "Poetry has Python 3.11 (see `env-py3.11`), not 3.9: `pyproject.toml` wants that.",
+            ),
         ],
     )
     def test_apart(self, left: str, right: str) -> None:
@@ -159,6 +166,11 @@ class TestOpposites:
             ("Never use any, define precise types.", "Never use any; types are explicit."),
             ("Redis listens on port 6379 by default", "Redis by default listens on port 6379"),
             ("This repo uses pnpm as the package manager.", "Use pnpm for package management."),
+            (
+                "Prefer enums over magic strings for states.",
+                "Use enums (not magic strings) for states",
+            ),
+            ("No network in unit tests.", "Fake the network: no network in any unit test."),
         ],
     )
     def test_together(self, left: str, right: str) -> None:
