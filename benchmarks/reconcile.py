@@ -124,7 +124,7 @@ class Stock:
         number, self._count = self._count, self._count + 1
         family, place = divmod(number, FAMILY * 4)
         if place >= FAMILY - 1:
-            text = f"The {_word(number)} of {_word(number + 1)} follows {_word(number + 2)}."
+            text = f"Keep the {_word(number)} of {_word(number + 1)} near {_word(number + 2)}."
             yield text, _unit(self._chance.normal(size=DIMENSION))
             return
         centre = np.random.default_rng(family).normal(size=DIMENSION)

@@ -118,7 +118,7 @@ class TestHome:
         from cortex_actors.cli import command_line  # noqa: PLC0415 - looks at what is loaded, too
 
         found = {path for path, row in command_line.table().items() if "commands" in row and path}
-        moved = {old.rpartition(" ")[0] for old in MOVED if " " in old} | {"crumb"}
+        moved = {o.rpartition(" ")[0] or o for o, new in MOVED.items() if " " in o or new in found}
 
         assert found | moved == entry.GROUPS
 

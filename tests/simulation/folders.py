@@ -25,16 +25,17 @@ PROJECTS = ("atlas", "borealis", "atlas/inner")
 #: Their instruction files.
 FILES = ("CLAUDE.md", "AGENTS.md", "docs/CLAUDE.md")
 
-#: What files say, in sections: the same in several places, now and then.
+#: What files say, in sections: the same in several places, now and then. Each is a rule that stands
+#: alone, and none is near another one: the simulated model has a cosine of .58 for few shared words.
 SAYINGS = tuple(
-    f"## {heading}\n\nAlways {verb} {what} before you commit anything to this repository.\n"
-    for heading, verb, what in (
-        ("Tests", "run", "the whole test suite"),
-        ("Style", "format", "every file with ruff"),
-        ("Types", "check", "the types with mypy"),
-        ("Commits", "write", "a message in the imperative"),
-        ("Docs", "update", "the page that tells of it"),
-        ("Naming", "prefer", "nouns for the names of modules"),
+    f"## {heading}\n\n{saying}\n"
+    for heading, saying in (
+        ("Style", "Never mix tabs and spaces in one file."),
+        ("Types", "Prefer narrow types over wide ones."),
+        ("Commits", "Write every message in the imperative."),
+        ("Docs", "Update documentation together with changed behaviour."),
+        ("Naming", "Choose nouns for the names of modules."),
+        ("Tests", "Always run the whole test suite before you commit anything."),
     )
 )
 
