@@ -85,7 +85,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up; HOUSE asks for 59,000 code lines in the end.
-BOUNDS: dict[str, int] = {"code lines": 62_750, "modules": 309}
+BOUNDS: dict[str, int] = {"code lines": 62_751, "modules": 309}
 
 
 @dataclass(frozen=True)
