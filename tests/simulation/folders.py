@@ -26,7 +26,7 @@ PROJECTS = ("atlas", "borealis", "atlas/inner")
 FILES = ("CLAUDE.md", "AGENTS.md", "docs/CLAUDE.md")
 
 #: What files say, in sections: the same in several places, now and then. Each is a rule that stands
-#: alone, and none is near another one: the simulated model has a cosine of .58 for few shared words.
+#: alone, and none is near another one: for few shared words the simulated cosine is .58 already.
 SAYINGS = tuple(
     f"## {heading}\n\n{saying}\n"
     for heading, saying in (
