@@ -122,7 +122,7 @@ RULES = """# Rules
 
 ## Code
 
-- Always run Ruff before you push.
+- Always run mypy before you push.
 - Never swallow an error.
 - Always call `load_tenant_rows()` first.
 - The port of the service is 8080.
@@ -157,7 +157,7 @@ class TestStandingAlone:
         some = [
             *("### Commits", "- Commit messages: Say why in the body."),
             *("### Errors", "- Never swallow an error."),
-            *("### Workflow", "- Always run Ruff before you push."),
+            *("### Workflow", "- Always run mypy before you push."),
         ]
         assert number * 2 == len(set(some) & set(done["section"].splitlines()))
         assert number == len(done["bullets"])
