@@ -43,7 +43,8 @@ from cortex_actors.errors import (
     WriteFailed,
 )
 from cortex_actors.files.swap import State
-from cortex_actors.pipeline.section import Section, placed
+from cortex_actors.pipeline.page import placed
+from cortex_actors.pipeline.section import Section
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, read
 from cortex_actors.render import fence
 from cortex_actors.render.fence import moved_out

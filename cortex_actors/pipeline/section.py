@@ -1,10 +1,4 @@
-"""Section: what one file is to be given, made of what it says and of what is known.
-
-Page: what a human says in a file, as principles are compared with it; and what it is about.
-
-Our own section is left out, so that a file that was written is the same page as before. Secrets are
-taken out before anything is embedded: an embedder may be somebody else's machine.
-"""
+"""Section: what one file is to be given, made of what it says and of what is known."""
 
 from __future__ import annotations
 
@@ -12,83 +6,22 @@ import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.principle import Given
-from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput
-from cortex_actors.pipeline.likeness import UNEMBEDDED
-from cortex_actors.pipeline.reading import Reader, without_secrets
-from cortex_actors.pipeline.selection import Line, Page, Placed, named
+from cortex_actors.pipeline.page import Page, joined, page_of
+from cortex_actors.pipeline.selection import named
 from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options
-from cortex_actors.rules.promotion import FILE_CHARACTERS, file_domains
 from cortex_actors.rules.standalone import MANIFESTS, stacks_of_project, topic
-from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
+    from cortex_actors.pipeline.page import Line
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.pipeline.selection import Assignment, Choice, Chosen, Offer
     from cortex_actors.sections import ResolutionSettings
-    from cortex_actors.storage.embeddings import Embed
-    from cortex_actors.text.sections import Dialect
-
-
-#: Sections of a file that are compared as wholes; each is embedded, in some 20 ms.
-SECTIONS = 300
-
-
-def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Page:
-    """Return what a human says in a file. Blocks: a large file takes a while.
-
-    Raises `BadInput`, naming the path, for what is no text or says too much.
-    """
-    found = [without_secrets(f)[0] for f in dialect.parse(data, path=path, project=project)]
-    said = Reader(dialect, path, project, Granularity.STATEMENT).read(data)
-    text = "\n\n".join(embedded_text(each.heading, each.content) for each in found)
-    return Page(
-        text=text[:FILE_CHARACTERS],
-        sections=tuple(embedded_text(e.heading, e.content) for e in found)[:SECTIONS],
-        lines=tuple(
-            Line(
-                Claim(each.content, each.source.heading, each.source.scope),
-                each.embedded,
-                each.domain,
-                is_example=each.source.kind is StatementKind.EXAMPLE,
-                is_command=each.source.kind is StatementKind.COMMAND,
-            )
-            for each in said.findings
-        ),
-        domains=file_domains(text),
-    )
-
-
-def joined(pages: Iterable[Page]) -> Page:
-    """Return several files as one: what an agent reads that is told to read them all."""
-    every = list(pages)
-    if len(every) == 1:
-        return every[0]
-    text = "\n\n".join(each.text for each in every if each.text)
-    return Page(
-        text=text[:FILE_CHARACTERS],
-        sections=tuple(section for each in every for section in each.sections)[:SECTIONS],
-        lines=tuple(line for each in every for line in each.lines),
-        domains=file_domains(text),
-    )
-
-
-async def placed(page: Page, embed: Embed, *, model: str) -> Placed:
-    """Return a page with its vectors; without any while nobody can make them."""
-    texts = page.embedded
-    if not texts:
-        return Placed(page)
-    try:
-        rows = await embed(texts, model=model)
-    except UNEMBEDDED:
-        return Placed(page)
-    return Placed(page, dict(zip(texts, rows, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

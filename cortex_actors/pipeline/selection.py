@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.principle import Principle, Wish
     from cortex_actors.domain.project import Project
+    from cortex_actors.pipeline.page import Line, Placed
     from cortex_actors.render.section import Formatter, Target
     from cortex_actors.rules.contradiction import Limits
     from cortex_actors.sections import ResolutionSettings
@@ -77,9 +78,6 @@ _WORD = re.compile(r"\w{3,}")
 #: strictly. Of 108 bullets for the files of two portfolios, read one by one, 34 had a statement so
 #: near that was no command, and 33 of these were unwanted.
 SPOKEN = 0.58
-
-#: A file that only says where to look: statements at most, and names of files it may point to.
-POINTER, _POINTS = 15, re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)\.md\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -686,72 +684,3 @@ class Assignment:
 
 #: The agent whose reader sees none of the files that a principle may stand in already.
 APART = "chatgpt"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A statement of a file: what a principle may repeat, or contradict."""
-
-    claim: Claim
-    embedded: str
-    domain: str | None = None
-    #: An example shows something: it does not ask for it.
-    is_example: bool = False
-    #: A command says what one does, and not that one should.
-    is_command: bool = False
-    #: Which other file of the project says it, from the root; "" for the file itself.
-    file: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A page with the vectors of its texts, as far as there is a model that makes them now."""
-
-    page: Page
-    vectors: Mapping[str, Matrix] = field(default_factory=dict)
-
-    def row(self, text: str) -> Matrix | None:
-        """Return the vector of one of its texts; None where it has none."""
-        return self.vectors.get(text)
-
-    def rows(self, texts: Sequence[str]) -> Matrix | None:
-        """Return the vectors of several of its texts; None unless every one has one."""
-        found = [self.vectors[each] for each in texts if each in self.vectors]
-        return np.stack(found) if found and len(found) == len(texts) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What is compared with principles.
-
-    Attributes:
-        text: the beginning of what the human says, which stands for all of it.
-        sections: the sections, as they are embedded.
-        elsewhere: what the project's other files say: they may contradict a principle, and no more.
-        stacks: the technologies that the project has; None where nobody has looked.
-
-    """
-
-    text: str = ""
-    sections: tuple[str, ...] = ()
-    lines: tuple[Line, ...] = ()
-    domains: tuple[str, ...] = ()
-    elsewhere: tuple[Line, ...] = ()
-    stacks: frozenset[str] | None = None
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether no human says anything, so that nothing can be near it."""
-        return not self.text.strip()
-
-    @property
-    def is_pointer(self) -> bool:
-        """Whether the file leaves to another one of the project what it does not say."""
-        is_short = len(self.lines) <= POINTER and bool(self.elsewhere)
-        return is_short and _POINTS.search(self.text) is not None
-
-    @property
-    def embedded(self) -> list[str]:
-        """Every text of it that is embedded, each once."""
-        said = [each.embedded for each in (*self.lines, *self.elsewhere)]
-        return [e for e in dict.fromkeys([self.text, *self.sections, *said]) if e.strip()]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput, EmbedderDown
-from cortex_actors.pipeline.section import joined, page_of, placed
-from cortex_actors.pipeline.selection import Page
+from cortex_actors.pipeline.page import Page, joined, page_of, placed
 from cortex_actors.render import fence
 from cortex_actors.text.sections import dialect_of
 from tests.pipeline.support import MODEL, Embedder
