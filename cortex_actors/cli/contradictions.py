@@ -370,19 +370,16 @@ def read_pairs(path: Path) -> list[Any]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        message = f"cannot read the pairs in {path}: it is not there"
-        raise NotFound(message) from None
+        raise NotFound(f"cannot read the pairs in {path}: it is not there") from None
     except (OSError, UnicodeDecodeError) as error:
-        message = f"cannot read the pairs in {path}: {error}"
-        raise BadInput(message) from error
+        raise BadInput(f"cannot read the pairs in {path}: {error}") from error
     found = []
     for number, line in enumerate(lines, 1):
         try:
             if line.strip():
                 found.append(_needed(json.loads(line)))
         except ValueError as error:
-            message = f"line {number} of {path} is no JSON object: {error}"
-            raise BadInput(message) from error
+            raise BadInput(f"line {number} of {path} is no JSON object: {error}") from error
     return found
 
 

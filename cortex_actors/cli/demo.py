@@ -225,8 +225,7 @@ def demo(
             if follow:
                 _follow(home, say)
     except CortexError as error:
-        message = f"the demonstration failed: {error}"
-        raise CortexError(message) from error
+        raise CortexError(f"the demonstration failed: {error}") from error
 
 
 @contextmanager
@@ -315,8 +314,7 @@ def _settled(client: Client, *, clock: Clock, say: Say) -> Answer:
             said = shown
         if clock.monotonic() > until:
             state = status["model"]["state"]
-            message = f"it was not settled after {LIMIT:g} s: {shown}; model {state}"
-            raise DeadlineExceeded(message)
+            raise DeadlineExceeded(f"it was not settled after {LIMIT:g} s: {shown}; model {state}")
         lifecycle.pause(LOOK)
     return status
 

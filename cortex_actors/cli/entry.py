@@ -101,11 +101,10 @@ def _run(words: list[str]) -> int:
 
     old, name = moved(words) or (None, " ".join(words[:2]))
     if TOKEN in os.environ and OWNERS & {name, *words[:1]}:
-        message = (
+        raise NotYours(
             f"cortex {old or (name if name in OWNERS else words[0])} is not for agents: only the "
             f"owner of the daemon may, without a token (unset {TOKEN})"
         )
-        raise NotYours(message)
     if old and sys.stderr.isatty():
         print(f"cortex: `cortex {old}` is now `cortex {name}`", file=sys.stderr)
     quick = words[1:] if words[:1] == ["daemon"] else words

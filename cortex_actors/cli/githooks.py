@@ -175,8 +175,7 @@ def _read(path: Path) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        message = f"cannot read {path}: {error.strerror}; check who owns it"
-        raise CortexError(message) from error
+        raise CortexError(f"cannot read {path}: {error.strerror}; check who owns it") from error
 
 
 def _with(text: bytes | None, command: str) -> bytes:

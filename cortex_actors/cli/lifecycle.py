@@ -230,11 +230,10 @@ def end(home: Home, *, timeout: float) -> Ended | None:
     if not process.wait(max(0.0, timeout - (clock.monotonic() - begun))):
         process.send(signal.SIGKILL)
         process.wait(KILLED)
-        message = (
+        raise DeadlineExceeded(
             f"the daemon, pid {process.pid}, did not stop within {timeout:g} s and was killed; "
             f"{home.logs}/stderr.log may say what it was doing"
         )
-        raise DeadlineExceeded(message)
     return Ended(process.pid, clock.monotonic() - begun, why)
 
 
@@ -334,11 +333,10 @@ def owner(home: Home) -> int | None:
     # A number outlives its process: another one that has it by now must get no signal of ours.
     if pid > 0 and has_open(pid, home.lock):
         return pid
-    message = (
+    raise CortexError(
         f"cannot tell which process holds {home.lock}: the one it names, pid {pid}, does not, and "
         f"the socket is silent; nothing was done: find it with: fuser {home.lock}"
     )
-    raise CortexError(message)
 
 
 def listener(home: Home) -> int | None:

@@ -57,11 +57,10 @@ class Following:
         try:
             yield from self._records()
         except DaemonDown as error:
-            message = (
+            raise DaemonDown(
                 f"the daemon for {self._home.root} ended without a word while its log was "
                 f"followed; go on with: cortex logs -f --since {self._position()}"
-            )
-            raise DaemonDown(message) from error
+            ) from error
         except DeadlineExceeded as error:
             message = f"{error}; go on with: cortex logs -f --since {self._position()}"
             raise DeadlineExceeded(message) from error

@@ -69,13 +69,11 @@ def _read(file: Path) -> bytes:
     """Return a file's bytes, one more than may be read at the most."""
     try:
         if file.exists() and not file.is_file():
-            message = f"cannot read {file}: it is no regular file; give an instruction file"
-            raise BadInput(message)
+            raise BadInput(f"cannot read {file}: it is no regular file; give an instruction file")
         with file.open("rb") as opened:
             return opened.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        message = f"cannot read {file}: there is no such file; give the path of one"
-        raise NotFound(message) from None
+        raise NotFound(f"cannot read {file}: there is no such file; give the path of one") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         message = f"cannot read {file}: {why}; mend the path, or the right to read it"

@@ -72,11 +72,10 @@ def question_of(question: str) -> str:
     try:
         question.encode()
     except UnicodeEncodeError as error:
-        message = (
+        raise BadInput(
             f"cannot search: the question is no valid text at character {error.start + 1}; write "
             "it in UTF-8"
-        )
-        raise BadInput(message) from error
+        ) from error
     return question
 
 
@@ -333,11 +332,10 @@ def piped(text: str) -> str:
     data = sys.stdin.buffer.read(_KEPT + 2)
     if len(data) > _KEPT + 1:
         # There may be more: what was read must not be kept as if it were all of it.
-        message = (
+        raise BadInput(
             f"what was piped in has more than {_KEPT:,} bytes, and at most so many are kept in one "
             "piece; say it in parts, or have it read as a document: cortex memory knowledge ingest"
         )
-        raise BadInput(message)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -41,8 +41,7 @@ def _made(output: Path, text: str) -> bool:
                 raise Refused(message + advice) from error
             raise IsADirectoryError(error.errno, "it is a folder") from error
     except OSError as error:
-        message = f"cannot write {output}: {error.strerror}; give another file"
-        raise BadInput(message) from error
+        raise BadInput(f"cannot write {output}: {error.strerror}; give another file") from error
     return True
 
 

@@ -135,11 +135,9 @@ def install(
     path = _path()
     found = None if force else _read(path)
     if found is not None and not found.ours:
-        message = f"{path} was not written by cortex; look at it, and replace it with --force"
-        raise Refused(message)
+        raise Refused(f"{path} was not written by cortex; look at it, and replace it with --force")
     if found is not None and found.home != str(wanted.root):
-        message = f"{path} runs the daemon of {found.home}; replace it with --force"
-        raise Refused(message)
+        raise Refused(f"{path} runs the daemon of {found.home}; replace it with --force")
     # The unit may write there alone, so the folder cannot be made from inside.
     wanted.create()
     try:
@@ -189,11 +187,10 @@ def show(home: HomeOption = None) -> None:
 def _require_systemd() -> None:
     """Raise `ConfigurationError` where there is no systemd."""
     if shutil.which("systemctl") is None:
-        message = (
+        raise ConfigurationError(
             "this machine has no systemd (systemctl is not there): have your own service manager "
             'run "cortex daemon run", which ends on SIGTERM, or call "cortex start" at login'
         )
-        raise ConfigurationError(message)
 
 
 def _path() -> Path:

@@ -361,8 +361,7 @@ def _valid(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        message = "it holds half a character, which is no valid text (UTF-8)"
-        raise ValueError(message) from None
+        raise ValueError("it holds half a character, which is no valid text (UTF-8)") from None
     return text
 
 

@@ -224,11 +224,10 @@ def listen(home: Home) -> socket.socket:
         raise OSError(f"{folder} belongs to another user")
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISSOCK(home.socket.lstat().st_mode):
-            message = (
+            raise ConfigurationError(
                 f"cannot listen on {home.socket}: something else than a socket is there; look at "
                 "what it is, then remove it"
             )
-            raise ConfigurationError(message)
         home.socket.unlink()
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.setblocking(False)  # noqa: FBT003 - takes no keywords

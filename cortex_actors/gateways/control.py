@@ -178,11 +178,10 @@ class Control:
         try:
             sock = connection.listen(self._home)
         except OSError as error:
-            message = (
+            raise ConfigurationError(
                 f"cannot listen on {self._home.socket}: {error.strerror or error}; "
                 "choose another home, with a shorter path, with --home"
-            )
-            raise ConfigurationError(message) from error
+            ) from error
         self._socket = connection.identity(self._home)
         loop = asyncio.get_running_loop()
         self._server = await loop.create_unix_server(

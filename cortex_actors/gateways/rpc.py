@@ -233,16 +233,14 @@ def _json(line: bytes) -> object:
 
 def _reject(name: str) -> object:
     """Refuse NaN and the infinities, which are no JSON."""
-    message = f"{name} is no JSON value"
-    raise ValueError(message)
+    raise ValueError(f"{name} is no JSON value")
 
 
 def _finite(text: str) -> float:
     """Return a number; one beyond the largest float would become an infinity."""
     number = float(text)
     if math.isinf(number):
-        message = f"{text[:20]} is too large a number"
-        raise ValueError(message)
+        raise ValueError(f"{text[:20]} is too large a number")
     return number
 
 
