@@ -346,10 +346,10 @@ def _show_dot(found: Answer) -> None:
     # For this alone: the domain is not loaded for a list.
     from cortex_actors.domain.insight import Decider  # noqa: PLC0415
     from cortex_actors.domain.principle import Link, LinkType  # noqa: PLC0415
-    from cortex_actors.render.graph import Graph, box, dot  # noqa: PLC0415
+    from cortex_actors.render.graph import Box, dot  # noqa: PLC0415
 
     boxes = [
-        box(
+        Box(
             each["id"],
             each["content"],
             about=joined(f"{each['rank']:.2f}", each["category"].replace("_", " ")),
@@ -361,7 +361,7 @@ def _show_dot(found: Answer) -> None:
         Link(**{**each, "type": LinkType(each["type"]), "decided_by": Decider(each["decided_by"])})
         for each in found["links"]
     ]
-    print(dot(Graph.of(boxes, links)), end="")
+    print(dot(boxes, links), end="")
 
 
 def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:
