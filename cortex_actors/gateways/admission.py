@@ -34,6 +34,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - read at run time
 
 from cortex_actors import errors
@@ -78,21 +80,6 @@ FAULT: Final = "the daemon failed inside; its log has more: cortex daemon logs -
 HEADERS: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
-class NotAdmitted(Exception):
-    """A request that is not done.
-
-    Attributes:
-        status: what is answered.
-        detail: why, for a person.
-
-    """
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
-
-
 def status_of(
     error: errors.CortexError, other: Mapping[type[errors.CortexError], int] | None = None
 ) -> int:
@@ -109,7 +96,7 @@ def contract(statuses: Mapping[type[errors.CortexError], int]) -> Iterator[None]
     try:
         yield
     except errors.CortexError as error:
-        raise NotAdmitted(status_of(error, statuses), str(error)) from error
+        raise HTTPException(status_of(error, statuses), str(error)) from error
 
 
 async def answer(send: Send, status: int, detail: object) -> None:
@@ -223,8 +210,8 @@ class Admission:
         try:
             async with asyncio.timeout(DEADLINE):
                 await self._admitted(scope, receive, reply)
-        except NotAdmitted as error:
-            await reply.instead(error.status, error.detail)
+        except HTTPException as error:
+            await reply.instead(error.status_code, error.detail)
         except TimeoutError:
             await reply.instead(504, f"this was not done within {DEADLINE:g} s; try again")
         except asyncio.CancelledError:
@@ -236,17 +223,17 @@ class Admission:
         self._visits.ended(scope, reply.status, begun)
 
     async def _admitted(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
-        """Pass a request on; raises `NotAdmitted`."""
-        headers = _Headers(scope)
+        """Pass a request on; raises `HTTPException`."""
+        headers = Headers(scope=scope)
         # A page on the web can have a browser ask us: by a name of its own that it points here
         # (then that name is the Host), or across sites (then its own address is the Origin).
-        host = headers.only(b"host") or ""
+        host = _only(headers, "host") or ""
         found = _HOST.fullmatch(host.lower())
         if not found or int(found["port"] or 0) > _PORTS or found["name"] not in self._hosts:
             detail = "this is not the host that was asked for; ask 127.0.0.1 or localhost"
-            raise NotAdmitted(421, detail)
-        if headers.has(b"origin") and headers.only(b"origin") != f"http://{host}":
-            raise NotAdmitted(403, "pages of other sites are not answered")
+            raise HTTPException(421, detail)
+        if _only(headers, "origin") not in {None, f"http://{host}"}:
+            raise HTTPException(403, "pages of other sites are not answered")
         scope.setdefault("state", {})
         if scope["path"] not in self._public:
             scope["state"][CALLER] = await self._caller(headers)
@@ -258,39 +245,39 @@ class Admission:
 
         await self._app(scope, replay, reply)
 
-    async def _caller(self, headers: _Headers) -> Caller:
-        """Return whose token was shown; raises `NotAdmitted`."""
-        scheme, _, token = (headers.only(b"authorization") or "").partition(" ")
+    async def _caller(self, headers: Headers) -> Caller:
+        """Return whose token was shown; raises `HTTPException`."""
+        scheme, _, token = (_only(headers, "authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
-            raise NotAdmitted(401, UNAUTHORIZED)
+            raise HTTPException(401, UNAUTHORIZED)
         try:
             return await asyncio.to_thread(self._tokens.caller, token.strip())
         except errors.BadToken:
             self._visits.stranger()
-            raise NotAdmitted(401, UNAUTHORIZED) from None
+            raise HTTPException(401, UNAUTHORIZED) from None
 
-    async def _body(self, headers: _Headers, receive: Receive) -> bytes:
-        """Return the body; raises `NotAdmitted` for one that is too large, too deep or too slow."""
-        announced = headers.only(b"content-length") or "0"
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        """Return the body; raises `HTTPException`: too large, too deep, too slow."""
+        announced = _only(headers, "content-length") or "0"
         if not announced.isdecimal() or int(announced) > self._most:
             raise self._too_large()
         try:
             async with asyncio.timeout(BODY):
                 body = await self._received(receive)
         except TimeoutError:
-            raise NotAdmitted(408, f"the body did not come within {BODY:g} s") from None
+            raise HTTPException(408, f"the body did not come within {BODY:g} s") from None
         look = asyncio.to_thread(_depth, body) if len(body) > _LARGE else None
         if (await look if look else _depth(body)) > DEPTH:
-            raise NotAdmitted(422, f"the body is nested more than {DEPTH} levels deep")
+            raise HTTPException(422, f"the body is nested more than {DEPTH} levels deep")
         return body
 
     async def _received(self, receive: Receive) -> bytes:
-        """Return all that comes of a body; raises `NotAdmitted` where that is too much."""
+        """Return all that comes of a body; raises `HTTPException` where that is too much."""
         parts, size = [], 0
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise NotAdmitted(400, "the connection ended before the body did")
+                raise HTTPException(400, "the connection ended before the body did")
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self._most:
@@ -298,27 +285,20 @@ class Admission:
             if not message.get("more_body", False):
                 return b"".join(parts)
 
-    def _too_large(self) -> NotAdmitted:
+    def _too_large(self) -> HTTPException:
         """Return the refusal of a body that is too large."""
-        return NotAdmitted(413, f"a body may have {self._most} bytes; send less")
+        return HTTPException(413, f"a body may have {self._most} bytes; send less")
 
 
-class _Headers:
-    """The headers of a request; those that decide something may be there once."""
+def _only(headers: Headers, name: str) -> str | None:
+    """Return the value of a header that decides something; None for none.
 
-    def __init__(self, scope: Scope) -> None:
-        self._raw: list[tuple[bytes, bytes]] = scope["headers"]
-
-    def has(self, name: bytes) -> bool:
-        """Return whether a header is there."""
-        return any(name == each for each, _ in self._raw)
-
-    def only(self, name: bytes) -> str | None:
-        """Return a header's value; None for none. Raises `NotAdmitted` for two of it."""
-        found = [value for each, value in self._raw if each == name]
-        if len(found) > 1:
-            raise NotAdmitted(400, f"the header {name.decode()} is there {len(found)} times")
-        return found[0].decode("latin-1").strip(" \t") if found else None
+    Raises `HTTPException` where it is there twice.
+    """
+    found = headers.getlist(name)
+    if len(found) > 1:
+        raise HTTPException(400, f"the header {name} is there {len(found)} times")
+    return found[0].strip(" \t") if found else None
 
 
 class _Reply:

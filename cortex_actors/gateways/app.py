@@ -18,7 +18,6 @@ from cortex_actors.gateways import callosum, seren
 from cortex_actors.gateways.admission import (
     FAULT,
     Admission,
-    NotAdmitted,
     Premises,
     Visits,
     status_of,
@@ -84,17 +83,10 @@ def application(premises: Premises) -> ASGIApp:
     app = FastAPI(title="Cortex Actors", version=premises.version, docs_url=None, redoc_url=None)
     for contract in CONTRACTS:
         app.include_router(contract(premises))
-    app.add_exception_handler(NotAdmitted, _told)
     app.add_exception_handler(CortexError, _failed)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _broken)
     return app
-
-
-async def _told(_request: Request, error: Exception) -> JSONResponse:
-    """Answer what a route has refused in the words of its contract."""
-    assert isinstance(error, NotAdmitted)  # noqa: S101 - a fact for mypy
-    return JSONResponse({"detail": error.detail}, error.status)
 
 
 async def _failed(_request: Request, error: Exception) -> JSONResponse:
