@@ -23,14 +23,13 @@ from cortex_actors.cli.output import (
     confirm,
     counted,
     joined,
-    lasting,
     show_json,
     show_lines,
     show_table,
 )
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.client.cortex import Cortex
-from cortex_actors.clock import SECOND, SystemClock, iso
+from cortex_actors.clock import SECOND, SystemClock, duration, iso
 from cortex_actors.errors import BadInput, DaemonDown
 from cortex_actors.home import Home
 
@@ -55,7 +54,7 @@ def show_copy(found: Answer) -> None:
         # What we may not read is not thereby damaged.
         fault = "damaged" if os.access(each["path"], os.R_OK) else "cannot be read"
         checked = f"{fault}: {each['problem']}" if each["problem"] else "good"
-        age, size = lasting((now - each["at"]) / SECOND), f"{each['size'] / MB:.1f} MB"
+        age, size = duration((now - each["at"]) / SECOND), f"{each['size'] / MB:.1f} MB"
         rows.append((each["name"], iso(each["at"]), age, size, checked))
     columns = ("backup", "made", "age", "size", "checked")
     empty = "there is no backup yet; make one with: cortex daemon backup"

@@ -135,26 +135,23 @@ def command(
     prints, else `show`, as in `shows`; `code` makes the exit code of it. One that takes a `client`
     gets the daemon's, which may take `timeout` seconds, and has `--home`.
     """
+    run = {"show": show, "code": code, "timeout": timeout}
+    return _declaring(path, examples, about=about, is_group=is_group, run=run)
+
+
+def _declaring(
+    path: str,
+    examples: Sequence[str],
+    **more: Any,  # noqa: ANN401 - fields of `Declared`
+) -> Callable[[Function], Function]:
+    """Return what declares a function; an example with a `cortex` in it is a whole line."""
+    lines = [each if "cortex " in each else f"cortex {path} {each}".rstrip() for each in examples]
 
     def declare(function: Function) -> Function:
-        run = {"show": show, "code": code, "timeout": timeout}
-        declared = Declared(
-            path=path,
-            function=function,
-            examples=_lines(path, examples),
-            about=about,
-            is_group=is_group,
-            run=run,
-        )
-        DECLARED.append(declared)
+        DECLARED.append(Declared(path=path, function=function, examples=lines, **more))
         return function
 
     return declare
-
-
-def _lines(path: str, examples: Sequence[str]) -> list[str]:
-    """Return the examples of a command as whole lines; what has a `cortex` in it is one."""
-    return [each if "cortex " in each else f"cortex {path} {each}".rstrip() for each in examples]
 
 
 def shows(
@@ -185,26 +182,18 @@ def shows(
     in its place, with the home, and the parameters by name. A function that asks `by_hand` is the
     command, whose help is its docstring; it gets every parameter by name.
     """
-
-    def declare(function: Function) -> Function:
-        DECLARED.append(
-            Declared(
-                path=path,
-                function=function,
-                examples=_lines(path, examples),
-                about=about,
-                is_group=is_group,
-                operation=asks or path.replace(" ", "."),
-                leave_out=leave_out,
-                one=one if isinstance(one, tuple) else (one,),
-                by_hand=by_hand,
-                run={"timeout": timeout, "offline": offline},
-                spelled=spelled,
-            )
-        )
-        return function
-
-    return declare
+    return _declaring(
+        path,
+        examples,
+        about=about,
+        is_group=is_group,
+        operation=asks or path.replace(" ", "."),
+        leave_out=leave_out,
+        one=one if isinstance(one, tuple) else (one,),
+        by_hand=by_hand,
+        run={"timeout": timeout, "offline": offline},
+        spelled=spelled,
+    )
 
 
 #: The command line itself: what it is for, its examples, and titles with the names below them.

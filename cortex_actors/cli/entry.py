@@ -31,20 +31,9 @@ TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
 
 #: Commands whose name is two words, or one that has others below it.
 GROUPS = frozenset(
-    {"actor", "agents", "agents crumb", "contradictions", "crumb", "daemon", "debug", "embeddings"}
-    | {
-        "insights",
-        "knowledge",
-        "memory",
-        "memory knowledge",
-        "model",
-        "principles",
-        "project",
-        "projects",
-        "review",
-    }
-    | {"service", "stores", "triage"}
-)
+    "actor agents contradictions crumb daemon debug embeddings insights knowledge memory model "
+    "principles project projects review service stores triage".split()
+) | {"agents crumb", "memory knowledge"}
 
 #: The variable by which a shell asks how a line goes on, and the shells that may.
 COMPLETE, SHELLS = "_CORTEX_COMPLETE", ("bash", "zsh", "fish")

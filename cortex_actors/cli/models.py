@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Argument, Option, command, shows
-from cortex_actors.cli.output import HomeOption, JsonOption, console, lasting, show_json, show_lines
+from cortex_actors.cli.output import HomeOption, JsonOption, console, show_json, show_lines
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import SECOND, SystemClock, iso
+from cortex_actors.clock import SECOND, SystemClock, duration, iso
 from cortex_actors.errors import DaemonDown, visible
 from cortex_actors.home import Home
 
@@ -230,7 +230,7 @@ def _pace(found: Answer) -> str:
     """Return how fast it goes and how long it will take."""
     if found["left_s"] is None or not found["total"]:
         return ""
-    return f"{found['rate']:.0f}/s, {lasting(found['left_s'])} left"
+    return f"{found['rate']:.0f}/s, {duration(found['left_s'])} left"
 
 
 def _say_end(found: Answer, before: Answer | None) -> None:
@@ -267,7 +267,7 @@ def _migration_lines(found: Answer) -> list[str]:
     lines += [f"{word:9} {found[key]}" for key, word in _REASONS.items() if found[key]]
     now = SystemClock().now()
     lines += [
-        f"kept      {each['model_id']}, replaced {lasting((now - each['since']) / SECOND)} ago"
+        f"kept      {each['model_id']}, replaced {duration((now - each['since']) / SECOND)} ago"
         for each in found["retired"]
     ]
     return lines

@@ -232,14 +232,6 @@ def said_in(place: Mapping[str, Any]) -> str:
     )
 
 
-def lasting(seconds: float) -> str:
-    """Return a stretch of time in its largest unit."""
-    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= unit:
-            return f"{seconds / unit:.1f} {name}"
-    return f"{max(0.0, seconds):.0f} s"
-
-
 def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
     """Ask a person; raises `Refused` for no, and, saying how to do without, where nobody is."""
     if not sys.stdin.isatty():
