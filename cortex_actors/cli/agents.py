@@ -20,10 +20,10 @@ from cortex_actors.cli.output import (
     Block,
     counted,
     joined,
-    nothing,
     show_blocks,
     show_facts,
     show_lines,
+    show_page,
     show_title,
     when,
 )
@@ -55,8 +55,7 @@ _PRIORITY = Option(ignore_case=True)
 def show_list(found: Answer) -> None:
     """Print who remembers and posts here."""
     entries = [_entry(each) for each in found["agents"]]
-    title = f"{len(entries)} of {found['total']} agents"
-    show_blocks(title, entries, empty=nothing(found["total"], "no agent is known"))
+    show_page(entries, found["total"], "agent", empty="no agent is known")
 
 
 @shows("agents show", "ELYSIAN")
@@ -171,11 +170,8 @@ def show_threads(found: Answer) -> None:
         )
         for each in found["threads"]
     ]
-    title = f"{len(entries)} of {counted(found['total'], 'thread')}, with their posts"
-    empty = nothing(
-        found["total"], "nobody has posted in a thread yet; see: cortex agents post --help"
-    )
-    show_blocks(title, entries, empty=empty)
+    empty = "nobody has posted in a thread yet; see: cortex agents post --help"
+    show_page(entries, found["total"], "thread", empty=empty, more=", with their posts")
 
 
 @shows("agents village", "")
@@ -299,7 +295,7 @@ def show_crumbs(found: Answer) -> None:
         return
     for each in crumbs:
         show_title(f"{each['agent']}  {each['id']}")
-        _print(each)
+        show_lines(*each["text"].split("\n"), "")
     counts = {**found["summary"]["by_priority"], **found["summary"]["by_type"]}
     tally = ", ".join(f"{word} {count:,}" for word, count in counts.items())
     print(f"{len(crumbs)} of {counted(total, 'crumb')}; {tally}")
@@ -310,7 +306,7 @@ def show_latest(found: Answer) -> None:
     """Print the crumb that an agent left last; raises `NotFound` where there is none."""
     if found["crumb"] is None:
         raise NotFound("no crumb of that agent was left yet; everybody's: cortex agents crumb get")
-    _print(found["crumb"])
+    show_lines(*found["crumb"]["text"].split("\n"), "")
 
 
 @shows("agents crumb tasks", "", "--json", asks="crumbs.unfinished")
@@ -349,11 +345,6 @@ def import_(
     """Take in crumbs that another system left as text; one that is known is not taken twice."""
     ask = partial(client.call, "import_crumb", agent=agent, redact=redact)
     return {"crumbs": [ask(text=_read(each)) for each in files]}
-
-
-def _print(crumb: Answer) -> None:
-    """Print a crumb as agents are shown it."""
-    show_lines(*crumb["text"].split("\n"), "")
 
 
 def _read(name: str) -> str:

@@ -84,7 +84,7 @@ def run(words: list[str]) -> int:
 
 def front() -> CommandGroup:
     """Return the command line itself."""
-    return CommandGroup("cortex", table()[""], path="", context_settings=_HELP)
+    return CommandGroup("cortex", table()[""], path="")
 
 
 def complete(instruction: str) -> int:
@@ -129,7 +129,6 @@ class CommandGroup(click.Group):
         *,
         path: str,
         hidden: bool = False,
-        context_settings: dict[str, Any] | None = None,
     ) -> None:
         self.row, self._path = row, path
         super().__init__(
@@ -141,7 +140,7 @@ class CommandGroup(click.Group):
             help=row["help"],
             epilog=_epilog(row),
             hidden=hidden,
-            context_settings=context_settings,
+            context_settings=None if path else _HELP,
         )
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -23,12 +23,12 @@ from cortex_actors.cli.output import (
     brief,
     counted,
     joined,
-    nothing,
     shortened,
     show_blocks,
     show_facts,
     show_json,
     show_lines,
+    show_page,
     show_table,
     standing,
     when,
@@ -75,11 +75,9 @@ def show_list(found: Answer, given: Answer) -> None:
     shown, status, kind = found["contradictions"], given["status"], given["kind"]
     more = "" if status == "unresolved" else f"; {found['open']:,} are open"
     narrowed = bool(given["project"] or kind or given["domain"])
-    show_blocks(
-        f"{len(shown)} of {counted(found['total'], 'contradiction')}{more}",
-        map(_entry, shown),
-        empty=nothing(found["total"], _nothing(status, narrowed=narrowed)),
-    )
+    empty = _nothing(status, narrowed=narrowed)
+    entries = [_entry(each) for each in shown]
+    show_page(entries, found["total"], "contradiction", empty=empty, more=more)
     if found["contextual"] and kind is None:
         print(f"\n{counted(found['contextual'], 'difference')} of two projects: --between-projects")
     if any(each["status"] == "unresolved" for each in shown):
@@ -133,20 +131,13 @@ def show_decided(found: Answer) -> None:
 
 
 #: What a key or a word says of each kind, and what the daemon is asked for it.
-_PAIR: dict[str, tuple[str, dict[str, Any]]] = {
-    "a": ("resolve_contradiction", {"keep": "a"}),
-    "b": ("resolve_contradiction", {"keep": "b"}),
-    "both": ("resolve_contradiction", {"keep": "both"}),
+_Said = dict[str, tuple[str, dict[str, Any]]]
+_PAIR: _Said = {
+    **{side: ("resolve_contradiction", {"keep": side}) for side in ("a", "b", "both")},
     "dismiss": ("dismiss_contradiction", {}),
 }
-_LIKE: dict[str, tuple[str, dict[str, Any]]] = {
-    "same": ("decide", {"verdict": "same"}),
-    "apart": ("decide", {"verdict": "apart"}),
-}
-_OFFER: dict[str, tuple[str, dict[str, Any]]] = {
-    "approve": ("approve", {}),
-    "reject": ("reject", {}),
-}
+_LIKE: _Said = {verdict: ("decide", {"verdict": verdict}) for verdict in ("same", "apart")}
+_OFFER: _Said = {method: (method, {}) for method in ("approve", "reject")}
 _CHOICES = {"contradiction": _PAIR, "possible": _PAIR, "duplicate": _LIKE}
 
 #: Keys of words; a capital letter means all that are left of the kind. No key of one kind approves
@@ -339,8 +330,7 @@ def show_judged(found: Answer) -> None:
 
 def _facts(found: dict[str, Any]) -> Iterable[tuple[str, object]]:
     """Yield what is shown, by name."""
-    final = found["judgement"]
-    yield "judgement", _relation(final)
+    yield "judgement", _relation(found["judgement"])
     score = found["cosine"]
     yield "cosine", "no model embeds at the moment" if score is None else f"{score:.2f}"
     yield "rules", joined(_relation(found["rules"]), found["rules"]["reason"])

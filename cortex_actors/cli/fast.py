@@ -331,13 +331,7 @@ def run(words: Sequence[str]) -> int:
 
 def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int:
     """Say whether the daemon runs and how it is."""
-    try:
-        found = _with_lock(home, Client(home, timeout=timeout).call("status"))
-        code = RUNNING
-    except (DaemonDown, DeadlineExceeded, TooManyConnections) as error:
-        found, code = _without_answer(home)
-        if isinstance(error, TooManyConnections):
-            found["reason"] = str(error)
+    found, code = _status(home, timeout)
     if as_json:
         print(json.dumps(found, indent=2))
     else:
@@ -345,14 +339,21 @@ def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int
     return code
 
 
+def _status(home: Home, timeout: float) -> tuple[dict[str, Any], int]:
+    """Return how the daemon is, or what can be seen of it without an answer, and the exit code."""
+    try:
+        return _with_lock(home, Client(home, timeout=timeout).call("status")), RUNNING
+    except (DaemonDown, DeadlineExceeded, TooManyConnections) as error:
+        found, code = _without_answer(home)
+        more = {"reason": str(error)} if isinstance(error, TooManyConnections) else {}
+        return found | more, code
+
+
 def overview() -> int:
     """Say in a few lines how the daemon is, and what to do next."""
     home = Home.of(None)
     home.require_entry()
-    try:
-        found = _with_lock(home, Client(home, timeout=STATUS_TIMEOUT).call("status"))
-    except (DaemonDown, DeadlineExceeded, TooManyConnections):
-        found, _ = _without_answer(home)
+    found, _ = _status(home, STATUS_TIMEOUT)
     rows = _rows({key: each for key, each in found.items() if key != "unindexed"})
     if "projects" in found:
         counts = [

@@ -23,6 +23,7 @@ from cortex_actors.cli.output import (
     shortened,
     show_blocks,
     show_facts,
+    show_page,
     show_sections,
     show_title,
     standing,
@@ -204,10 +205,7 @@ def show_insights(found: Answer, given: Answer) -> None:
             (f"Why {found['category']}", _category(found)),
             ("Why so sure", _confidence(found)),
             (f"Why {found['status']}", _status(found)),
-            (
-                "On the way to a principle",
-                checks,
-            ),
+            ("On the way to a principle", checks),
         )
 
 
@@ -264,11 +262,9 @@ def show_clusters(found: Answer, given: Answer) -> None:
         return
     narrow = [given[each] for each in ("project", "domain", "search", "coherence")]
     is_narrow = any(each is not None for each in narrow) or given["size"] > SMALLEST
-    show_blocks(
-        f"{len(found['clusters'])} of {counted(found['total'], 'cluster')}",
-        map(_entry, found["clusters"]),
-        empty=nothing(found["total"], _NO_CLUSTER if is_narrow else _NO_CLUSTERS),
-    )
+    entries = [_entry(each) for each in found["clusters"]]
+    empty = _NO_CLUSTER if is_narrow else _NO_CLUSTERS
+    show_page(entries, found["total"], "cluster", empty=empty)
 
 
 def whole(path: Path) -> str:
@@ -286,11 +282,7 @@ def whole(path: Path) -> str:
 def show_fragments(found: Answer) -> None:
     """Print the parts of instruction files."""
     empty = "nothing was learned from there; see what is followed with: cortex projects"
-    show_blocks(
-        f"{len(found['fragments'])} of {counted(found['total'], 'fragment')}",
-        map(_part, found["fragments"]),
-        empty=nothing(found["total"], empty),
-    )
+    show_page([*map(_part, found["fragments"])], found["total"], "fragment", empty=empty)
 
 
 def _entry(found: Answer) -> Block:

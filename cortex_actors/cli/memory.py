@@ -24,6 +24,7 @@ from cortex_actors.cli.output import (
     show_blocks,
     show_facts,
     show_lines,
+    show_page,
     show_table,
     when,
 )
@@ -170,8 +171,7 @@ _EVERY = Preset(
 def show_list(found: Answer) -> None:
     """Print a list of memories."""
     entries = [_entry(each) for each in found["memories"]]
-    title = f"{len(entries):,} of {counted(found['total'], 'memory', 'memories')}"
-    show_blocks(title, entries, empty=nothing(found["total"], NO_MEMORIES))
+    show_page(entries, found["total"], "memory", "memories", empty=NO_MEMORIES)
 
 
 @shows("memory show", "mem_01KATQ8W")
@@ -195,9 +195,8 @@ def show_changes(found: Answer) -> None:
         Block(str(each["id"]), f"{each['kind']} {each['memory']}", _done(each))
         for each in found["changes"]
     ]
-    title = f"{len(entries):,} of {counted(found['total'], 'change')}, newest first"
-    empty = nothing(found["total"], "nothing was done with memories yet")
-    show_blocks(title, entries, empty=empty)
+    empty = "nothing was done with memories yet"
+    show_page(entries, found["total"], "change", empty=empty, more=", newest first")
     if entries:
         print("\ntake one back with: cortex memory undo CHANGE")
 
@@ -330,9 +329,11 @@ def show_stale(found: Answer) -> None:
         )
         for each in found["stale"]
     ]
-    title = f"{len(blocks)} of {counted(found['total'], 'memory', 'memories')} not read"
-    empty = f"every memory was read or said within {days:g} days"
-    show_blocks(f"{title} for {days:g} days", blocks, empty=empty)
+    empty, more = (
+        f"every memory was read or said within {days:g} days",
+        f" not read for {days:g} days",
+    )
+    show_page(blocks, found["total"], "memory", "memories", empty=empty, more=more)
 
 
 @shows("memory duplicates", "", "--threshold 0.9")

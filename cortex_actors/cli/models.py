@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cortex_actors.cli.declare import Argument, Option, command, shows
-from cortex_actors.cli.output import HomeOption, JsonOption, console, show_json, show_lines
+from cortex_actors.cli.output import HomeOption, JsonOption, progress, show_json, show_lines
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, duration, iso
 from cortex_actors.errors import DaemonDown, visible
@@ -196,34 +196,16 @@ def _absolute(name: str) -> str:
 
 def _watch(client: Client, *, show: bool) -> None:
     """Return once no migration is under way; Ctrl-C ends only the watching."""
-    from rich.progress import (  # noqa: PLC0415 - only while it is shown
-        BarColumn,
-        Progress,
-        TextColumn,
-    )
-
-    out = console()
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} texts"),
-        TextColumn("{task.fields[pace]}"),
-    )
-    bar = Progress(*columns, console=out, disable=not (show and out.is_terminal))
-    try:
-        with bar:
-            task = bar.add_task("embedding", total=0, pace="")
-            while (found := client.call("migration"))["coming"] or found["state"] in WORKING:
-                # How far it is, or what it waits for.
-                title = {"compiling": "compiling", "waiting": "waiting"}.get(found["state"])
-                pace = found["reason"] if title == "waiting" else _pace(found)
-                bar.update(task, description=title or "embedding", pace=visible(pace))
-                bar.update(task, total=found["total"], completed=found["done"])
-                time.sleep(POLL)
-    except KeyboardInterrupt:
-        if show:
-            print("it goes on in the background; how far it is: cortex model migration")
-        raise
+    with progress(show=show, follow="cortex model migration") as bar:
+        task = bar.add_task("embedding", total=0, pace="")
+        while (found := client.call("migration"))["coming"] or found["state"] in WORKING:
+            # How far it is, or what it waits for.
+            title = {"compiling": "compiling", "waiting": "waiting"}.get(found["state"])
+            pace = found["reason"] if title == "waiting" else _pace(found)
+            pace = visible(f" texts  {pace}")
+            bar.update(task, description=title or "embedding", pace=pace)
+            bar.update(task, total=found["total"], completed=found["done"])
+            time.sleep(POLL)
 
 
 def _pace(found: Answer) -> str:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rich.console import Console
+    from rich.progress import Progress
     from rich.text import Text
 
 
@@ -50,6 +52,37 @@ def console() -> Console:
 
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
     return Console(width=width, markup=False, highlight=False, emoji=False)
+
+
+@contextmanager
+def progress(*, show: bool, follow: str) -> Iterator[Progress]:
+    """Have a bar in a terminal while work goes on: of texts done, with a `pace` and seconds.
+
+    Ctrl-C ends the watching, not the work; then `follow` is the command that says how far it is.
+    """
+    from rich.progress import (  # noqa: PLC0415 - only while it is shown
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    out = console()
+    columns = (
+        TextColumn("{task.description:<16}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f}{task.fields[pace]}"),
+        TimeElapsedColumn(),
+    )
+    try:
+        with Progress(
+            *columns, console=out, transient=True, disable=not (show and out.is_terminal)
+        ) as bar:
+            yield bar
+    except KeyboardInterrupt:
+        if show:
+            print(f"it goes on in the background; how far it is: {follow}")
+        raise
 
 
 def show_json(found: object) -> None:
@@ -185,6 +218,12 @@ def show_facts(*facts: tuple[str, object], indent: int = 0) -> None:
     out, width = console(), max((cell_len(name) for name, _ in shown), default=0)
     for name, value in shown:
         _beside(out, name, _cell(value), width=width, indent=indent)
+
+
+def show_page(blocks: Sequence[Block], total: int, *nouns: str, empty: str, more: str = "") -> None:
+    """Print entries below how many of all there are, in the singular and plural of their noun."""
+    title = f"{len(blocks):,} of {counted(total, *nouns)}{more}"
+    show_blocks(title, blocks, empty=nothing(total, empty))
 
 
 def nothing(total: int, empty: str) -> str:

@@ -25,6 +25,7 @@ from cortex_actors.cli.output import (
     console,
     counted,
     joined,
+    progress,
     shortened,
     show_blocks,
     show_json,
@@ -53,42 +54,22 @@ def watch(client: Client, *, show: bool) -> float:
 
     So it does when nothing moves for half a minute. Ctrl-C ends the watching, not the work.
     """
-    from rich.progress import (  # noqa: PLC0415 - only while it is shown
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
     clock = SystemClock()
     begun = clock.monotonic()
-    columns = (
-        TextColumn("{task.description:<16}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
-        TimeElapsedColumn(),
-    )
-    out = console()
-    bar = Progress(*columns, console=out, transient=True, disable=not (show and out.is_terminal))
-    try:
-        with bar:
-            tasks = {key: bar.add_task(name, total=0) for key, name in _BARS.items()}
-            still, same = 0, 0
-            before: Answer = {}
-            while still < STILL and same < STUCK:
-                found = client.call("pace")
-                still = 0 if any(found.values()) else still + 1
-                same, before = same + 1 if found == before else 0, found
-                for key, task in tasks.items():
-                    # More than there ever was makes the bar longer.
-                    total = max(bar.tasks[task].total or 0, found[key])
-                    done = total - found[key]
-                    bar.update(task, total=total, completed=done, visible=bool(total))
-                time.sleep(POLL)
-    except KeyboardInterrupt:
-        if show:
-            print("it goes on in the background; how far it is: cortex status")
-        raise
+    with progress(show=show, follow="cortex status") as bar:
+        tasks = {key: bar.add_task(name, total=0, pace="") for key, name in _BARS.items()}
+        still, same = 0, 0
+        before: Answer = {}
+        while still < STILL and same < STUCK:
+            found = client.call("pace")
+            still = 0 if any(found.values()) else still + 1
+            same, before = same + 1 if found == before else 0, found
+            for key, task in tasks.items():
+                # More than there ever was makes the bar longer.
+                total = max(bar.tasks[task].total or 0, found[key])
+                done = total - found[key]
+                bar.update(task, total=total, completed=done, visible=bool(total))
+            time.sleep(POLL)
     return clock.monotonic() - begun
 
 

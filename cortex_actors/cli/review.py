@@ -30,6 +30,7 @@ from cortex_actors.cli.output import (
     show_facts,
     show_json,
     show_lines,
+    show_page,
     show_title,
     standing,
     when,
@@ -86,8 +87,8 @@ def show_reviews(found: Answer, given: Answer) -> None:
     entries, status = [_entry(each) for each in found["reviews"]], given["status"]
     decided = f"{found['approved']:,} approved, {found['rejected']:,} rejected so far"
     if status != "waiting":
-        title = f"{len(entries)} of {counted(found['total'], 'text')} {status}"
-        show_blocks(title, entries, empty=nothing(found["total"], f"nothing was {status} yet"))
+        empty = f"nothing was {status} yet"
+        show_page(entries, found["total"], "text", empty=empty, more=f" {status}")
         return
     title = (
         f"{found['total']:,} {'waits' if found['total'] == 1 else 'wait'} for a person: "

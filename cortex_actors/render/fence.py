@@ -154,15 +154,7 @@ def revision(data: bytes) -> str:
     """
     try:
         part = removed(data)
-    except (
-        errors.NotText,
-        errors.FileTooLarge,
-        errors.BrokenSection,
-        errors.TwoSections,
-        errors.NewerSection,
-        errors.Unreadable,
-        errors.Oversized,
-    ):
+    except (errors.BadInput, errors.NotWritten):
         part = data
     return hashlib.sha256(part).hexdigest()
 
