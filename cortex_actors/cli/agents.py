@@ -146,15 +146,13 @@ def _symbol(agent: Answer) -> str:
 )
 def show_posted(found: Answer) -> None:
     """Print what became of a post."""
-    said_before = found["state"] == "existing"
-    print(f"said there before: {found['id']}" if said_before else found["message"])
+    print(f"said there before: {found['id']}" if found["state"] == "existing" else found["message"])
 
 
 @shows("agents thread", "databases", "databases --as KETHER")
 def show_thread(found: Answer) -> None:
     """Print a conversation in its order."""
-    shown = len(found["messages"])
-    title = f"{shown} of {counted(found['total'], 'post')} in {found['thread']}"
+    title = f"{len(found['messages'])} of {counted(found['total'], 'post')} in {found['thread']}"
     places = {each["id"]: number for number, each in enumerate(found["messages"], 1)}
     show_blocks(title, [_message(each, places) for each in found["messages"]], empty="")
 

@@ -205,8 +205,7 @@ def export(
         if as_json:
             found = {"path": done.path, "format": done.format, "records": dict(done.records)}
             return show_json(found)
-        total = counted(sum(done.records.values()), "record")
-        show_lines(f"exported {total} to {done.path}")
+        show_lines(f"exported {counted(sum(done.records.values()), 'record')} to {done.path}")
         return show_lines(_kinds(done.records))
     # Not written to a person's terminal or pipe before all of it could be had.
     with tempfile.TemporaryDirectory(prefix="cortex-export-") as folder:

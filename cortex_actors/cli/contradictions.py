@@ -424,8 +424,7 @@ def _row(name: str, figures: Answer) -> tuple[object, ...]:
 
 def _both(score: dict[str, Any]) -> str:
     """Return precision and recall."""
-    shown = ["-" if score[name] is None else f"{score[name]:.2f}" for name in _SHARES]
-    return " / ".join(shown)
+    return " / ".join(["-" if score[name] is None else f"{score[name]:.2f}" for name in _SHARES])
 
 
 def _close(found: Answer, *, write: bool) -> None:

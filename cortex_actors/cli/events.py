@@ -49,8 +49,7 @@ def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer,
             for each in found["events"]
         ]
         title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
-        columns = ("seq", "at", "topic", "from", "state")
-        show_table(title, columns, rows, empty=_nothing(given))
+        show_table(title, ("seq", "at", "topic", "from", "state"), rows, empty=_nothing(given))
 
 
 def _nothing(given: Answer) -> str:

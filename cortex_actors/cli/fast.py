@@ -47,8 +47,7 @@ def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"changed    {', '.join(found['changed'])}"
         yield f"restarted  {', '.join(found['restarted']) or 'nobody'}"
     if found["needs_restart"]:
-        keys = ", ".join(found["needs_restart"])
-        yield f"waiting    {keys}: followed after cortex daemon restart"
+        yield f"waiting    {', '.join(found['needs_restart'])}: followed after cortex daemon restart"
     if not (found["changed"] or found["needs_restart"]):
         yield "nothing changed"
 

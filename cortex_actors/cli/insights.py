@@ -123,8 +123,7 @@ def _status(found: Answer) -> list[tuple[str, object]]:
     if found["represented_by"]:
         rows.append((brief(found["represented_by"]["id"]), found["represented_by"]["content"]))
     for each in found["contradictions"]:
-        other = each["other"] or {}
-        text = cut(str(other.get("content", "")), OTHER)
+        text = cut(str((each["other"] or {}).get("content", "")), OTHER)
         about = joined(each["type"], each["status"], each["reason"])
         rows.append((brief(each["id"]), f"{text}\n{about}"))
     return rows
@@ -211,12 +210,11 @@ def show_insights(found: Answer, given: Answer) -> None:
 
 def _block(insight: Answer) -> Block:
     """Return an insight's entry in a list."""
-    usual = insight.get("status", "active") == "active"
     facts = joined(
         insight["category"],
         insight["kind"] if insight.get("kind") in _SHOWN_KINDS else None,
         insight.get("domain"),
-        None if usual else insight["status"],
+        None if insight.get("status", "active") == "active" else insight["status"],
         f"seen {insight['observations']}",
         ", ".join(insight["projects"]),
         brief(insight["id"]),

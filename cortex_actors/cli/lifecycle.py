@@ -79,8 +79,7 @@ def has_open(pid: int, path: Path) -> bool:
     if not Path("/proc/self/fd").is_dir():
         return True
     try:
-        wanted = path.stat()
-        return any(map(partial(_is, wanted), Path(f"/proc/{pid}/fd").iterdir()))
+        return any(map(partial(_is, path.stat()), Path(f"/proc/{pid}/fd").iterdir()))
     except OSError:
         return False
 

@@ -53,8 +53,7 @@ def show_layer(found: Answer) -> None:
 def show_pinned(found: Answer) -> None:
     """Print whether a memory is pinned now."""
     already = "" if found["changed"] else " already"
-    state = "pinned" if found["pinned"] else "not pinned"
-    show_lines(f"{found['id']} is {state}{already}")
+    show_lines(f"{found['id']} is {'pinned' if found['pinned'] else 'not pinned'}{already}")
 
 
 #: Memories that are shown before they are forgotten.
@@ -411,9 +410,8 @@ def _accesses(found: Answer) -> str:
     if "waiting" not in found:
         return visible(f"not known: {found.get('reason', '')}")
     lost = found["lost"] + found["unheard"]
-    waiting = counted(found["waiting"], "memory", "memories")
     return joined(
-        f"of {waiting} not written yet",
+        f"of {counted(found['waiting'], 'memory', 'memories')} not written yet",
         f"{lost} lost" if lost else None,
         f"a crash loses those of {found['window_s']:g} s",
         found["trouble"] or None,

@@ -62,8 +62,7 @@ def publish(
                 return online()
             except DaemonDown as error:
                 unsure = isinstance(error, AnswerLost) and idempotency_key is None
-                is_starting = lock.state(home) is lock.State.STARTING
-                patience = START_PATIENCE if is_starting else PATIENCE
+                patience = START_PATIENCE if lock.state(home) is lock.State.STARTING else PATIENCE
                 if unsure or clock.monotonic() - begun > patience:
                     raise
             lifecycle.pause(PAUSE)

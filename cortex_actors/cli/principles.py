@@ -120,11 +120,10 @@ def _is_narrow(given: Answer) -> bool:
 
 def _block(principle: Answer) -> Block:
     """Return a principle's entry in a list."""
-    usual = principle["status"] == "active"
     facts = joined(
         principle["category"],
         ", ".join(principle["domains"]),
-        None if usual else principle["status"],
+        None if principle["status"] == "active" else principle["status"],
         "taken back" if principle["revoked"] else None,
         f"sure {principle['confidence']:.2f}",
         f"seen {principle['observations']}",

@@ -67,8 +67,7 @@ def watch(client: Client, *, show: bool) -> float:
             for key, task in tasks.items():
                 # More than there ever was makes the bar longer.
                 total = max(bar.tasks[task].total or 0, found[key])
-                done = total - found[key]
-                bar.update(task, total=total, completed=done, visible=bool(total))
+                bar.update(task, total=total, completed=total - found[key], visible=bool(total))
             time.sleep(POLL)
     return clock.monotonic() - begun
 

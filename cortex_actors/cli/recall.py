@@ -247,8 +247,7 @@ def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> Non
     out.print(visible(f"   {joined(*facts)}"), style="dim")
     conflicts = extra.get("conflicts") or ()
     if conflicts:
-        others = ", ".join(conflicts)
-        out.print(visible(f"   contradicted by {others}"), style="bold red")
+        out.print(visible(f"   contradicted by {', '.join(conflicts)}"), style="bold red")
 
 
 def _rank(place: dict[str, Any] | None) -> str:

@@ -234,8 +234,7 @@ def run(home: HomeOption = None) -> int:
     """Run the daemon in this terminal and show its log; Ctrl-C ends it."""
     from cortex_actors import daemon  # noqa: PLC0415 - what `start` gives to a child
 
-    words = ["--foreground"] + (["--home", str(home)] if home else [])
-    return daemon.main(words)
+    return daemon.main(["--foreground"] + (["--home", str(home)] if home else []))
 
 
 @command(

@@ -139,7 +139,6 @@ def add(
     Nothing is sent to it yet. Its token is kept in the keyring of the operating system where there
     is one, and never shown again.
     """
-    token = given(name, stdin=token_stdin, env=token_env, keyring=token_keyring)
     return client.call(
         "add_store",
         name=name,
@@ -149,7 +148,7 @@ def add(
         floor=floor or 0.0,
         options=fields(option or ()),
         enabled=not disabled,
-        **token,
+        **given(name, stdin=token_stdin, env=token_env, keyring=token_keyring),
     )
 
 

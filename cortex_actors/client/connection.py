@@ -190,16 +190,14 @@ class Client:
 
     def down(self) -> DaemonDown:
         """Return the error of nobody answering."""
-        root = self.home.root
-        return DaemonDown(f'no daemon answers for {root}: start one with "cortex start"')
+        return DaemonDown(f'no daemon answers for {self.home.root}: start one with "cortex start"')
 
     def silent(self, method: str, seconds: float) -> DeadlineExceeded:
         """Return the error of an answer that did not come in time."""
-        message = (
+        return DeadlineExceeded(
             f"the daemon for {self.home.root} did not answer {method} within {seconds:g} s; "
             "see cortex status and cortex daemon logs"
         )
-        return DeadlineExceeded(message)
 
 
 def result(message: Answer) -> Answer:

@@ -187,12 +187,11 @@ def _answered(body: admission.FanSearch, found: Mapping[str, Any]) -> dict[str, 
 
 def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
     """Return one hit with where it comes from."""
-    score = hit["score"] if hit["fused_score"] is None else hit["fused_score"]
     return {
         "store": hit["store"],
         "id": hit["id"],
         "content": admission.clean(hit["text"]),
-        "score": score,
+        "score": hit["score"] if hit["fused_score"] is None else hit["fused_score"],
         **{name: hit[name] for name in _MEASURES},
         "metadata": _metadata(hit),
     }

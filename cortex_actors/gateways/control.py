@@ -183,8 +183,7 @@ class Control:
                 "choose another home, with a shorter path, with --home"
             ) from error
         self._socket = connection.identity(self._home)
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(
+        self._server = await asyncio.get_running_loop().create_unix_server(
             lambda: Connection(self._serve, self._at_once), sock=sock, backlog=TAKEN
         )
         # For asyncio the two numbers are one.
