@@ -16,20 +16,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from cortex_actors import errors
 from cortex_actors.cli import lifecycle
 from cortex_actors.cli.declare import MOVED
 from cortex_actors.cli.lifecycle import is_paused
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import duration, iso
-from cortex_actors.errors import (
-    AnswerLost,
-    BadInput,
-    DaemonDown,
-    DeadlineExceeded,
-    TooManyConnections,
-    UnknownTopic,
-    UsageError,
-)
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
@@ -47,7 +39,8 @@ def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"changed    {', '.join(found['changed'])}"
         yield f"restarted  {', '.join(found['restarted']) or 'nobody'}"
     if found["needs_restart"]:
-        yield f"waiting    {', '.join(found['needs_restart'])}: followed after cortex daemon restart"
+        keys = ", ".join(found["needs_restart"])
+        yield f"waiting    {keys}: followed after cortex daemon restart"
     if not (found["changed"] or found["needs_restart"]):
         yield "nothing changed"
 
@@ -60,11 +53,15 @@ def _publish(home: Home, options: argparse.Namespace) -> int:
     """Say an event on a topic."""
     found = _json(options.json, "--json") if options.json is not None else {}
     if not isinstance(found, dict):
-        raise BadInput(f"--json must be an object like '{{\"key\": 1}}', not {options.json!r}")
+        raise errors.BadInput(
+            f"--json must be an object like '{{\"key\": 1}}', not {options.json!r}"
+        )
     for word in options.fields:
         match = _FIELD.fullmatch(word)
         if match is None:
-            raise UsageError(f"cannot read {word!r}: write key=text, or key:=JSON for other values")
+            raise errors.UsageError(
+                f"cannot read {word!r}: write key=text, or key:=JSON for other values"
+            )
         key, sign, value = match.groups()
         found[key] = value if sign == "=" else _json(value, f"the field {key}")
     by = f"cli:{lifecycle.user()}" if options.source is None else options.source
@@ -73,8 +70,8 @@ def _publish(home: Home, options: argparse.Namespace) -> int:
         said["idempotency_key"] = options.idempotency_key
     try:
         event = _said(home, options, said)
-    except UnknownTopic as error:
-        raise UnknownTopic(f"{error}{_near(options.topic)}") from None
+    except errors.UnknownTopic as error:
+        raise errors.UnknownTopic(f"{error}{_near(options.topic)}") from None
     number = "not stored" if event.get("seq") is None else f"seq {event['seq']}"
     print(f"published {event['topic']}, {number}, {event['id']}{_more(event)}")
     return 0
@@ -88,9 +85,9 @@ def _said(home: Home, options: argparse.Namespace, said: dict[str, Any]) -> dict
 
     try:
         return online()
-    except DaemonDown as error:
+    except errors.DaemonDown as error:
         # What may have been stored is said again only under a key.
-        unsure = isinstance(error, AnswerLost) and options.idempotency_key is None
+        unsure = isinstance(error, errors.AnswerLost) and options.idempotency_key is None
         if unsure or options.transient or options.no_offline or not home.ledger.exists():
             raise
     from cortex_actors.cli import offline  # noqa: PLC0415 - only where no daemon answers
@@ -110,7 +107,7 @@ def _json(text: str, name: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{name} is no JSON: {error}; it was {text[:80]!r}") from None
+        raise errors.BadInput(f"{name} is no JSON: {error}; it was {text[:80]!r}") from None
 
 
 def _near(name: str) -> str:
@@ -279,7 +276,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`."""
-        raise UsageError(f"{message}; see: {self.prog} --help")
+        raise errors.UsageError(f"{message}; see: {self.prog} --help")
 
 
 def seconds(text: str) -> float:
@@ -322,7 +319,7 @@ def run(words: Sequence[str]) -> int:
         from cortex_actors import settings  # noqa: PLC0415
 
         settings.load(home)
-        with suppress(DeadlineExceeded):
+        with suppress(errors.DeadlineExceeded):
             # Killed is stopped, too.
             lifecycle.end(home, timeout=options.stop_timeout)
     return lifecycle.start(home, timeout=options.timeout, as_json=options.json)
@@ -342,9 +339,9 @@ def _status(home: Home, timeout: float) -> tuple[dict[str, Any], int]:
     """Return how the daemon is, or what can be seen of it without an answer, and the exit code."""
     try:
         return _with_lock(home, Client(home, timeout=timeout).call("status")), RUNNING
-    except (DaemonDown, DeadlineExceeded, TooManyConnections) as error:
+    except (errors.DaemonDown, errors.DeadlineExceeded, errors.TooManyConnections) as error:
         found, code = _without_answer(home)
-        more = {"reason": str(error)} if isinstance(error, TooManyConnections) else {}
+        more = {"reason": str(error)} if isinstance(error, errors.TooManyConnections) else {}
         return found | more, code
 
 

@@ -23,15 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cortex_actors import __version__
+from cortex_actors import __version__, errors
 from cortex_actors.client.connection import Client, known
-from cortex_actors.errors import (
-    CortexError,
-    DaemonDown,
-    DeadlineExceeded,
-    InternalError,
-    TooManyConnections,
-)
 from cortex_actors.home import private
 from cortex_actors.process import lock
 
@@ -181,7 +174,7 @@ def launch(home: Home, *, timeout: float) -> tuple[Child, float]:
     if code is not None:
         kind = "signal" if code < 0 else "exit code"
         text = f"the daemon did not start: {child.reason()} ({kind} {abs(code)})"
-        raise known(text, exit_code=code if code > 0 else InternalError.exit_code)
+        raise known(text, exit_code=code if code > 0 else errors.InternalError.exit_code)
     return child, clock.monotonic() - begun
 
 
@@ -223,13 +216,13 @@ def end(home: Home, *, timeout: float) -> Ended | None:
         return None
     try:
         Client(home, timeout=min(SHUTDOWN_TIMEOUT, timeout)).call("shutdown")
-    except (DaemonDown, DeadlineExceeded, TooManyConnections) as error:
+    except (errors.DaemonDown, errors.DeadlineExceeded, errors.TooManyConnections) as error:
         why = str(error)
         process.send(signal.SIGTERM)
     if not process.wait(max(0.0, timeout - (clock.monotonic() - begun))):
         process.send(signal.SIGKILL)
         process.wait(KILLED)
-        raise DeadlineExceeded(
+        raise errors.DeadlineExceeded(
             f"the daemon, pid {process.pid}, did not stop within {timeout:g} s and was killed; "
             f"{home.logs}/stderr.log may say what it was doing"
         )
@@ -332,7 +325,7 @@ def owner(home: Home) -> int | None:
     # A number outlives its process: another one that has it by now must get no signal of ours.
     if pid > 0 and has_open(pid, home.lock):
         return pid
-    raise CortexError(
+    raise errors.CortexError(
         f"cannot tell which process holds {home.lock}: the one it names, pid {pid}, does not, and "
         f"the socket is silent; nothing was done: find it with: fuser {home.lock}"
     )
@@ -342,7 +335,7 @@ def listener(home: Home) -> int | None:
     """Return the process id of whoever listens on the home's socket, as the kernel says."""
     try:
         return Client(home, timeout=SHUTDOWN_TIMEOUT).pid()
-    except CortexError:
+    except errors.CortexError:
         return None
 
 

@@ -13,15 +13,6 @@ import socket
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors import errors
-from cortex_actors.errors import (
-    AnswerLost,
-    BadInput,
-    CortexError,
-    DaemonDown,
-    DeadlineExceeded,
-    InternalError,
-    Refused,
-)
 from cortex_actors.home import LINE_LIMIT, Home
 from cortex_actors.process.lock import peer
 
@@ -129,16 +120,16 @@ class Client:
             raise self.foreign()
         return sock
 
-    def crowded(self) -> DeadlineExceeded:
+    def crowded(self) -> errors.DeadlineExceeded:
         """Return the error of a daemon that lets nobody in; the kernel does not wait for it."""
-        return DeadlineExceeded(
+        return errors.DeadlineExceeded(
             f"the daemon for {self.home.root} has not let in those who connected before, nothing "
             "was sent: try again, and see cortex status"
         )
 
-    def foreign(self) -> Refused:
+    def foreign(self) -> errors.Refused:
         """Return the error of a socket that is somebody else's."""
-        return Refused(
+        return errors.Refused(
             f"the socket {self.home.socket} belongs to another user; nothing was sent: "
             "choose another home with --home"
         )
@@ -151,11 +142,13 @@ class Client:
         try:
             text = json.dumps(request)
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadInput(f"cannot send {method}: its parameters are no JSON: {error}") from error
+            raise errors.BadInput(
+                f"cannot send {method}: its parameters are no JSON: {error}"
+            ) from error
         data = text.encode() + b"\n"
         if len(data) > LINE_LIMIT:
             message = f"cannot send {method}: {len(data):,} bytes, and {LINE_LIMIT:,} are allowed"
-            raise BadInput(message)
+            raise errors.BadInput(message)
         return data
 
     def _send(self, sock: socket.socket, method: str, params: Mapping[str, object]) -> None:
@@ -182,19 +175,21 @@ class Client:
     def message(self, line: bytes, method: str) -> Answer:
         """Return the message on a line; raises `AnswerLost` when the daemon ended within it."""
         if not line.endswith(b"\n"):
-            raise AnswerLost(
+            raise errors.AnswerLost(
                 f"the daemon for {self.home.root} ended before it answered {method}; "
                 "whether it was done is not known: see cortex status and cortex daemon logs"
             )
         return _message(line)
 
-    def down(self) -> DaemonDown:
+    def down(self) -> errors.DaemonDown:
         """Return the error of nobody answering."""
-        return DaemonDown(f'no daemon answers for {self.home.root}: start one with "cortex start"')
+        return errors.DaemonDown(
+            f'no daemon answers for {self.home.root}: start one with "cortex start"'
+        )
 
-    def silent(self, method: str, seconds: float) -> DeadlineExceeded:
+    def silent(self, method: str, seconds: float) -> errors.DeadlineExceeded:
         """Return the error of an answer that did not come in time."""
-        return DeadlineExceeded(
+        return errors.DeadlineExceeded(
             f"the daemon for {self.home.root} did not answer {method} within {seconds:g} s; "
             "see cortex status and cortex daemon logs"
         )
@@ -206,7 +201,7 @@ def result(message: Answer) -> Answer:
         raise _error(message["error"])
     found = message.get("result")
     if not isinstance(found, dict):
-        raise InternalError(f"the daemon's answer is no object: {str(message)[:200]}")
+        raise errors.InternalError(f"the daemon's answer is no object: {str(message)[:200]}")
     return found
 
 
@@ -215,13 +210,13 @@ def _message(line: bytes) -> Answer:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InternalError(f"the daemon's answer is no JSON: {line[:200]!r}") from error
+        raise errors.InternalError(f"the daemon's answer is no JSON: {line[:200]!r}") from error
     if not isinstance(message, dict):
-        raise InternalError(f"the daemon's answer is no object: {line[:200]!r}")
+        raise errors.InternalError(f"the daemon's answer is no object: {line[:200]!r}")
     return message
 
 
-def _error(found: Answer) -> CortexError:
+def _error(found: Answer) -> errors.CortexError:
     """Return the exception that an error object describes.
 
     A class that this version does not know is shown as the first one with its exit code. What the
@@ -234,12 +229,12 @@ def _error(found: Answer) -> CortexError:
     code = found.get("code")
     if code == UNKNOWN_METHOD or (code == INVALID_PARAMS and UNKNOWN_PARAMETER in text):
         text = f"{text}; a daemon older than this program is replaced with: cortex daemon restart"
-    if isinstance(named, type) and issubclass(named, CortexError):
+    if isinstance(named, type) and issubclass(named, errors.CortexError):
         return named(text)
     return known(text, exit_code=data.get("exit_code"))
 
 
-def known(text: str, *, exit_code: object) -> CortexError:
+def known(text: str, *, exit_code: object) -> errors.CortexError:
     """Return an error with that text, of the first class that has that exit code."""
-    alike = [c for c in CortexError.__subclasses__() if c.exit_code == exit_code]
-    return (alike[0] if alike else CortexError)(text)
+    alike = [c for c in errors.CortexError.__subclasses__() if c.exit_code == exit_code]
+    return (alike[0] if alike else errors.CortexError)(text)

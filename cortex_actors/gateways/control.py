@@ -27,17 +27,8 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors import errors
 from cortex_actors.domain.agent import OWNER, Caller, agent_id
-from cortex_actors.errors import (
-    BadInput,
-    BadToken,
-    ConfigurationError,
-    DaemonStopping,
-    DeadlineExceeded,
-    NotYours,
-    Refused,
-    TooManyConnections,
-)
 from cortex_actors.gateways import connection, rpc
 from cortex_actors.gateways.connection import Connection
 from cortex_actors.process.lock import peer
@@ -88,13 +79,13 @@ class Porter:
             return OWNER
         try:
             return await asyncio.to_thread(self._tokens.caller, request.token)
-        except BadToken:
+        except errors.BadToken:
             self._logs.write("warning", "a token that is nobody's was shown", actor=AUDIT)
             raise
 
     def refused(self, request: Request, caller: Caller, error: Exception) -> None:
         """Note that an agent asked for what is not its own."""
-        if isinstance(error, NotYours):
+        if isinstance(error, errors.NotYours):
             text = f"{caller.by} was refused {request.method}"
             self._logs.write("warning", text, actor=AUDIT, verb=request.method, by=caller.by)
 
@@ -104,7 +95,7 @@ class Porter:
             return
         verb = request.method
         for how, name in (("for", ACTING.get(verb, "")), ("as", EYES)):
-            with suppress(BadInput):  # what names no agent needs no note
+            with suppress(errors.BadInput):  # what names no agent needs no note
                 if (given := request.params.get(name)) is not None:
                     agent = agent_id(given)
                     text = f"the owner did {verb} {how} {agent}"
@@ -178,7 +169,7 @@ class Control:
         try:
             sock = connection.listen(self._home)
         except OSError as error:
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 f"cannot listen on {self._home.socket}: {error.strerror or error}; "
                 "choose another home, with a shorter path, with --home"
             ) from error
@@ -232,7 +223,7 @@ class Control:
                 self._busy.discard(task)
         except rpc.Unreadable as error:
             writer.write(rpc.failure(None, error.error, code=error.code))
-        except (Refused, DeadlineExceeded) as error:
+        except (errors.Refused, errors.DeadlineExceeded) as error:
             writer.write(rpc.failure(None, error))
         except (ConnectionError, TimeoutError):
             connection.hang_up()
@@ -248,7 +239,7 @@ class Control:
     def _admit(self, writer: asyncio.StreamWriter) -> None:
         """Make room for a newcomer; raises `Refused` for another user, and where there is none."""
         if not peer(writer.get_extra_info("socket")).ours:
-            raise Refused("the control socket answers only the user who runs the daemon")
+            raise errors.Refused("the control socket answers only the user who runs the daemon")
         if len(self._connections) <= CONNECTIONS:
             return
         idle = [each for each in self._connections.values() if each.idle]
@@ -304,7 +295,7 @@ class Control:
         except rpc.Unreadable as error:
             return rpc.failure(request.id, error.error, code=error.code)
         except TimeoutError:
-            late = DeadlineExceeded(f"{request.method} was not done within {DEADLINE:g} s")
+            late = errors.DeadlineExceeded(f"{request.method} was not done within {DEADLINE:g} s")
             return rpc.failure(request.id, late)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the connection
             self._porter.refused(request, caller, error)
@@ -321,7 +312,7 @@ class Control:
         And `TooManyConnections` while only reserved places are left for who asks now.
         """
         if self._draining and method not in _WHILE_DRAINING:
-            raise DaemonStopping(
+            raise errors.DaemonStopping(
                 f"the daemon is stopping and takes no new {method}: try again once it is back"
             )
         if len(self._busy) > CONNECTIONS and method not in _RESERVED_FOR:
@@ -343,11 +334,11 @@ class Control:
                 raise rpc.refusal(caller, request.method)
             wanted, last, follow = _wishes(request.params)
             begun = await self._begun(wanted, last=last, follow=follow)
-        except Refused as error:
+        except errors.Refused as error:
             self._porter.refused(request, caller, error)
             await connection.send(rpc.failure(request.id, error))
             return
-        except BadInput as error:
+        except errors.BadInput as error:
             await connection.send(rpc.failure(request.id, error, code=rpc.INVALID_PARAMS))
             return
         if isinstance(begun, list):
@@ -372,7 +363,7 @@ class Control:
                 return self._logs.recent(wanted, last=LAST if last is None else last)
             if len(self._followers) >= FOLLOWERS:
                 message = f"{FOLLOWERS} clients follow the log, no more are taken: end one first"
-                raise Refused(message)
+                raise errors.Refused(message)
             follower = self._logs.follow(wanted, last=last, go_on=follow)
             self._followers.add(follower)
             return follower
@@ -398,9 +389,9 @@ class Control:
             await asyncio.gather(ended, return_exceptions=True)
 
 
-def _full() -> TooManyConnections:
+def _full() -> errors.TooManyConnections:
     """Return the error of a client for which there is no place; nothing was done for it."""
-    return TooManyConnections(
+    return errors.TooManyConnections(
         f"{CONNECTIONS} connections are at work, no more are taken: close one first; until then "
         "only status and stop are answered"
     )
@@ -417,7 +408,7 @@ def _wishes(params: dict[str, Any]) -> tuple[Filter, int | None, bool]:
         kind = {**kinds, "last": int, "follow": bool}.get(name)
         if kind is None or type(value) is not kind:
             wanted = f"it must be {kind.__name__}" if kind else "there is no such parameter"
-            raise BadInput(f"cannot show logs with {name}={value!r}: {wanted}")
+            raise errors.BadInput(f"cannot show logs with {name}={value!r}: {wanted}")
     chosen = {name: params[name] for name in kinds if name in params}
     last = None if chosen.get("since") or chosen.get("since_at") else LAST
     return Filter(**chosen), params.get("last", last), params.get("follow", False)
