@@ -13,24 +13,12 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Text as Utf8
-from sqlalchemy import bindparam, func, literal_column, select, update
+import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from sqlalchemy import (
-        Column,
-        ColumnElement,
-        Connection,
-        Dialect,
-        FromClause,
-        Row,
-        Select,
-        Table,
-    )
 
 
 class Text(TypeDecorator[str]):
@@ -39,14 +27,14 @@ class Text(TypeDecorator[str]):
     Refusing it would be worse: one folder with such a name would crash its watcher for ever.
     """
 
-    impl = Utf8
+    impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | bytes | None:
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | bytes | None:
         """Return what the driver takes."""
         return stored_text(value)
 
-    def process_result_value(self, value: str | bytes | None, dialect: Dialect) -> str | None:
+    def process_result_value(self, value: str | bytes | None, dialect: sa.Dialect) -> str | None:
         """Return what was given."""
         return given_text(value)
 
@@ -78,22 +66,27 @@ def chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def rows_in(
-    connection: Connection, query: Select[Any], column: ColumnElement[Any], ids: Iterable[Any]
+    connection: sa.Connection,
+    query: sa.Select[Any],
+    column: sa.ColumnElement[Any],
+    ids: Iterable[Any],
 ) -> Iterator[Any]:
     """Yield what a query finds where a column is one of those values, however many they are."""
     for some in chunks(dict.fromkeys(ids)):
         yield from connection.execute(query.where(column.in_(some)))
 
 
-def count_rows(connection: Connection, table: FromClause, *where: ColumnElement[bool]) -> int:
+def count_rows(
+    connection: sa.Connection, table: sa.FromClause, *where: sa.ColumnElement[bool]
+) -> int:
     """Return how many rows a table, or a query, has that fulfil conditions."""
-    query = select(func.count()).select_from(table).where(*where)
+    query = sa.select(sa.func.count()).select_from(table).where(*where)
     return int(connection.execute(query).scalar_one())
 
 
 def put_rows(
-    connection: Connection,
-    table: Table,
+    connection: sa.Connection,
+    table: sa.Table,
     rows: Iterable[Mapping[str, Any]],
     *,
     change: Iterable[str] | None = None,
@@ -111,7 +104,7 @@ def put_rows(
     if names:
         # Named by hand: SQLAlchemy's own `excluded` copies the whole table each time, which took a
         # quarter of what learning a file takes.
-        again: dict[str, Any] = {each: literal_column(f'excluded."{each}"') for each in names}
+        again: dict[str, Any] = {each: sa.literal_column(f'excluded."{each}"') for each in names}
         statement = statement.on_conflict_do_update(index_elements=key, set_=again)
     elif change is not None:
         statement = statement.on_conflict_do_nothing()
@@ -119,27 +112,27 @@ def put_rows(
 
 
 def change_rows(
-    connection: Connection,
-    table: Table,
+    connection: sa.Connection,
+    table: sa.Table,
     rows: Iterable[Mapping[str, Any]],
-    *where: ColumnElement[bool],
+    *where: sa.ColumnElement[bool],
 ) -> None:
     """Change the rows whose id is `one` to the other values, where the conditions hold."""
     if made := list(rows):
-        chosen = table.c.id == bindparam("one")
-        connection.execute(update(table).where(chosen, *where), made)
+        chosen = table.c.id == sa.bindparam("one")
+        connection.execute(sa.update(table).where(chosen, *where), made)
 
 
 def change_in(
-    connection: Connection, column: Column[Any], ids: Iterable[Any], values: Mapping[str, Any]
+    connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any], values: Mapping[str, Any]
 ) -> None:
     """Change the rows where a column is one of those values, however many they are."""
     for some in chunks(ids):
-        statement = update(column.table).where(column.in_(some))
+        statement = sa.update(column.table).where(column.in_(some))
         connection.execute(statement.values(values))
 
 
-def entity(cls: Callable[..., T], row: Row[Any] | dict[str, Any], **given: Any) -> T:
+def entity(cls: Callable[..., T], row: sa.Row[Any] | dict[str, Any], **given: Any) -> T:
     """Return a row as a value of a dataclass; `given` are fields that no column has as they are.
 
     Words become those of the field's enumeration, lists tuples, 0 and 1 truth values.
@@ -164,7 +157,7 @@ def _kinds(cls: Any) -> dict[str, Callable[[Any], Any] | None]:
     }
 
 
-def as_row(table: Table, value: Any, **given: Any) -> dict[str, Any]:
+def as_row(table: sa.Table, value: Any, **given: Any) -> dict[str, Any]:
     """Return a dataclass as a row: what the table has columns for; `given` goes before it."""
     names = [each.name for each in fields(value) if each.name in table.c]
     return {name: getattr(value, name) for name in names if name not in given} | given

@@ -11,22 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import (
-    DDL,
-    JSON,
-    CheckConstraint,
-    Column,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    PrimaryKeyConstraint,
-    Table,
-    UniqueConstraint,
-    event,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.types import REAL
 
 from cortex_actors.storage.tables.columns import Text
@@ -37,9 +22,15 @@ if TYPE_CHECKING:
     from sqlalchemy.schema import SchemaItem
 
 #: Every table of the ledger.
-metadata = MetaData()
+metadata = sa.MetaData()
 
-_KINDS = {"TEXT": Text, "JSON": JSON, "REAL": REAL, "INTEGER": Integer, "BLOB": LargeBinary}
+_KINDS = {
+    "TEXT": Text,
+    "JSON": sa.JSON,
+    "REAL": REAL,
+    "INTEGER": sa.Integer,
+    "BLOB": sa.LargeBinary,
+}
 
 _TABLE = re.compile(r"CREATE TABLE (\w+) \(\n    (.+)\n\)( WITHOUT ROWID)?", re.DOTALL)
 _INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) \((.+?)\)(?: WHERE (.+))?")
@@ -54,7 +45,7 @@ _KEY = re.compile(r"(PRIMARY KEY|UNIQUE) \((.+)\)")
 _FOREIGN = re.compile(r"FOREIGN KEY \((\w+)\) REFERENCES (\w+) \((\w+)\)")
 
 
-def read(sql: str, into: MetaData) -> None:
+def read(sql: str, into: sa.MetaData) -> None:
     """Make what the statements declare, in the form that stands at the top of `schema.sql`.
 
     Views and full-text tables are made as they stand there, in SQLite. Raises `ValueError` for a
@@ -66,15 +57,17 @@ def read(sql: str, into: MetaData) -> None:
             name, parts, without = found.groups()
             items = list(map(_part, re.split(r",\n    (?! )", parts)))
             numbered = "AUTOINCREMENT" in parts
-            Table(name, into, *items, sqlite_with_rowid=not without, sqlite_autoincrement=numbered)
+            sa.Table(
+                name, into, *items, sqlite_with_rowid=not without, sqlite_autoincrement=numbered
+            )
         elif found := _INDEX.fullmatch(flat):
             unique, name, table, columns, where = found.groups()
             held = [into.tables[table].c[each] for each in _names(columns)]
-            only = text(where) if where else None
-            Index(name, *held, unique=bool(unique), sqlite_where=only)
+            only = sa.text(where) if where else None
+            sa.Index(name, *held, unique=bool(unique), sqlite_where=only)
         elif _OTHER.fullmatch(flat):
-            made = DDL(flat)  # type: ignore[no-untyped-call]
-            event.listen(into, "after_create", made.execute_if(dialect="sqlite"))
+            made = sa.DDL(flat)  # type: ignore[no-untyped-call]
+            sa.event.listen(into, "after_create", made.execute_if(dialect="sqlite"))
         elif flat:
             raise ValueError(f"the schema has a statement that is not understood: {flat}")
 
@@ -83,21 +76,21 @@ def _part(lines: str) -> SchemaItem:
     """Return the column or the constraint that some lines of a table declare."""
     part = re.sub(r"\n +", " ", lines)
     if found := _CHECK.fullmatch(part):
-        return CheckConstraint(found[2], name=found[1])
+        return sa.CheckConstraint(found[2], name=found[1])
     if found := _KEY.fullmatch(part):
-        make = UniqueConstraint if found[1] == "UNIQUE" else PrimaryKeyConstraint
+        make = sa.UniqueConstraint if found[1] == "UNIQUE" else sa.PrimaryKeyConstraint
         return make(*_names(found[2]))
     if found := _FOREIGN.fullmatch(part):
-        return ForeignKeyConstraint([found[1]], [f"{found[2]}.{found[3]}"])
+        return sa.ForeignKeyConstraint([found[1]], [f"{found[2]}.{found[3]}"])
     if found := _COLUMN.fullmatch(part.replace('"', "")):
         name, kind, default, filled, numbered, check = found.groups()
-        return Column(
+        return sa.Column(
             name,
             _KINDS[kind],
-            *([CheckConstraint(check)] if check else []),
+            *([sa.CheckConstraint(check)] if check else []),
             nullable=not filled,
             primary_key=bool(numbered),
-            server_default=text(default) if default else None,
+            server_default=sa.text(default) if default else None,
         )
     raise ValueError(f"the schema has a part of a table that is not understood: {part}")
 
