@@ -103,64 +103,16 @@ def _names(columns: str) -> Iterator[str]:
 _SQL = Path(__file__).with_suffix(".sql").read_text("utf-8")
 read(_SQL, metadata)
 
-# What files say, what was learnt of it, and what people decided.
-insights = metadata.tables["insights"]
-insight_sources = metadata.tables["insight_sources"]
-observations = metadata.tables["observations"]
-said_since = metadata.tables["said_since"]
-scans = metadata.tables["scans"]
-agreements = metadata.tables["agreements"]
-contradictions = metadata.tables["contradictions"]
-proposals = metadata.tables["proposals"]
-clusters = metadata.tables["clusters"]
-cluster_insights = metadata.tables["cluster_insights"]
-insight_slots = metadata.tables["insight_slots"]
-principles = metadata.tables["principles"]
-derivations = metadata.tables["derivations"]
-principle_links = metadata.tables["principle_links"]
-projects = metadata.tables["projects"]
-runs = metadata.tables["runs"]
-file_states = metadata.tables["file_states"]
-file_writes = metadata.tables["file_writes"]
-alerts = metadata.tables["alerts"]
-reviews = metadata.tables["reviews"]
-approvals = metadata.tables["approvals"]
-revocations = metadata.tables["revocations"]
-resolutions = metadata.tables["resolutions"]
-resolved_bullets = metadata.tables["resolved_bullets"]
 
-# What agents keep: memories, crumbs, posts and documents.
-memories = metadata.tables["memories"]
-memory_tags = metadata.tables["memory_tags"]
-memory_agents = metadata.tables["memory_agents"]
-memory_replies = metadata.tables["memory_replies"]
-memory_attention = metadata.tables["memory_attention"]
-beliefs = metadata.tables["beliefs"]
-memory_changes = metadata.tables["memory_changes"]
-memory_apart = metadata.tables["memory_apart"]
-memory_conflicts = metadata.tables["memory_conflicts"]
-agents = metadata.tables["agents"]
-crumbs = metadata.tables["crumbs"]
-posts_due = metadata.tables["posts_due"]
-convergences = metadata.tables["convergences"]
-convergence_memories = metadata.tables["convergence_memories"]
-knowledge_chunks = metadata.tables["knowledge_chunks"]
-documents = metadata.tables["documents"]
+def __getattr__(name: str) -> sa.Table:
+    """Return the table of that name, as `schema.sql` makes it: `from ...schema import insights`.
 
-# What the daemon works with.
-events = metadata.tables["events"]
-deliveries = metadata.tables["deliveries"]
-dead_letters = metadata.tables["dead_letters"]
-jobs = metadata.tables["jobs"]
-verdicts = metadata.tables["verdicts"]
-meta = metadata.tables["meta"]
-owner = metadata.tables["owner"]
-leases = metadata.tables["leases"]
-embedding_models = metadata.tables["embedding_models"]
-vectors = metadata.tables["vectors"]
-index_ops = metadata.tables["index_ops"]
-index_state = metadata.tables["index_state"]
-passages = metadata.tables["passages"]
+    Raises `AttributeError`, which an import makes an `ImportError`, for a table that is not there.
+    """
+    if name not in metadata.tables:
+        raise AttributeError(f"the ledger has no table {name}")
+    return metadata.tables[name]
+
 
 _FULL_TEXT = re.findall(
     r"CREATE VIRTUAL TABLE (\w+) USING fts5\(text, content='(\w+)'[^;]*\stokenize='(.+)'\)", _SQL
