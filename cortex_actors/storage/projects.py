@@ -26,7 +26,7 @@ from cortex_actors.errors import BeingWritten
 from cortex_actors.files.repository import is_weak
 from cortex_actors.files.swap import Entry, State
 from cortex_actors.storage.embeddings import count_unembedded
-from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows
+from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, same
 from cortex_actors.storage.tables.schema import (
     alerts,
     contradictions,
@@ -91,11 +91,13 @@ def add(connection: sa.Connection, project: Project) -> bool:
 
 def remove(connection: sa.Connection, project_id: str) -> bool:
     """Follow a project no longer; what it said stays known. False when it was not followed."""
-    statement = (
-        sa.update(projects)
-        .where(projects.c.id == project_id, projects.c.active == 1)
-        .values({"active": 0})
-    )
+    return _set_flag(connection, project_id, "active", on=False)
+
+
+def _set_flag(connection: sa.Connection, project_id: str, name: str, *, on: bool) -> bool:
+    """Set a column of a project to 1 or 0; False: it was so, or there is no such project."""
+    mine = sa.and_(projects.c.id == project_id, projects.c[name] != int(on))
+    statement = sa.update(projects).where(mine).values({name: int(on)})
     return connection.execute(statement).rowcount == 1
 
 
@@ -143,12 +145,7 @@ def resolving(connection: sa.Connection) -> list[Project]:
 
 def let_resolve(connection: sa.Connection, project_id: str, *, on: bool) -> bool:
     """Have a project's files written by themselves from now on, or not; False: it was so."""
-    statement = (
-        sa.update(projects)
-        .where(projects.c.id == project_id, projects.c.resolves != int(on))
-        .values({"resolves": int(on)})
-    )
-    return connection.execute(statement).rowcount == 1
+    return _set_flag(connection, project_id, "resolves", on=on)
 
 
 def names(connection: sa.Connection) -> dict[str, str]:
@@ -183,24 +180,22 @@ def file(connection: sa.Connection, path: str) -> FileState | None:
     return None if row is None else entity(FileState, row)
 
 
+def _of_followed(*what: Any) -> sa.Select[Any]:
+    """Return the query for something of the files that followed projects have."""
+    joined = file_states.join(projects, projects.c.id == file_states.c.project_id)
+    return sa.select(*what).select_from(joined).where(projects.c.active == 1)
+
+
 def read_otherwise(connection: sa.Connection, read_as: str) -> bool:
     """Tell whether a file of a followed project was read in another way than that."""
-    query = (
-        sa.select(file_states.c.path)
-        .join(projects, projects.c.id == file_states.c.project_id)
-        .where(projects.c.active == 1, file_states.c.read_as != read_as)
-    )
+    query = _of_followed(file_states.c.path).where(file_states.c.read_as != read_as)
     return connection.execute(query.limit(1)).first() is not None
 
 
 def broken(connection: sa.Connection) -> list[FileState]:
     """Return the files of followed projects that could not be read the last time, by path."""
-    query = (
-        sa.select(file_states)
-        .join(projects, projects.c.id == file_states.c.project_id)
-        .where(projects.c.active == 1, file_states.c.error.is_not(None))
-        .order_by(file_states.c.path)
-    )
+    query = _of_followed(file_states).where(file_states.c.error.is_not(None))
+    query = query.order_by(file_states.c.path)
     return [entity(FileState, row) for row in connection.execute(query)]
 
 
@@ -217,13 +212,7 @@ def left_out(connection: sa.Connection) -> dict[str, int]:
         .limit(1)
         .scalar_subquery()
     )
-    query = (
-        sa.select(file_states.c.path, read)
-        .join(projects, projects.c.id == file_states.c.project_id)
-        .where(projects.c.active == 1)
-        .order_by(file_states.c.path)
-    )
-    rows = connection.execute(query)
+    rows = connection.execute(_of_followed(file_states.c.path, read).order_by(file_states.c.path))
     found = {path: int((counts or {}).get(LEFT_OUT, 0)) for path, counts in rows}
     return {path: count for path, count in found.items() if count}
 
@@ -303,12 +292,8 @@ def latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[Run]:
 def listed(connection: sa.Connection, wanted: Wanted) -> list[Run]:
     """Return the runs that are wanted, newest first: by id, which begins with its time."""
     query = sa.select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
-    if wanted.kind is not None:
-        query = query.where(runs.c.kind == wanted.kind)
-    if wanted.project_id is not None:
-        query = query.where(runs.c.project_id == wanted.project_id)
-    if wanted.failed:
-        query = query.where(runs.c.state == FAILED)
+    state = FAILED if wanted.failed else None
+    query = query.where(*same(runs, kind=wanted.kind, project_id=wanted.project_id, state=state))
     return [entity(Run, row) for row in connection.execute(query)]
 
 
@@ -517,9 +502,7 @@ def of(
     connection: sa.Connection, path: str, limit: int = 20, *, state: State | None = None
 ) -> list[Entry]:
     """Return the newest writes into a file, newest first; all, or those in one state."""
-    found = _rows().where(file_writes.c.path == path)
-    if state is not None:
-        found = found.where(file_writes.c.state == state)
+    found = _rows().where(*same(file_writes, path=path, state=state))
     newest = found.order_by(None).order_by(file_writes.c.seq.desc()).limit(limit)
     return [_entry(row) for row in connection.execute(newest)]
 

@@ -29,7 +29,7 @@ from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
-from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.columns import count_rows, drop_in, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     convergences,
@@ -103,8 +103,7 @@ def count_waiting(connection: sa.Connection) -> int:
 
 def compared(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Note that posts were compared."""
-    for some in chunks(list(ids)):
-        connection.execute(sa.delete(posts_due).where(posts_due.c.memory_id.in_(some)))
+    drop_in(connection, posts_due.c.memory_id, ids)
 
 
 def tell(
@@ -150,14 +149,12 @@ def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
 def forget(connection: sa.Connection, ids: Sequence[str]) -> None:
     """Leave memories out that are forgotten; a group of which one is left is none any more."""
     compared(connection, ids)
-    for some in chunks(list(ids)):
-        connection.execute(sa.delete(convergence_memories).where(_MEMBERS.memory_id.in_(some)))
+    drop_in(connection, _MEMBERS.memory_id, ids)
     left = sa.select(sa.func.count()).where(_MEMBERS.convergence_id == convergences.c.id)
     gone = sa.select(convergences.c.id).where(left.scalar_subquery() < FEWEST)
     numbers = list(connection.execute(gone).scalars())
-    for part in chunks(numbers):
-        connection.execute(sa.delete(convergence_memories).where(_MEMBERS.convergence_id.in_(part)))
-        connection.execute(sa.delete(convergences).where(convergences.c.id.in_(part)))
+    drop_in(connection, _MEMBERS.convergence_id, numbers)
+    drop_in(connection, convergences.c.id, numbers)
 
 
 def _readable(reader: str | None) -> Any:

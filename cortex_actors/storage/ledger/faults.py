@@ -113,6 +113,20 @@ def of(error: BaseException, path: Path, *, doing: str) -> errors.LedgerDown | N
     return None
 
 
+def of_query(error: DBAPIError | sqlite3.Error, path: Path, limit: float) -> errors.CortexError:
+    """Return what a failed query of the ledger means; `limit` is the seconds that it might take.
+
+    `DeadlineExceeded` where it was broken off, `DiskFault` for a damaged file, else `LedgerDown`.
+    """
+    if name_of(error) == "SQLITE_INTERRUPT":
+        return errors.DeadlineExceeded(
+            f"a query of the ledger {path} was broken off after {limit:g} s"
+        )
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    unknown = errors.LedgerDown(f"cannot read the ledger {path}: {cause}")
+    return of(error, path, doing="read") or unknown
+
+
 def name_of(error: BaseException) -> str:
     """Return SQLite's name of an error; empty for every other."""
     cause = error.orig if isinstance(error, DBAPIError) else error

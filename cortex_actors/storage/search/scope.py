@@ -34,6 +34,7 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import schema
+from cortex_actors.storage.tables.columns import same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -216,13 +217,9 @@ def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     if where.of_insights or where.of_memories:
         return None
     rows = schema.knowledge_chunks.c
-    asked = (
-        (rows.topic, where.topic),
-        (rows.source, where.source),
-        (rows.is_code, None if where.code is None else int(where.code)),
-        (rows.code_language, where.language),
-    )
-    query = _of(rows.id).where(*(column == value for column, value in asked if value is not None))
+    code = None if where.code is None else int(where.code)
+    asked = {"topic": where.topic, "source": where.source, "code_language": where.language}
+    query = _of(rows.id).where(*same(schema.knowledge_chunks, is_code=code, **asked))
     query = query.where(*_between(rows.read_at, where))
     return query.where(*(listed(rows.tags, tag) for tag in where.tags))
 
@@ -233,7 +230,7 @@ def memory_conditions(
     """Return the conditions on rows of `memories`, whatever their status."""
     rows = schema.memories.c
     asked = {name: getattr(where, name) for name in ("realm", "agent_id", "thread")}
-    found = [rows[name] == value for name, value in asked.items() if value is not None]
+    found = same(schema.memories, **asked)
     found.append(realms.visible(where.reader, outward=where.outward))
     if where.layers:
         found.append(rows.layer.in_(where.layers))

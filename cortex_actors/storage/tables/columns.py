@@ -18,7 +18,7 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 
 class Text(TypeDecorator[str]):
@@ -53,6 +53,7 @@ def given_text(value: str | bytes | None) -> str | None:
 
 
 T = TypeVar("T")
+K = TypeVar("K", bound="Hashable")
 
 #: Values bound to one statement: SQLite takes some 32,000, and a long list costs time to compile.
 BOUND = 1_000
@@ -90,15 +91,17 @@ def put_rows(
     rows: Iterable[Mapping[str, Any]],
     *,
     change: Iterable[str] | None = None,
-) -> None:
+    key: Sequence[str] = (),
+) -> int:
     """Write rows; one whose key is there gets the columns `change` anew, or all that are given.
 
     With an empty `change` it stays as it is. Where a key is all that is given, it must be new, or
-    SQLAlchemy's `IntegrityError` is raised. Rows all have the same columns.
+    SQLAlchemy's `IntegrityError` is raised. Rows all have the same columns. `key` names the unique
+    columns in place of the primary key. Returns how many rows were written.
     """
     if not (made := list(rows)):
-        return
-    key = [each.name for each in table.primary_key]
+        return 0
+    key = key or [each.name for each in table.primary_key]
     names = [each for each in made[0] if each not in key] if change is None else list(change)
     statement = insert(table)
     if names:
@@ -108,7 +111,26 @@ def put_rows(
         statement = statement.on_conflict_do_update(index_elements=key, set_=again)
     elif change is not None:
         statement = statement.on_conflict_do_nothing()
-    connection.execute(statement, made)
+    return connection.execute(statement, made).rowcount
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Return the second of each pair by the first, both in the order in which they come."""
+    found: dict[K, list[T]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def same(table: sa.Table, **wanted: object) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions that columns have those values; one that is None asks for nothing."""
+    return [table.c[name] == value for name, value in wanted.items() if value is not None]
+
+
+def drop_in(connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any]) -> None:
+    """Delete the rows where a column is one of those values, however many they are."""
+    for some in chunks(ids):
+        connection.execute(sa.delete(column.table).where(column.in_(some)))
 
 
 def change_rows(
