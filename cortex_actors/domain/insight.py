@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -138,9 +138,7 @@ class InsightSource:
         return self.said_id or self.insight_id
 
     @classmethod
-    def of(
-        cls, insight_id: str, fragment: Fragment, *, ordinal: int = 0, scope: str = ""
-    ) -> InsightSource:
+    def of(cls, insight_id: str, fragment: Fragment, *, scope: str = "") -> InsightSource:
         """Return the source that says: this insight was read in this fragment."""
         return cls(
             insight_id=insight_id,
@@ -151,7 +149,6 @@ class InsightSource:
             line_start=fragment.line_start,
             line_end=fragment.line_end,
             file_hash=fragment.file_hash,
-            ordinal=ordinal,
             scope=scope,
         )
 
@@ -163,18 +160,14 @@ class InsightSource:
 
         Its `fragment_id` is the fragment's stance.
         """
-        return cls(
-            insight_id=insight_id,
+        return replace(
+            cls.of(insight_id, fragment, scope=scope),
             fragment_id=fragment.stance,
-            path=fragment.source_path,
-            project=fragment.source_project,
             heading=statement.heading or None,
             line_start=statement.line_start,
             line_end=statement.line_end,
-            file_hash=fragment.file_hash,
             ordinal=statement.ordinal,
             kind=statement.kind,
-            scope=scope,
         )
 
 

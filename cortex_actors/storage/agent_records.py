@@ -18,14 +18,21 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import as_row, chunks, entity, given_text, rows_in
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    chunks,
+    entity,
+    given_text,
+    put_rows,
+    rows_in,
+    same,
+)
 from cortex_actors.storage.tables.schema import agents, crumbs, memories, memory_agents
 
 if TYPE_CHECKING:
@@ -45,19 +52,14 @@ def know(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
 
 def add(connection: sa.Connection, some: Iterable[Agent]) -> bool:
     """Write the rows of agents that have none; return whether there were any."""
-    rows = [_row(each) for each in some]
-    return bool(rows) and (
-        connection.execute(upsert(agents).on_conflict_do_nothing(), rows).rowcount > 0
-    )
+    return put_rows(connection, agents, map(_row, some), change=()) > 0
 
 
 def describe(connection: sa.Connection, agent: Agent) -> None:
     """Give an agent its profile, in place of an earlier one; it is known from then on."""
-    statement = upsert(agents)
+    row = _row(agent)
     # Since when it is known stays.
-    changed = {each.name: each for each in statement.excluded if each.name != "registered_at"}
-    kept = statement.on_conflict_do_update(index_elements=["id"], set_=changed)
-    connection.execute(kept, _row(agent))
+    put_rows(connection, agents, [row], change=row.keys() - {"id", "registered_at"})
 
 
 def require_own_name(connection: sa.Connection, agent: Agent) -> None:
@@ -288,9 +290,8 @@ def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
 
 def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     """Return what a row must meet to be meant."""
-    asked = {"agent_id": wanted.agent, "priority": wanted.priority, "type": wanted.type}
-    found = [readable(wanted.reader)]
-    found += [_ROWS[name] == value for name, value in asked.items() if value is not None]
+    asked = same(crumbs, agent_id=wanted.agent, priority=wanted.priority, type=wanted.type)
+    found = [readable(wanted.reader), *asked]
     if wanted.since is not None:
         found.append(_ROWS.left_at >= wanted.since)
     if wanted.unfinished:

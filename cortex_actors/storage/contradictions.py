@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, delete, func, or_, select, update
@@ -30,7 +31,15 @@ from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import embeddings, verdicts
 from cortex_actors.storage.insight_records import of_project, settle
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.columns import (
+    chunks,
+    count_rows,
+    entity,
+    grouped,
+    put_rows,
+    rows_in,
+    same,
+)
 from cortex_actors.storage.tables.schema import (
     cluster_insights,
     clusters,
@@ -50,14 +59,6 @@ if TYPE_CHECKING:
 OPEN = "unresolved"
 DECISIONS = ("resolved", "dismissed")
 
-_INSERT = (
-    "INSERT INTO contradictions (id, insight_a, insight_b, type, similarity, detected_by,"
-    " decided_by, reason, detected_at, confidence, status, resolved_at, kept_id, resolution)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (insight_a, insight_b) DO UPDATE SET type = excluded.type,"
-    " similarity = excluded.similarity, decided_by = excluded.decided_by,"
-    " reason = excluded.reason, confidence = excluded.confidence WHERE status = 'unresolved'"
-)
 _DELETE = (
     "DELETE FROM contradictions WHERE +status = 'unresolved'"
     " AND id IN (SELECT value FROM json_each(?))"
@@ -120,6 +121,15 @@ class Contradiction:
         return lost or (self.is_direct and self.is_open)
 
 
+_FIELDS = [each.name for each in fields(Contradiction)]
+_AGAIN = ("type", "similarity", "decided_by", "reason", "confidence")
+_INSERT = (
+    f"INSERT INTO contradictions ({', '.join(_FIELDS)})"  # noqa: S608 - names of the schema
+    f" VALUES ({', '.join('?' * len(_FIELDS))}) ON CONFLICT (insight_a, insight_b) DO UPDATE SET"
+    f" {', '.join(f'{name} = excluded.{name}' for name in _AGAIN)} WHERE status = 'unresolved'"
+)
+
+
 def id_of(insight_a: str, insight_b: str) -> str:
     """Return the id of a pair: the same whenever it is found."""
     both = "|".join(sorted((insight_a, insight_b)))
@@ -143,8 +153,7 @@ def listed(
     """Return contradictions, those within one project first, then the newest."""
     order = contradictions.c.type == Conflict.CONTEXTUAL, contradictions.c.detected_at.desc()
     query = select(contradictions).order_by(*order, contradictions.c.id).limit(limit)
-    if status is not None:
-        query = query.where(contradictions.c.status == status)
+    query = query.where(*same(contradictions, status=status))
     if project_id is not None:
         said = of_project(project_id)
         query = query.where(
@@ -171,15 +180,13 @@ def distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str
         .join(projects, projects.c.id == insight_sources.c.project_id)
         .where(insight_sources.c.withdrawn_at.is_(None), projects.c.active == 1)
     )
-    files: dict[str, set[str]] = {}
-    ours: dict[str, set[str]] = {}
     sides = {side for pair in pairs.values() for side in pair}
-    for row in rows_in(connection, query, columns[0], sorted(sides)):
-        files.setdefault(row.insight_id, set()).add(row.path)
-        ours.setdefault(row.insight_id, set()).add(row.project_id)
+    rows = list(rows_in(connection, query, columns[0], sorted(sides)))
+    files = grouped((row.insight_id, row.path) for row in rows)
+    ours = grouped((row.insight_id, row.project_id) for row in rows)
 
-    def shares(places: Mapping[str, set[str]], pair: tuple[str, str]) -> bool:
-        return bool(places.get(pair[0], set()) & places.get(pair[1], set()))
+    def shares(places: Mapping[str, list[str]], pair: tuple[str, str]) -> bool:
+        return not set(places.get(pair[0], ())).isdisjoint(places.get(pair[1], ()))
 
     return {
         name: 0 if shares(files, pair) else 1 if shares(ours, pair) else 2
@@ -196,11 +203,9 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradicti
         for row in connection.execute(select(contradictions).where(or_(*sides))):
             found[row.id] = entity(Contradiction, row)
     asked = set(wanted)
-    of_each: dict[str, list[Contradiction]] = {}
-    for _, each in sorted(found.items()):
-        for side in asked.intersection(each.pair):
-            of_each.setdefault(side, []).append(each)
-    return of_each
+    return grouped(
+        (side, each) for _, each in sorted(found.items()) for side in asked.intersection(each.pair)
+    )
 
 
 #: How many open differences there are with a text that another followed project says.
@@ -245,15 +250,7 @@ def replace(
     """
     driver = driver_of(connection)
     driver.execute(_DELETE, (json.dumps([each.id for each in ended]),))
-    rows = [
-        (
-            *(each.id, each.insight_a, each.insight_b, each.type, each.similarity),
-            *(each.detected_by, each.decided_by, each.reason, each.detected_at),
-            *(each.confidence, each.status, each.resolved_at, each.kept_id, each.resolution),
-        )
-        for each in found
-    ]
-    driver.executemany(_INSERT, rows)
+    driver.executemany(_INSERT, map(attrgetter(*_FIELDS), found))
 
 
 def decide(
@@ -425,10 +422,8 @@ def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
 def members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, list[str]]:
     """Return the insights of each cluster, in order."""
     query = select(cluster_insights).order_by(cluster_insights.c.insight_id)
-    found: dict[str, list[str]] = {}
-    for row in rows_in(connection, query, cluster_insights.c.cluster_id, cluster_ids):
-        found.setdefault(row.cluster_id, []).append(row.insight_id)
-    return found
+    rows = rows_in(connection, query, cluster_insights.c.cluster_id, cluster_ids)
+    return grouped((row.cluster_id, row.insight_id) for row in rows)
 
 
 def together(connection: Connection, ids: Iterable[str]) -> set[str]:

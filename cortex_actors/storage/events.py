@@ -222,13 +222,9 @@ def numbers(connection: sa.Connection, names: Sequence[str]) -> list[int]:
 
 def _standings(connection: sa.Connection, seqs: Sequence[int], *, whole: bool) -> list[Standing]:
     """Return who has not handled events, and how far they came."""
-    waiting = _standings_query(deliveries, "waiting", deliveries.c.due_at).where(
-        deliveries.c.seq.in_(seqs)
-    )
-    dead = _standings_query(dead_letters, "dead", dead_letters.c.at).where(
-        dead_letters.c.seq.in_(seqs)
-    )
-    both = sa.union_all(waiting, dead).subquery()
+    lists = (deliveries, "waiting", deliveries.c.due_at), (dead_letters, "dead", dead_letters.c.at)
+    queries = (_standings_query(*each).where(each[0].c.seq.in_(seqs)) for each in lists)
+    both = sa.union_all(*queries).subquery()
     error = both.c.error if whole else sa.func.substr(both.c.error, -END)
     columns = (both.c.seq, both.c.consumer, both.c.state, both.c.attempts, both.c.at)
     rows = connection.execute(sa.select(*columns, error.label("error")).order_by(both.c.consumer))

@@ -31,7 +31,7 @@ from cortex_actors.rules.promotion import Standing
 from cortex_actors.storage import contradictions, principles, reviews
 from cortex_actors.storage.insights import followers, private_ids
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import given_text, put_rows, rows_in, stored_text
+from cortex_actors.storage.tables.columns import given_text, grouped, put_rows, rows_in, stored_text
 from cortex_actors.storage.tables.schema import agreements, insights
 from cortex_actors.text.suspicion import wary
 
@@ -54,10 +54,8 @@ def voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[st
 
     A voice is a repository, or a project of none. Insights that nobody says so are left out.
     """
-    found: dict[str, set[str]] = {}
-    asked = json.dumps(sorted(set(ids)))
-    for insight_id, voice in driver_of(connection).execute(_VOICES, (asked,)):
-        found.setdefault(insight_id, set()).add(given_text(voice) or "")
+    rows = driver_of(connection).execute(_VOICES, (json.dumps(sorted(set(ids))),))
+    found = grouped((insight_id, given_text(voice) or "") for insight_id, voice in rows)
     return {insight_id: frozenset(some) for insight_id, some in found.items()}
 
 
@@ -70,11 +68,9 @@ _NOTE = "INSERT INTO insight_slots (slot, insight_id) VALUES (?, ?)"
 
 def sharing(connection: Connection, slots: Collection[str]) -> dict[str, set[str]]:
     """Return slot -> the insights that take a stand on it."""
-    found: dict[str, set[str]] = {}
     rows = driver_of(connection).execute(_SHARING, (json.dumps(sorted(slots)),))
-    for slot, insight_id in rows:
-        found.setdefault(given_text(slot) or "", set()).add(insight_id)
-    return found
+    found = grouped((given_text(slot) or "", insight_id) for slot, insight_id in rows)
+    return {slot: set(some) for slot, some in found.items()}
 
 
 def replace(

@@ -16,7 +16,6 @@ its own: it is a pointer that is set and taken back without a trace.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightS
 from cortex_actors.domain.project import Revocation, SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.tables.columns import count_rows, entity, rows_in
+from cortex_actors.storage.tables.columns import count_rows, entity, grouped, rows_in, same
 from cortex_actors.storage.tables.schema import (
     clusters,
     contradictions,
@@ -94,11 +93,9 @@ def by_ids(connection: sa.Connection, ids: Collection[str]) -> dict[str, Insight
 
 def said(connection: sa.Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
     """Return where the very text of each insight stands now, whatever it counts for."""
-    found: dict[str, list[InsightSource]] = {}
     query = insight_records.places().order_by(insight_sources.c.path, insight_sources.c.line_start)
-    for row in rows_in(connection, query, insight_sources.c.said_id, ids):
-        found.setdefault(row.said_id, []).append(insight_records.source(row))
-    return found
+    rows = rows_in(connection, query, insight_sources.c.said_id, ids)
+    return grouped((row.said_id, insight_records.source(row)) for row in rows)
 
 
 def said_under(path: str) -> sa.ColumnElement[bool]:
@@ -135,9 +132,7 @@ def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     if wanted.domain is not None:
         nobody = wanted.domain == NO_DOMAIN
         found.append(insights.c.domain.is_(None if nobody else wanted.domain))
-    for column, value in ((insights.c.category, wanted.category), (insights.c.kind, wanted.kind)):
-        if value is not None:
-            found.append(column == str(value))
+    found += same(insights, category=wanted.category, kind=wanted.kind)
     if wanted.tag is not None:
         found.append(among(insights.c.tags, wanted.tag))
     if wanted.least is not None:
@@ -354,9 +349,8 @@ def lines(connection: sa.Connection, ids: Collection[str]) -> list[Line]:
         insight_sources, sa.func.coalesce(projects.c.name, "").label("project_name")
     ).outerjoin(projects, projects.c.id == insight_sources.c.project_id)
     seen = _seen(connection, ids)
-    by_file: dict[tuple[str, str], list[sa.Row[Any]]] = defaultdict(list)
-    for row in rows_in(connection, query, insight_sources.c.said_id, ids):
-        by_file[row.said_id, row.path].append(row)
+    rows = rows_in(connection, query, insight_sources.c.said_id, ids)
+    by_file = grouped(((row.said_id, row.path), row) for row in rows)
     found = []
     for key, some in by_file.items():
         standing = [row for row in some if row.withdrawn_at is None]

@@ -19,7 +19,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import LIVE, Granularity, Insight, InsightSource
@@ -28,7 +27,7 @@ from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import as_row, chunks, entity
+from cortex_actors.storage.tables.columns import as_row, chunks, entity, put_rows
 from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
@@ -222,17 +221,9 @@ def note(
         row = _row(each, _print(connection, each), project_id=project_id, at=at)
         rows.setdefault((str(row["fragment_id"]), str(row["kind"]), str(row["detail"])), row)
     end(connection, path, at, but=set(rows))
-    statement = insert(alerts)
-    again = {
-        name: statement.excluded[name] for name in ("project_id", "line_start", "line_end")
-    } | {"ended_at": None}
-    if rows:
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=["path", "fragment_id", "kind", "detail"], set_=again
-            ),
-            list(rows.values()),
-        )
+    again = ("project_id", "line_start", "line_end", "ended_at")
+    key = ("path", "fragment_id", "kind", "detail")
+    put_rows(connection, alerts, rows.values(), change=again, key=key)
 
 
 def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None = None) -> None:
@@ -293,7 +284,7 @@ def _print(connection: sa.Connection, alert: Alert) -> str | None:
     key = connection.execute(query).scalar_one_or_none()
     if key is None:
         key = secrets.token_bytes(KEY_BYTES)
-        connection.execute(insert(meta).values({"name": KEY, "value": key}))
+        put_rows(connection, meta, [{"name": KEY, "value": key}])
     return fingerprint(alert.value, key)
 
 

@@ -43,6 +43,7 @@ from cortex_actors.storage.tables.columns import (
     change_rows,
     chunks,
     count_rows,
+    grouped,
     put_rows,
     rows_in,
     stored_text,
@@ -96,13 +97,10 @@ Spot: TypeAlias = tuple[str, int]
 
 #: What is said anew of a spot that is known. `excluded` is named by hand: SQLAlchemy's own copies
 #: the whole table each time, which took a quarter of what learning a file takes.
-_PLACED: dict[str, Any] = {
-    name: literal_column(f"excluded.{name}")
-    for name in (
-        *("insight_id", "said_id", "project_id", "heading", "kind", "scope"),
-        *("line_start", "line_end", "withdrawn_at"),
-    )
-}
+_PLACED = (
+    *("insight_id", "said_id", "project_id", "heading", "kind", "scope"),
+    *("line_start", "line_end", "withdrawn_at"),
+)
 
 #: Observations of a spot at which another text is read now: of the same bytes, by another reader.
 _OTHERWISE = (
@@ -227,10 +225,7 @@ def attach(
         return
     spots = json.dumps([(*each.spot, each.said) for each in found])
     driver_of(connection).execute(_OTHERWISE, (spots,))
-    statement = insert(insight_sources).on_conflict_do_update(
-        index_elements=["fragment_id", "ordinal"], set_=_PLACED
-    )
-    connection.execute(statement, rows)
+    put_rows(connection, insight_sources, rows, change=_PLACED, key=("fragment_id", "ordinal"))
 
 
 def observe(connection: Connection, path: str, found: Iterable[InsightSource], at: int) -> None:
@@ -533,10 +528,8 @@ def sources(
         .order_by(insight_sources.c.project_id != (first or ""))
         .order_by(insight_sources.c.path, insight_sources.c.line_start, insight_sources.c.ordinal)
     )
-    found: dict[str, list[InsightSource]] = {}
-    for row in rows_in(connection, query, insight_sources.c.insight_id, ids):
-        found.setdefault(row.insight_id, []).append(insight_records.source(row))
-    return found
+    rows = rows_in(connection, query, insight_sources.c.insight_id, ids)
+    return grouped((row.insight_id, insight_records.source(row)) for row in rows)
 
 
 def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> None:

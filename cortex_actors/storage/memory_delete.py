@@ -26,7 +26,7 @@ from cortex_actors.storage import memory_history, memory_records, memory_states,
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import chunks, put_rows, rows_in
+from cortex_actors.storage.tables.columns import chunks, drop_in, put_rows, rows_in
 from cortex_actors.storage.tables.schema import WORDS, memories, metadata
 
 if TYPE_CHECKING:
@@ -198,8 +198,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
     connection.execute(theirs.where(said.at >= min(created) - _EARLIER))
     village.forget(connection, gone)
     for table, column in referring():
-        for some in chunks(gone):
-            connection.execute(delete(table).where(table.c[column].in_(some)))
+        drop_in(connection, table.c[column], gone)
     # In one statement: parts and wholes name one another, and are looked at when it ends.
     query = "DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))"
     driver_of(connection).execute(query, (json.dumps(list(gone)),))

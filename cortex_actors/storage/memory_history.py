@@ -31,7 +31,7 @@ from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.tables.columns import change_rows, count_rows, entity
+from cortex_actors.storage.tables.columns import change_rows, count_rows, entity, grouped
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_changes
 
 if TYPE_CHECKING:
@@ -317,10 +317,7 @@ def tree(connection: sa.Connection, memory_id: str) -> list[Node]:
     """
     rows = driver_of(connection).execute(_TREE, (json.dumps([memory_id]),)).fetchall()
     said = {row[0]: (MemoryStatus(row[2]), row[3]) for row in rows}
-    parts: dict[str, list[str]] = {}
-    for each, whole, _, _ in rows:
-        if whole in said:
-            parts.setdefault(whole, []).append(each)
+    parts = grouped((whole, each) for each, whole, _, _ in rows if whole in said)
     return _walked(memory_id, said, parts)
 
 

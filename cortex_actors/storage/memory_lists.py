@@ -41,7 +41,7 @@ from cortex_actors.storage.realms import readable, unknown
 from cortex_actors.storage.search.matrix import MARGIN, exact_pairs
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.tables.columns import count_rows, given_text
+from cortex_actors.storage.tables.columns import count_rows, given_text, grouped
 from cortex_actors.storage.tables.schema import (
     memories,
     memory_apart,
@@ -403,11 +403,10 @@ class Episode:
 
 def originals(connection: Connection, ids: Iterable[str]) -> dict[str, list[Episode]]:
     """Return what each memory was made of, the newest first; those that were said are left out."""
-    found: dict[str, list[Episode]] = {}
     rows = driver_of(connection).execute(_ORIGINALS, (json.dumps(list(ids)),))
-    for whole, name, text, at in rows:
-        found.setdefault(whole, []).append(Episode(name, given_text(text) or "", at))
-    return found
+    return grouped(
+        (whole, Episode(name, given_text(text) or "", at)) for whole, name, text, at in rows
+    )
 
 
 def replaced(connection: Connection, ids: Iterable[str]) -> dict[str, Episode]:

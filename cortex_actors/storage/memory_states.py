@@ -28,7 +28,7 @@ from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import change_in, chunks, put_rows
+from cortex_actors.storage.tables.columns import change_in, chunks, grouped, put_rows
 from cortex_actors.storage.tables.schema import memory_apart
 
 if TYPE_CHECKING:
@@ -257,11 +257,12 @@ def keep(connection: Connection, ids: Sequence[str], *, at: int, reason: str | N
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the memories that each of those is kept apart from; those without any are left out."""
-    wanted = set(ids)
-    found: dict[str, set[str]] = {}
-    for some in chunks(wanted):
-        for left, right in driver_of(connection).execute(_OF, (json.dumps(some),)):
-            for mine, other in ((left, right), (right, left)):
-                if mine in wanted:
-                    found.setdefault(mine, set()).add(other)
+    wanted, driver = set(ids), driver_of(connection)
+    found = grouped(
+        (mine, other)
+        for some in chunks(wanted)
+        for left, right in driver.execute(_OF, (json.dumps(some),))
+        for mine, other in ((left, right), (right, left))
+        if mine in wanted
+    )
     return {each: frozenset(others) for each, others in found.items()}

@@ -25,7 +25,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, func, insert, or_, select
-from sqlalchemy.dialects.sqlite import insert as insert_or
 
 from cortex_actors.domain.agent import KNOWN, Agent, unknown
 from cortex_actors.domain.memory import MERGEABLE, PROBE, MemoryStatus, Realm
@@ -35,7 +34,7 @@ from cortex_actors.rules import interchange
 from cortex_actors.storage import agent_records, memory_records, village
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import chunks, rows_in
+from cortex_actors.storage.tables.columns import chunks, put_rows, rows_in, same
 from cortex_actors.storage.tables.schema import memories as rows
 
 if TYPE_CHECKING:
@@ -114,8 +113,7 @@ def crumb_page(
     row = schema.crumbs.c
     query = _named(schema.crumbs, "saved_by", called=_CRUMB)
     query = query.where(row.id > after, agent_records.readable(wanted.reader))
-    if wanted.agent is not None:
-        query = query.where(row.agent_id == wanted.agent)
+    query = query.where(*same(schema.crumbs, agent_id=wanted.agent))
     made = _told(connection, "crumb", query.order_by(row.id).limit(limit))
     return made, made[-1]["id"] if len(made) == limit else None
 
@@ -177,14 +175,10 @@ def _told(connection: Connection, kind: str, query: Select[Any]) -> list[dict[st
 
 def _visible(wanted: Wanted) -> Select[tuple[str]]:
     """Return the query for the ids of the memories that are meant."""
-    where: list[ColumnElement[bool]] = [
-        readable(wanted.reader),
-        schema.memories.c.agent_id != PROBE,
-    ]
     status = MemoryStatus.ACTIVE if wanted.active else None
-    asked = {"agent_id": wanted.agent, "realm": wanted.realm, "status": status}
-    where += [schema.memories.c[name] == it for name, it in asked.items() if it is not None]
-    return select(schema.memories.c.id).where(*where)
+    asked = same(schema.memories, agent_id=wanted.agent, realm=wanted.realm, status=status)
+    is_real = schema.memories.c.agent_id != PROBE
+    return select(schema.memories.c.id).where(readable(wanted.reader), is_real, *asked)
 
 
 def _is_in(visible: Select[tuple[str]], column: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -442,13 +436,12 @@ def answer(connection: Connection, found: Sequence[Found]) -> None:
     """Write which memories those that came answer, where both are there by now."""
     wanted = {(each["id"], to) for each in found for to in each.get("responding_to", ())}
     trusted = _trusted(connection, {one for pair in wanted for one in pair})
-    made = [
+    made = (
         {"memory_id": one, "replied_id": to}
         for one, to in sorted(wanted)
         if one != to and trusted.get(one) == Trust.IMPORT and to in trusted
-    ]
-    if made:
-        connection.execute(insert_or(schema.memory_replies).on_conflict_do_nothing(), made)
+    )
+    put_rows(connection, schema.memory_replies, made, change=())
 
 
 def _crumb(connection: Connection, found: Found, _at: int) -> bool:
@@ -497,7 +490,7 @@ def _pair(connection: Connection, found: Found, _at: int) -> bool:
         return False
     table = _PAIRS[found["kind"]]
     row = {each.name: found[each.name.removesuffix("_id")] for each in table.c}
-    return connection.execute(insert_or(table).on_conflict_do_nothing(), [row]).rowcount > 0
+    return put_rows(connection, table, [row], change=()) > 0
 
 
 def _trusted(connection: Connection, ids: Iterable[str]) -> dict[str, str]:

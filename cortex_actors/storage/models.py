@@ -18,7 +18,7 @@ from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger.files import beside, reader, size
-from cortex_actors.storage.tables.columns import put_rows
+from cortex_actors.storage.tables.columns import as_row, put_rows
 from cortex_actors.storage.tables.schema import embedding_models, vectors
 
 if TYPE_CHECKING:
@@ -216,12 +216,5 @@ def _one(connection: Connection, which: ColumnElement[bool]) -> Chosen | None:
 
 def _set(connection: Connection, model: Chosen, state: str, *, at: int) -> None:
     """Write a model's row."""
-    row = {
-        "id": model.model_id,
-        "dimension": model.dimension,
-        "state": state,
-        "since": at,
-        "provider": model.provider,
-        "name": model.name,
-    }
+    row = as_row(embedding_models, model, id=model.model_id, state=state, since=at)
     put_rows(connection, embedding_models, [row])

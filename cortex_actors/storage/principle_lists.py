@@ -34,7 +34,7 @@ from cortex_actors.domain.insight import (
     PrincipleSort,
     Relation,
 )
-from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
+from cortex_actors.domain.principle import Link, LinkType, Principle, PrincipleStatus
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.storage import principles as links
 from cortex_actors.storage import reviews
@@ -43,7 +43,14 @@ from cortex_actors.storage.insight_lists import among, holds
 from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables import schema as tables
-from cortex_actors.storage.tables.columns import count_rows, given_text, rows_in
+from cortex_actors.storage.tables.columns import (
+    count_rows,
+    entity,
+    given_text,
+    grouped,
+    rows_in,
+    same,
+)
 from cortex_actors.storage.tables.schema import (
     derivations,
     insight_sources,
@@ -58,7 +65,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.principle import Principle, PrincipleCategory
+    from cortex_actors.domain.principle import PrincipleCategory
     from cortex_actors.storage.embeddings import Matrix
 
 
@@ -114,7 +121,6 @@ def by_status(connection: Connection) -> dict[str, int]:
 
 def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str]]:
     """Return the names of the projects that say now what principles were derived from."""
-    found: dict[str, list[str]] = {}
     said = func.coalesce(insights.c.superseded_by, insights.c.id)
     query = (
         select(derivations.c.principle_id, tables.projects.c.name)
@@ -125,9 +131,8 @@ def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str
         .group_by(derivations.c.principle_id, tables.projects.c.id)
         .order_by(tables.projects.c.name)
     )
-    for row in rows_in(connection, query, derivations.c.principle_id, ids):
-        found.setdefault(row.principle_id, []).append(row.name)
-    return found
+    rows = rows_in(connection, query, derivations.c.principle_id, ids)
+    return grouped((row.principle_id, row.name) for row in rows)
 
 
 _ORDER: dict[PrincipleSort, tuple[Any, ...]] = {
@@ -143,8 +148,7 @@ def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = [principles.c.status.in_(sorted(wanted.statuses))]
     if wanted.project_id is not None:
         found.append(principles.c.id.in_(_said_by(wanted.project_id)))
-    if wanted.category is not None:
-        found.append(principles.c.category == wanted.category.value)
+    found += same(principles, category=wanted.category)
     if wanted.domain == NO_DOMAIN:
         found.append(func.json_array_length(principles.c.domains) == 0)
     elif wanted.domain is not None:
@@ -204,12 +208,8 @@ def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Gra
     gone = reviews.principles(connection)
     near = links.load_links(connection, [principle_id]).get(principle_id, [])
     others = list(dict.fromkeys(e.other(principle_id) for e in near if wanted.takes(e)))
-    query = select(principles.c.id).where(principles.c.id.in_(list(others)))
-    standing = set(
-        connection.execute(
-            query.where(principles.c.status.in_(map(str, wanted.statuses)))
-        ).scalars()
-    )
+    query = select(principles.c.id).where(principles.c.status.in_(map(str, wanted.statuses)))
+    standing = set(connection.execute(query.where(principles.c.id.in_(others))).scalars())
     known = [each for each in others if each in standing and each not in gone]
     shown = {principle_id, *known[: wanted.limit - 1]}
     found = [each for each in links.touching(connection, shown) if shown.issuperset(each.pair)]
@@ -244,15 +244,9 @@ def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:
         .where(rows.c.type.in_(map(str, wanted.kinds)))
         .where(rows.c.strength >= wanted.least)
     )
-    return or_(
-        *(
-            exists(some.where(end == principles.c.id))
-            for end in (rows.c.source_id, rows.c.target_id)
-        )
-    )
+    ends = (rows.c.source_id, rows.c.target_id)
+    return or_(*(exists(some.where(end == principles.c.id)) for end in ends))
 
-
-_PRINCIPLES = "SELECT id, content, domains, tags, text_hash, linked FROM principles ORDER BY id"
 
 #: What stands above the words, and whether they are a whole section.
 _WORDS = (
@@ -311,29 +305,22 @@ def shelf(
 
     `rows` are vectors by the hash of their text that the ledger has not got yet.
     """
-    known: dict[str, _Row] = {each.id: each for each in _known(connection)}
-    known |= {each.id: _made(each, known.get(each.id)) for each in made}
+    every = connection.execute(select(principles)).all()
+    known = {row.id: entity(Principle, row) for row in every} | {each.id: each for each in made}
+    linked: dict[str, bytes | None] = {row.id: row.linked for row in every}
     kept = [each for _, each in sorted(known.items()) if each.id not in gone]
     insights = [_INSIGHT + each.id.removeprefix(_PRINCIPLE) for each in kept]
     claims = _claims(connection, insights)
     verdicts = _verdicts(connection, insights)
-    nodes = {each.id: _node(each, claims, verdicts) for each in kept}
+    subjects = (_subject(each, claims, verdicts) for each in kept)
+    nodes = {
+        each.id: Node(subject, each.text_hash, linked.get(each.id))
+        for each, subject in zip(kept, subjects, strict=True)
+    }
     stored = stored_vectors(connection, model, [each.text_hash for each in kept])
     stored |= rows or {}
     found = {each.id: stored[each.text_hash] for each in kept if each.text_hash in stored}
     return Shelf(nodes, {each: np.asarray(row, np.float32) for each, row in found.items()})
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """What a principle itself says."""
-
-    id: str
-    content: str
-    domains: frozenset[str]
-    tags: frozenset[str]
-    text_hash: bytes
-    linked: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,41 +335,10 @@ class _Words:
 _NOTHING = _Words(None, is_section=False, scopes=frozenset())
 
 
-def _known(connection: Connection) -> list[_Row]:
-    """Return what all principles of the ledger say."""
-    return [
-        _Row(
-            name,
-            given_text(content) or "",
-            frozenset(json.loads(domains)),
-            frozenset(json.loads(tags)),
-            text_hash,
-            linked,
-        )
-        for name, content, domains, tags, text_hash, linked in driver_of(connection).execute(
-            _PRINCIPLES
-        )
-    ]
-
-
-def _made(principle: Principle, before: _Row | None) -> _Row:
-    """Return a principle that is about to be written."""
-    return _Row(
-        principle.id,
-        principle.content,
-        frozenset(principle.domains),
-        frozenset(principle.tags),
-        principle.text_hash,
-        before.linked if before else None,
-    )
-
-
 def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words]:
     """Return what is known of insights, by the id of their principle."""
     driver, asked = driver_of(connection), (json.dumps(insights),)
-    scopes: dict[str, set[str]] = {}
-    for said, scope in driver.execute(_SCOPES, asked):
-        scopes.setdefault(said, set()).add(given_text(scope) or "")
+    scopes = grouped((said, given_text(it) or "") for said, it in driver.execute(_SCOPES, asked))
     return {
         _principle(name): _Words(
             given_text(heading),
@@ -397,11 +353,8 @@ def _verdicts(
     connection: Connection, insights: Sequence[str]
 ) -> dict[str, list[tuple[str, Judgement]]]:
     """Return what was said about pairs, by the id of the principle that has the lesser insight."""
-    found: dict[str, list[tuple[str, Judgement]]] = {}
-    for row in driver_of(connection).execute(_VERDICTS, (json.dumps(insights),)):
-        one, other = _principle(row[0]), _principle(row[1])
-        found.setdefault(one, []).append((other, _judgement(row)))
-    return found
+    rows = driver_of(connection).execute(_VERDICTS, (json.dumps(insights),))
+    return grouped((_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows)
 
 
 def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> Judgement:
@@ -414,21 +367,22 @@ def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> Judgement:
     )
 
 
-def _node(
-    row: _Row, claims: Mapping[str, _Words], verdicts: Mapping[str, Sequence[tuple[str, Judgement]]]
-) -> Node:
+def _subject(
+    one: Principle,
+    claims: Mapping[str, _Words],
+    verdicts: Mapping[str, Sequence[tuple[str, Judgement]]],
+) -> Subject:
     """Return a principle as it is linked; what holds in all of a project holds everywhere in it."""
-    words = claims.get(row.id, _NOTHING)
+    words = claims.get(one.id, _NOTHING)
     scope = "" if "" in words.scopes else min(words.scopes, default="")
-    subject = Subject(
-        row.id,
-        Claim(row.content, words.heading, scope),
-        row.domains,
-        row.tags,
-        tuple(verdicts.get(row.id, ())),
+    return Subject(
+        one.id,
+        Claim(one.content, words.heading, scope),
+        frozenset(one.domains),
+        frozenset(one.tags),
+        tuple(verdicts.get(one.id, ())),
         is_section=words.is_section,
     )
-    return Node(subject, row.text_hash, row.linked)
 
 
 def _principle(insight_id: str) -> str:

@@ -45,6 +45,7 @@ from cortex_actors.storage.tables.columns import (
     count_rows,
     entity,
     given_text,
+    grouped,
     put_rows,
     rows_in,
     stored_text,
@@ -85,10 +86,8 @@ def load_derivations(
 ) -> dict[str, list[Derivation]]:
     """Return what principles come of, by principle; the insight it owes most to first."""
     query = select(derivations).order_by(derivations.c.weight.desc(), derivations.c.insight_id)
-    found: dict[str, list[Derivation]] = {}
-    for row in rows_in(connection, query, derivations.c.principle_id, principle_ids):
-        found.setdefault(row.principle_id, []).append(Derivation(*row))
-    return found
+    rows = rows_in(connection, query, derivations.c.principle_id, principle_ids)
+    return grouped((row.principle_id, Derivation(*row)) for row in rows)
 
 
 def coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
@@ -146,10 +145,11 @@ def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Lin
     Principles without a link are left out.
     """
     wanted = set(ids)
-    found: dict[str, list[Link]] = {}
-    for each in touching(connection, wanted):
-        for end in wanted.intersection(each.pair):
-            found.setdefault(end, []).append(each.seen_from(end))
+    found = grouped(
+        (end, each.seen_from(end))
+        for each in touching(connection, wanted)
+        for end in wanted.intersection(each.pair)
+    )
     for end, some in found.items():
         some.sort(key=lambda each, end=end: (-each.strength, each.other(end)))  # type: ignore[misc]
     return found

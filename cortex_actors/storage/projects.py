@@ -17,18 +17,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    and_,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import LIVE
@@ -37,7 +26,7 @@ from cortex_actors.errors import BeingWritten
 from cortex_actors.files.repository import is_weak
 from cortex_actors.files.swap import Entry, State
 from cortex_actors.storage.embeddings import count_unembedded
-from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows
+from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, same
 from cortex_actors.storage.tables.schema import (
     alerts,
     contradictions,
@@ -57,8 +46,6 @@ from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from sqlalchemy import Column, ColumnElement, Select
 
     from cortex_actors.clock import Clock
     from cortex_actors.storage.ledger.actor import Records
@@ -94,25 +81,27 @@ class FileState:
 READER, LEFT_OUT = "accumulator", "left_out"
 
 
-def add(connection: Connection, project: Project) -> bool:
+def add(connection: sa.Connection, project: Project) -> bool:
     """Follow a project; return False when it was followed already."""
-    known = connection.execute(select(projects.c.active).where(projects.c.id == project.id))
+    known = connection.execute(sa.select(projects.c.active).where(projects.c.id == project.id))
     was = known.scalar_one_or_none()
     put_rows(connection, projects, [as_row(projects, project, active=1)], change=["active"])
     return was != 1
 
 
-def remove(connection: Connection, project_id: str) -> bool:
+def remove(connection: sa.Connection, project_id: str) -> bool:
     """Follow a project no longer; what it said stays known. False when it was not followed."""
-    statement = (
-        update(projects)
-        .where(projects.c.id == project_id, projects.c.active == 1)
-        .values({"active": 0})
-    )
+    return _set_flag(connection, project_id, "active", on=False)
+
+
+def _set_flag(connection: sa.Connection, project_id: str, name: str, *, on: bool) -> bool:
+    """Set a column of a project to 1 or 0; False: it was so, or there is no such project."""
+    mine = sa.and_(projects.c.id == project_id, projects.c[name] != int(on))
+    statement = sa.update(projects).where(mine).values({name: int(on)})
     return connection.execute(statement).rowcount == 1
 
 
-def locate(connection: Connection, origins: Mapping[str, str | None]) -> list[str]:
+def locate(connection: sa.Connection, origins: Mapping[str, str | None]) -> list[str]:
     """Write down of which repositories projects are checkouts; return the ids of those that moved.
 
     What says only where a repository lies, or nothing, takes nothing better away: git forgets how a
@@ -122,145 +111,132 @@ def locate(connection: Connection, origins: Mapping[str, str | None]) -> list[st
     for project_id, before in located(connection, origins).items():
         now = origins[project_id]
         if now != before and not (is_weak(now) and not is_weak(before)):
-            statement = update(projects).where(projects.c.id == project_id)
+            statement = sa.update(projects).where(projects.c.id == project_id)
             connection.execute(statement.values({"origin": now}))
             moved.append(project_id)
     return moved
 
 
-def located(connection: Connection, ids: Iterable[str]) -> dict[str, str | None]:
+def located(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | None]:
     """Return of which repository each project is a checkout, as far as that is known."""
-    query = select(projects.c.id, projects.c.origin).where(projects.c.id.in_(list(ids)))
+    query = sa.select(projects.c.id, projects.c.origin).where(projects.c.id.in_(list(ids)))
     return dict(connection.execute(query).all())
 
 
-def ever(connection: Connection) -> list[Project]:
+def ever(connection: sa.Connection) -> list[Project]:
     """Return the projects that were ever followed, by name; what they said is known still."""
-    query = select(projects).order_by(projects.c.name, projects.c.root)
+    query = sa.select(projects).order_by(projects.c.name, projects.c.root)
     return [entity(Project, row) for row in connection.execute(query)]
 
 
-def followed(connection: Connection) -> list[Project]:
+def followed(connection: sa.Connection) -> list[Project]:
     """Return the projects that are followed, by name."""
-    query = select(projects).where(projects.c.active == 1)
+    query = sa.select(projects).where(projects.c.active == 1)
     rows = connection.execute(query.order_by(projects.c.name, projects.c.root))
     return [entity(Project, row) for row in rows]
 
 
-def resolving(connection: Connection) -> list[Project]:
+def resolving(connection: sa.Connection) -> list[Project]:
     """Return the followed projects whose files are written without being asked for, by name."""
-    query = select(projects.c.id).where(projects.c.resolves == 1)
+    query = sa.select(projects.c.id).where(projects.c.resolves == 1)
     opted = set(connection.execute(query).scalars())
     return [each for each in followed(connection) if each.id in opted]
 
 
-def let_resolve(connection: Connection, project_id: str, *, on: bool) -> bool:
+def let_resolve(connection: sa.Connection, project_id: str, *, on: bool) -> bool:
     """Have a project's files written by themselves from now on, or not; False: it was so."""
-    statement = (
-        update(projects)
-        .where(projects.c.id == project_id, projects.c.resolves != int(on))
-        .values({"resolves": int(on)})
-    )
-    return connection.execute(statement).rowcount == 1
+    return _set_flag(connection, project_id, "resolves", on=on)
 
 
-def names(connection: Connection) -> dict[str, str]:
+def names(connection: sa.Connection) -> dict[str, str]:
     """Return what every project is called that was ever followed, by id."""
-    return dict(connection.execute(select(projects.c.id, projects.c.name)).all())
+    return dict(connection.execute(sa.select(projects.c.id, projects.c.name)).all())
 
 
-def file_counts(connection: Connection) -> dict[str, int]:
+def file_counts(connection: sa.Connection) -> dict[str, int]:
     """Return how many files were read of each project."""
-    query = select(file_states.c.project_id, func.count()).group_by(file_states.c.project_id)
+    query = sa.select(file_states.c.project_id, sa.func.count()).group_by(file_states.c.project_id)
     return dict(connection.execute(query).all())
 
 
-def files(connection: Connection, project_id: str) -> dict[str, FileState]:
+def files(connection: sa.Connection, project_id: str) -> dict[str, FileState]:
     """Return what the files of a project looked like, by path."""
-    query = select(file_states).where(file_states.c.project_id == project_id)
+    query = sa.select(file_states).where(file_states.c.project_id == project_id)
     return {row.path: entity(FileState, row) for row in connection.execute(query)}
 
 
-def files_in(connection: Connection, root: str) -> dict[str, FileState]:
+def files_in(connection: sa.Connection, root: str) -> dict[str, FileState]:
     """Return what the files below a folder looked like, by path, whoever's they were."""
     folder = root.rstrip("/")
     # "0" comes after "/": a range, because LIKE would read every row.
     below = (file_states.c.path > folder + "/", file_states.c.path < folder + "0")
-    query = select(file_states).where(*below).order_by(file_states.c.path)
+    query = sa.select(file_states).where(*below).order_by(file_states.c.path)
     return {row.path: entity(FileState, row) for row in connection.execute(query)}
 
 
-def file(connection: Connection, path: str) -> FileState | None:
+def file(connection: sa.Connection, path: str) -> FileState | None:
     """Return what one file looked like."""
-    row = connection.execute(select(file_states).where(file_states.c.path == path)).one_or_none()
+    row = connection.execute(sa.select(file_states).where(file_states.c.path == path)).one_or_none()
     return None if row is None else entity(FileState, row)
 
 
-def read_otherwise(connection: Connection, read_as: str) -> bool:
+def _of_followed(*what: Any) -> sa.Select[Any]:
+    """Return the query for something of the files that followed projects have."""
+    joined = file_states.join(projects, projects.c.id == file_states.c.project_id)
+    return sa.select(*what).select_from(joined).where(projects.c.active == 1)
+
+
+def read_otherwise(connection: sa.Connection, read_as: str) -> bool:
     """Tell whether a file of a followed project was read in another way than that."""
-    query = (
-        select(file_states.c.path)
-        .join(projects, projects.c.id == file_states.c.project_id)
-        .where(projects.c.active == 1, file_states.c.read_as != read_as)
-    )
+    query = _of_followed(file_states.c.path).where(file_states.c.read_as != read_as)
     return connection.execute(query.limit(1)).first() is not None
 
 
-def broken(connection: Connection) -> list[FileState]:
+def broken(connection: sa.Connection) -> list[FileState]:
     """Return the files of followed projects that could not be read the last time, by path."""
-    query = (
-        select(file_states)
-        .join(projects, projects.c.id == file_states.c.project_id)
-        .where(projects.c.active == 1, file_states.c.error.is_not(None))
-        .order_by(file_states.c.path)
-    )
+    query = _of_followed(file_states).where(file_states.c.error.is_not(None))
+    query = query.order_by(file_states.c.path)
     return [entity(FileState, row) for row in connection.execute(query)]
 
 
-def left_out(connection: Connection) -> dict[str, int]:
+def left_out(connection: sa.Connection) -> dict[str, int]:
     """Return how many lines of a file another tool keeps up to date, by path; only where it does.
 
     Of the files of followed projects, as their last whole reading counted them.
     """
     read = (
-        select(runs.c.counts)
+        sa.select(runs.c.counts)
         .where(runs.c.kind == READER, runs.c.path == file_states.c.path)
         .where(runs.c.state == "completed")
         .order_by(runs.c.finished_at.desc())
         .limit(1)
         .scalar_subquery()
     )
-    query = (
-        select(file_states.c.path, read)
-        .join(projects, projects.c.id == file_states.c.project_id)
-        .where(projects.c.active == 1)
-        .order_by(file_states.c.path)
-    )
-    rows = connection.execute(query)
+    rows = connection.execute(_of_followed(file_states.c.path, read).order_by(file_states.c.path))
     found = {path: int((counts or {}).get(LEFT_OUT, 0)) for path, counts in rows}
     return {path: count for path, count in found.items() if count}
 
 
-def saw(connection: Connection, state: FileState, at: int) -> None:
+def saw(connection: sa.Connection, state: FileState, at: int) -> None:
     """Remember what a file looks like."""
     put_rows(connection, file_states, [as_row(file_states, state, seen_at=at)])
 
 
-def scanned(connection: Connection, project_ids: Iterable[str], *, at: int) -> None:
+def scanned(connection: sa.Connection, project_ids: Iterable[str], *, at: int) -> None:
     """Note that all files of projects were looked at; only the first look of a day counts."""
     rows = [{"project_id": each, "day": at // DAY, "at": at} for each in sorted(project_ids)]
     put_rows(connection, scans, rows, change=())
 
 
-def forget(connection: Connection, path: str) -> None:
+def forget(connection: sa.Connection, path: str) -> None:
     """Forget a file that is no longer there."""
     connection.execute(file_states.delete().where(file_states.c.path == path))
 
 
-def places(connection: Connection, project_id: str) -> dict[str, int]:
+def places(connection: sa.Connection, project_id: str) -> dict[str, int]:
     """Return at how many places each file of a project says something now, by path."""
     query = (
-        select(insight_sources.c.path, func.count())
+        sa.select(insight_sources.c.path, sa.func.count())
         .where(insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None))
         .group_by(insight_sources.c.path)
     )
@@ -302,32 +278,28 @@ class Wanted:
     limit: int = 20
 
 
-def record(connection: Connection, run: Run) -> None:
+def record(connection: sa.Connection, run: Run) -> None:
     """Write a run."""
-    connection.execute(insert(runs).values(as_row(runs, run, counts=dict(run.counts))))
+    connection.execute(sa.insert(runs).values(as_row(runs, run, counts=dict(run.counts))))
 
 
-def latest(connection: Connection, kind: str, limit: int = 20) -> list[Run]:
+def latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[Run]:
     """Return the newest runs of an actor, newest first."""
-    query = select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
+    query = sa.select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
     return [entity(Run, row) for row in connection.execute(query.limit(limit))]
 
 
-def listed(connection: Connection, wanted: Wanted) -> list[Run]:
+def listed(connection: sa.Connection, wanted: Wanted) -> list[Run]:
     """Return the runs that are wanted, newest first: by id, which begins with its time."""
-    query = select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
-    if wanted.kind is not None:
-        query = query.where(runs.c.kind == wanted.kind)
-    if wanted.project_id is not None:
-        query = query.where(runs.c.project_id == wanted.project_id)
-    if wanted.failed:
-        query = query.where(runs.c.state == FAILED)
+    query = sa.select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
+    state = FAILED if wanted.failed else None
+    query = query.where(*same(runs, kind=wanted.kind, project_id=wanted.project_id, state=state))
     return [entity(Run, row) for row in connection.execute(query)]
 
 
-def kinds(connection: Connection) -> list[str]:
+def kinds(connection: sa.Connection) -> list[str]:
     """Return of which kinds there are runs, by name."""
-    return list(connection.execute(select(runs.c.kind).distinct().order_by("kind")).scalars())
+    return list(connection.execute(sa.select(runs.c.kind).distinct().order_by("kind")).scalars())
 
 
 #: What such a run is called in the audit.
@@ -368,16 +340,16 @@ class Digest:
         return {words: number for words, number in found.items() if number}
 
 
-def since(connection: Connection) -> int:
+def since(connection: sa.Connection) -> int:
     """Return up to when the last digest counted; 0 without one."""
     last = latest(connection, KIND, 1)
     return last[0].started_at if last else 0
 
 
-def digest(connection: Connection, start: int, end: int) -> Digest:
+def digest(connection: sa.Connection, start: int, end: int) -> Digest:
     """Return what is new from a time on, and before another one."""
 
-    def new(column: Column[int], *where: ColumnElement[bool]) -> int:
+    def new(column: sa.Column[int], *where: sa.ColumnElement[bool]) -> int:
         return count_rows(connection, column.table, column >= start, column < end, *where)
 
     last = latest(connection, "reconciler", 1)
@@ -414,10 +386,10 @@ class Waiting:
     others: int
 
 
-def waiting(connection: Connection, model: str) -> Waiting:
+def waiting(connection: sa.Connection, model: str) -> Waiting:
     """Return what waits now."""
     query = (
-        select(events.c.topic, func.count())
+        sa.select(events.c.topic, sa.func.count())
         .select_from(deliveries)
         .join(events, events.c.seq == deliveries.c.seq)
         .group_by(events.c.topic)
@@ -454,7 +426,7 @@ class Writes:
         """Say how a write ended, and what of it still lies in the folder."""
         at = self._clock.now()
 
-        def unit(connection: Connection) -> None:
+        def unit(connection: sa.Connection) -> None:
             end(connection, seq, state, at=at, aside=aside)
             if undone is not None:
                 # What it has left in its folder is still watched.
@@ -475,49 +447,49 @@ class Writes:
         return await self._records.read(lambda connection: last(connection, path))
 
 
-def begin(connection: Connection, entry: Entry) -> Entry:
+def begin(connection: sa.Connection, entry: Entry) -> Entry:
     """Note a write. Raises `BeingWritten` when another one into the file is pending."""
     row = as_row(file_writes, entry, before_bytes=entry.before, before_sha256=entry.before_sha256)
     del row["seq"]
-    pending = and_(file_writes.c.path == entry.path, file_writes.c.state == State.PENDING)
-    if connection.execute(select(file_writes.c.seq).where(pending)).first() is not None:
+    pending = sa.and_(file_writes.c.path == entry.path, file_writes.c.state == State.PENDING)
+    if connection.execute(sa.select(file_writes.c.seq).where(pending)).first() is not None:
         raise BeingWritten.of(entry.path)
-    added = connection.execute(insert(file_writes).values(row))
+    added = connection.execute(sa.insert(file_writes).values(row))
     return replace(entry, seq=added.lastrowid)
 
 
-def end(connection: Connection, seq: int, state: State, *, at: int, aside: str = "") -> None:
+def end(connection: sa.Connection, seq: int, state: State, *, at: int, aside: str = "") -> None:
     """Say how a write ended, and what of it still lies in the folder."""
     _set(connection, seq, state=state, ended_at=at, aside=aside)
 
 
-def unfinished(connection: Connection, path: str | None = None) -> list[Entry]:
+def unfinished(connection: sa.Connection, path: str | None = None) -> list[Entry]:
     """Return writes that are pending or have left something in their folder, oldest first."""
-    open_ = or_(file_writes.c.state == State.PENDING, file_writes.c.aside != "")
-    where = open_ if path is None else and_(file_writes.c.path == path, open_)
+    open_ = sa.or_(file_writes.c.state == State.PENDING, file_writes.c.aside != "")
+    where = open_ if path is None else sa.and_(file_writes.c.path == path, open_)
     return [_entry(row) for row in connection.execute(_rows().where(where))]
 
 
-def last(connection: Connection, path: str) -> Entry | None:
+def last(connection: sa.Connection, path: str) -> Entry | None:
     """Return the newest write into a file that stands; None when there is none."""
-    stands = and_(file_writes.c.path == path, file_writes.c.state == State.DONE)
-    newest = select(func.max(file_writes.c.seq)).where(stands).scalar_subquery()
+    stands = sa.and_(file_writes.c.path == path, file_writes.c.state == State.DONE)
+    newest = sa.select(sa.func.max(file_writes.c.seq)).where(stands).scalar_subquery()
     row = connection.execute(_rows().where(file_writes.c.seq == newest)).first()
     return None if row is None else _entry(row)
 
 
-def unknown(connection: Connection) -> list[tuple[str, str]]:
+def unknown(connection: sa.Connection) -> list[tuple[str, str]]:
     """Return the files and agents of writes that stand and of which no resolution is known.
 
     The program ended between the two. Of a project that is followed no more that stays so.
     """
-    later = exists().where(
+    later = sa.exists().where(
         resolutions.c.path == file_writes.c.path,
         resolutions.c.agent == file_writes.c.agent,
         resolutions.c.resolved_at >= file_writes.c.began_at,
     )
     query = (
-        select(file_writes.c.path, file_writes.c.agent)
+        sa.select(file_writes.c.path, file_writes.c.agent)
         .join(projects, projects.c.id == file_writes.c.project_id)
         .where(file_writes.c.state == State.DONE, projects.c.active == 1, ~later)
         .distinct()
@@ -527,41 +499,39 @@ def unknown(connection: Connection) -> list[tuple[str, str]]:
 
 
 def of(
-    connection: Connection, path: str, limit: int = 20, *, state: State | None = None
+    connection: sa.Connection, path: str, limit: int = 20, *, state: State | None = None
 ) -> list[Entry]:
     """Return the newest writes into a file, newest first; all, or those in one state."""
-    found = _rows().where(file_writes.c.path == path)
-    if state is not None:
-        found = found.where(file_writes.c.state == state)
+    found = _rows().where(*same(file_writes, path=path, state=state))
     newest = found.order_by(None).order_by(file_writes.c.seq.desc()).limit(limit)
     return [_entry(row) for row in connection.execute(newest)]
 
 
-def prune(connection: Connection, before: int, limit: int) -> int:
+def prune(connection: sa.Connection, before: int, limit: int) -> int:
     """Delete at most so many writes that ended before a time (UTC microseconds); return how many.
 
     One that has not ended is kept, and so is one of which something lies in a folder.
     """
     old = (
-        select(file_writes.c.seq)
+        sa.select(file_writes.c.seq)
         .where(file_writes.c.ended_at < before, file_writes.c.aside == "")
         .order_by(file_writes.c.seq)
         .limit(limit)
     )
-    return connection.execute(delete(file_writes).where(file_writes.c.seq.in_(old))).rowcount
+    return connection.execute(sa.delete(file_writes).where(file_writes.c.seq.in_(old))).rowcount
 
 
-def _rows() -> Select[Any]:
+def _rows() -> sa.Select[Any]:
     """Return the query for entries, oldest first."""
     joined = file_writes.join(projects, projects.c.id == file_writes.c.project_id)
-    return select(file_writes, projects.c.root).select_from(joined).order_by(file_writes.c.seq)
+    return sa.select(file_writes, projects.c.root).select_from(joined).order_by(file_writes.c.seq)
 
 
-def _set(connection: Connection, seq: int, **values: object) -> None:
+def _set(connection: sa.Connection, seq: int, **values: object) -> None:
     """Change a row."""
-    connection.execute(update(file_writes).where(file_writes.c.seq == seq).values(values))
+    connection.execute(sa.update(file_writes).where(file_writes.c.seq == seq).values(values))
 
 
-def _entry(row: Row[Any]) -> Entry:
+def _entry(row: sa.Row[Any]) -> Entry:
     """Return a row as an entry."""
     return entity(Entry, row, before=row.before_bytes)

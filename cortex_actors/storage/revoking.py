@@ -21,6 +21,7 @@ from cortex_actors.storage import insight_records, insights, principles, project
 from cortex_actors.storage.insight_evidence import voices
 from cortex_actors.storage.insight_lists import said_under
 from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.tables.columns import grouped
 from cortex_actors.storage.tables.schema import insight_sources, resolved_bullets, revocations
 from cortex_actors.storage.tables.schema import principles as principle_rows
 
@@ -217,12 +218,10 @@ def _disown(
 
 def _vouched(connection: Connection, touched: Collection[str], *, least: int) -> set[str]:
     """Return the principles that a person approved, or that enough voices still say."""
-    families: dict[str, set[str]] = {}
-    approved: set[str] = set()
-    rows = driver_of(connection).execute(_FAMILIES, (json.dumps(sorted(touched)),))
-    for principle, insight, is_approved in rows:
-        families.setdefault(principle, set()).add(insight)
-        approved |= {principle} if is_approved else set()
+    asked = (json.dumps(sorted(touched)),)
+    rows = driver_of(connection).execute(_FAMILIES, asked).fetchall()
+    families = grouped((principle, insight) for principle, insight, _ in rows)
+    approved = {principle for principle, _, is_approved in rows if is_approved}
     said = voices(connection, {each for some in families.values() for each in some})
     heard = {
         principle: frozenset[str]().union(*(said.get(each, ()) for each in some))

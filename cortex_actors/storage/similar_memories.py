@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, Select, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entity`
 from cortex_actors.domain.memory import MERGEABLE, MemoryStatus, Place, Realm
@@ -36,6 +35,9 @@ from cortex_actors.storage.tables.columns import (
     count_rows,
     entity,
     given_text,
+    grouped,
+    put_rows,
+    same,
     stored_text,
 )
 from cortex_actors.storage.tables.schema import memories, memory_agents, memory_conflicts, passages
@@ -261,10 +263,8 @@ def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
 
 def _conditions(scope: Scope) -> list[ColumnElement[bool]]:
     """Return the conditions that a memory is active and lies in a scope, whoever may read it."""
-    row = memories.c
-    names = ("realm", "agent_id", "thread", "role")
-    same = [row[name] == getattr(scope, name) for name in names]
-    return [row.status == MemoryStatus.ACTIVE, *same, row.type.in_(MERGEABLE)]
+    place = {name: getattr(scope, name) for name in ("realm", "agent_id", "thread", "role")}
+    return [*same(memories, status=MemoryStatus.ACTIVE, **place), memories.c.type.in_(MERGEABLE)]
 
 
 _LEFT, _RIGHT = memory_conflicts.c.left_id, memory_conflicts.c.right_id
@@ -304,8 +304,7 @@ def note_conflict(
     """Write down that two memories cannot both hold; False where that was known, or decided."""
     one, other = sorted((left, right))
     row = {"left_id": one, "right_id": other, "decided_by": by, "reason": reason, "found_at": at}
-    known = upsert(memory_conflicts).values(row).on_conflict_do_nothing()
-    return connection.execute(known).rowcount > 0
+    return put_rows(connection, memory_conflicts, [row], change=()) > 0
 
 
 def keep_both(connection: Connection, left: str, right: str, at: int) -> bool:
@@ -330,14 +329,14 @@ def _between(left: str, right: str) -> tuple[ColumnElement[bool], ...]:
 
 def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     """Return (the other memory, why) for each that is in a conflict which stands."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    wanted = list(dict.fromkeys(ids))
-    for some in chunks(wanted):
-        for left, right, why in driver_of(connection).execute(_STANDING, (json.dumps(some),)):
-            for mine, other in ((left, right), (right, left)):
-                if mine in some:
-                    found.setdefault(mine, []).append((other, given_text(why) or ""))
-    return found
+    driver = driver_of(connection)
+    return grouped(
+        (mine, (other, given_text(why) or ""))
+        for some in chunks(dict.fromkeys(ids))
+        for left, right, why in driver.execute(_STANDING, (json.dumps(some),))
+        for mine, other in ((left, right), (right, left))
+        if mine in some
+    )
 
 
 def list_conflicts(

@@ -21,18 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-)
+import sqlalchemy as sa
 
 from cortex_actors.domain.memory import MERGEABLE, Convergence, MemoryStatus, Place, Realm
 from cortex_actors.errors import IndexDown
@@ -40,7 +29,7 @@ from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
-from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.columns import count_rows, drop_in, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     convergences,
@@ -76,102 +65,101 @@ class Told:
     memory_ids: tuple[str, ...]
 
 
-def wait(connection: Connection, ids: Iterable[str]) -> None:
+def wait(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Let posts be compared with what other agents say as soon as that can be done."""
     put_rows(connection, posts_due, ({"memory_id": each} for each in ids), change=())
 
 
-def ready(connection: Connection, model: str, *, limit: int) -> list[str]:
+def ready(connection: sa.Connection, model: str, *, limit: int) -> list[str]:
     """Return posts that can be compared in the vectors of a model, oldest first.
 
     Among them are those that are found no more: there is nothing left to wait for.
     """
     query = _waiting(model)
-    query = query.where(or_(memories.c.status != MemoryStatus.ACTIVE, vectors.c.seq.is_not(None)))
+    query = query.where(
+        sa.or_(memories.c.status != MemoryStatus.ACTIVE, vectors.c.seq.is_not(None))
+    )
     query = query.order_by(memories.c.created_at, memories.c.id).limit(limit)
     return list(connection.execute(query).scalars())
 
 
-def lack_vectors(connection: Connection, model: str) -> bool:
+def lack_vectors(connection: sa.Connection, model: str) -> bool:
     """Tell whether an active post that was not compared yet has no vector of a model."""
     lacking = (memories.c.status == MemoryStatus.ACTIVE, vectors.c.seq.is_(None))
     return connection.execute(_waiting(model).where(*lacking).limit(1)).first() is not None
 
 
-def _waiting(model: str) -> Select[Any]:
+def _waiting(model: str) -> sa.Select[Any]:
     """Return the query for posts that have still to be compared, with their vectors of a model."""
-    own = and_(vectors.c.text_hash == memories.c.text_hash, vectors.c.model == model)
-    return select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
+    own = sa.and_(vectors.c.text_hash == memories.c.text_hash, vectors.c.model == model)
+    return sa.select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
 
 
-def count_waiting(connection: Connection) -> int:
+def count_waiting(connection: sa.Connection) -> int:
     """Return how many posts have still to be compared."""
     found = driver_of(connection).execute("SELECT count(*) FROM posts_due").fetchone()
     return int(found[0])
 
 
-def compared(connection: Connection, ids: Iterable[str]) -> None:
+def compared(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Note that posts were compared."""
-    for some in chunks(list(ids)):
-        connection.execute(delete(posts_due).where(posts_due.c.memory_id.in_(some)))
+    drop_in(connection, posts_due.c.memory_id, ids)
 
 
 def tell(
-    connection: Connection, ids: Collection[str], *, kind: Convergence, likeness: float, at: int
+    connection: sa.Connection, ids: Collection[str], *, kind: Convergence, likeness: float, at: int
 ) -> bool:
     """Write down that posts say alike; False when that is known, or one of them is no more.
 
     What is part of a larger group is known; a group that grows is told of again.
     """
     wanted, row = set(ids), memories.c
-    query = select(func.count()).where(row.id.in_(wanted), row.status == MemoryStatus.ACTIVE)
+    query = sa.select(sa.func.count()).where(row.id.in_(wanted), row.status == MemoryStatus.ACTIVE)
     active = connection.execute(query).scalar_one()
-    group = select(_MEMBERS.convergence_id).where(_MEMBERS.memory_id.in_(wanted))
-    group = group.group_by(_MEMBERS.convergence_id).having(func.count() == len(wanted)).limit(1)
+    group = sa.select(_MEMBERS.convergence_id).where(_MEMBERS.memory_id.in_(wanted))
+    group = group.group_by(_MEMBERS.convergence_id).having(sa.func.count() == len(wanted)).limit(1)
     if not FEWEST <= len(wanted) == active or connection.execute(group).first() is not None:
         return False
     told = {"kind": kind, "likeness": min(1.0, likeness), "found_at": at}
-    (number,) = connection.execute(insert(convergences), told).inserted_primary_key or (0,)
+    (number,) = connection.execute(sa.insert(convergences), told).inserted_primary_key or (0,)
     rows = [{"convergence_id": number, "memory_id": each} for each in sorted(wanted)]
-    connection.execute(insert(convergence_memories), rows)
+    connection.execute(sa.insert(convergence_memories), rows)
     return True
 
 
-def listed(connection: Connection, reader: str | None, *, limit: int) -> list[Told]:
+def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list[Told]:
     """Return the groups told of last, newest first: those whose every post somebody may read."""
-    query = select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
+    query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
     members: dict[int, list[str]] = {row.id: [] for row in rows}
-    of = select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
+    of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
     for number, memory_id in connection.execute(of.where(_MEMBERS.convergence_id.in_(members))):
         members[number].append(memory_id)
     return [entity(Told, row, memory_ids=tuple(members[row.id])) for row in rows]
 
 
-def counts(connection: Connection, reader: str | None) -> dict[str, int]:
+def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
     """Return how many groups of each kind somebody may know of."""
-    query = select(convergences.c.kind, func.count()).where(_readable(reader))
+    query = sa.select(convergences.c.kind, sa.func.count()).where(_readable(reader))
     rows = connection.execute(query.group_by(convergences.c.kind))
     found = {str(kind): int(count) for kind, count in rows}
     return {kind: found.get(kind, 0) for kind in Convergence}
 
 
-def forget(connection: Connection, ids: Sequence[str]) -> None:
+def forget(connection: sa.Connection, ids: Sequence[str]) -> None:
     """Leave memories out that are forgotten; a group of which one is left is none any more."""
     compared(connection, ids)
-    for some in chunks(list(ids)):
-        connection.execute(delete(convergence_memories).where(_MEMBERS.memory_id.in_(some)))
-    left = select(func.count()).where(_MEMBERS.convergence_id == convergences.c.id)
-    gone = select(convergences.c.id).where(left.scalar_subquery() < FEWEST)
+    drop_in(connection, _MEMBERS.memory_id, ids)
+    left = sa.select(sa.func.count()).where(_MEMBERS.convergence_id == convergences.c.id)
+    gone = sa.select(convergences.c.id).where(left.scalar_subquery() < FEWEST)
     numbers = list(connection.execute(gone).scalars())
-    for part in chunks(numbers):
-        connection.execute(delete(convergence_memories).where(_MEMBERS.convergence_id.in_(part)))
-        connection.execute(delete(convergences).where(convergences.c.id.in_(part)))
+    drop_in(connection, _MEMBERS.convergence_id, numbers)
+    drop_in(connection, convergences.c.id, numbers)
 
 
 def _readable(reader: str | None) -> Any:
     """Return the condition that somebody may read every post of a group."""
-    kept = exists().where(
+    kept = sa.exists().where(
         _MEMBERS.convergence_id == convergences.c.id,
         memories.c.id == _MEMBERS.memory_id,
         ~readable(reader),
@@ -206,41 +194,43 @@ class Spoken:
 
 
 def posts(
-    connection: Connection, thread: str, *, reader: str | None, limit: int
+    connection: sa.Connection, thread: str, *, reader: str | None, limit: int
 ) -> tuple[list[Memory], int]:
     """Return the newest posts of a thread, oldest first, and how many there are in all."""
-    mine = and_(_ROWS.thread == thread, said(reader))
-    newest = select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
+    mine = sa.and_(_ROWS.thread == thread, said(reader))
+    newest = sa.select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
     ids = list(connection.execute(newest.limit(limit)).scalars())[::-1]
     found = memory_records.by_id(connection, ids)
     return [found[each] for each in ids], count_rows(connection, memories, mine)
 
 
 def list_threads(
-    connection: Connection, reader: str | None, *, limit: int, skip: int = 0
+    connection: sa.Connection, reader: str | None, *, limit: int, skip: int = 0
 ) -> tuple[list[Thread], int]:
     """Return the threads, the one spoken in last first, and how many there are in all."""
-    mine = and_(_ROWS.thread != "", said(reader))
-    last = func.max(_ROWS.created_at)
-    query = select(_ROWS.thread, func.count(), func.min(_ROWS.created_at), last).where(mine)
+    mine = sa.and_(_ROWS.thread != "", said(reader))
+    last = sa.func.max(_ROWS.created_at)
+    query = sa.select(_ROWS.thread, sa.func.count(), sa.func.min(_ROWS.created_at), last).where(
+        mine
+    )
     query = query.group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
     rows = connection.execute(query.limit(limit).offset(skip)).all()
     agents: dict[str, set[str]] = {name: set() for name, *_ in rows}
-    spoke = select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(agents), said(reader))
+    spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(agents), said(reader))
     for name, agent in connection.execute(spoke.distinct()):
         agents[name].add(agent)
-    total = select(func.count(func.distinct(_ROWS.thread))).where(mine)
+    total = sa.select(sa.func.count(sa.func.distinct(_ROWS.thread))).where(mine)
     found = [Thread(name, n, tuple(sorted(agents[name])), first, at) for name, n, first, at in rows]
     return found, int(connection.execute(total).scalar_one())
 
 
 def answers(
-    connection: Connection, ids: Iterable[str], *, reader: str | None
+    connection: sa.Connection, ids: Iterable[str], *, reader: str | None
 ) -> dict[str, tuple[str, ...]]:
     """Return which posts answer each of those, in their order; only what may be read."""
     found: dict[str, tuple[str, ...]] = {}
     query = (
-        select(memory_replies.c.replied_id, _ROWS.id)
+        sa.select(memory_replies.c.replied_id, _ROWS.id)
         .join(memories, _ROWS.id == memory_replies.c.memory_id)
         .where(said(reader))
         .order_by(_ROWS.created_at, _ROWS.id)
@@ -250,7 +240,7 @@ def answers(
     return found
 
 
-def joined(connection: Connection, ids: Iterable[str], *, beside: Memory) -> str:
+def joined(connection: sa.Connection, ids: Iterable[str], *, beside: Memory) -> str:
     """Return the thread of the first of some memories that is in one, where another may join it.
 
     Empty without one: that of another realm, or of a bridge that not all may read who read the one
@@ -266,26 +256,28 @@ def joined(connection: Connection, ids: Iterable[str], *, beside: Memory) -> str
     return ""
 
 
-def stated(connection: Connection, memory: Memory, text_hash: bytes) -> str | None:
+def stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str | None:
     """Return the active memory with the same words in the same place; None without one."""
     place = [_ROWS[name] == getattr(memory, name) for name in ("realm", "agent_id", "thread")]
     mine = (_ROWS.type.in_(MERGEABLE), _ROWS.status == MemoryStatus.ACTIVE)
-    query = select(_ROWS.id).where(_ROWS.text_hash == text_hash, *place, *mine)
+    query = sa.select(_ROWS.id).where(_ROWS.text_hash == text_hash, *place, *mine)
     return connection.execute(query.limit(1)).scalar()
 
 
-def spoken(connection: Connection, reader: str | None) -> Spoken:
+def spoken(connection: sa.Connection, reader: str | None) -> Spoken:
     """Return how much was said."""
     found = []
     for column in (_ROWS.realm, _ROWS.agent_id, _ROWS.type):
-        query = select(column, func.count()).where(said(reader)).group_by(column).order_by(column)
+        query = (
+            sa.select(column, sa.func.count()).where(said(reader)).group_by(column).order_by(column)
+        )
         found.append({str(word): int(n) for word, n in connection.execute(query)})
     return Spoken(*found)
 
 
-def said(reader: str | None) -> ColumnElement[bool]:
+def said(reader: str | None) -> sa.ColumnElement[bool]:
     """Return the condition on a row of `memories` that it is a post that may be read."""
-    return and_(_ROWS.realm.in_(SPOKEN), _ROWS.status == MemoryStatus.ACTIVE, readable(reader))
+    return sa.and_(_ROWS.realm.in_(SPOKEN), _ROWS.status == MemoryStatus.ACTIVE, readable(reader))
 
 
 #: The list of a search in which a text stands alone.
@@ -311,7 +303,7 @@ class NearPosts:
 
     def near(
         self,
-        connection: Connection,
+        connection: sa.Connection,
         row: Matrix,
         *,
         reader: str | None,
@@ -324,7 +316,7 @@ class NearPosts:
         `but` is an agent whose own posts are left out. In a read transaction, on its thread.
         """
         allowed = (
-            select(passages.c.id)
+            sa.select(passages.c.id)
             .join(memories, memories.c.id == passages.c.item_id)
             .where(
                 passages.c.collection.in_([memory_records.COLLECTIONS[realm] for realm in SPOKEN]),
@@ -344,11 +336,11 @@ class NearPosts:
             if name in known
         ]
 
-    def posts(self, connection: Connection, ids: Sequence[str]) -> list[Post]:
+    def posts(self, connection: sa.Connection, ids: Sequence[str]) -> list[Post]:
         """Return those of some memories that may be found and have a vector, in that order."""
         live = memory_records.by_id(connection, ids)
         query = (
-            select(memories.c.id, vectors.c.vector)
+            sa.select(memories.c.id, vectors.c.vector)
             .join(vectors, vectors.c.text_hash == memories.c.text_hash)
             .where(memories.c.id.in_(list(live)), vectors.c.model == self.model)
         )

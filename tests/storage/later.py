@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.storage.health import file
-from cortex_actors.storage.ledger import faults, files, migrate, offline, recovery
+from cortex_actors.storage.ledger import files, migrate, offline
 from tests.storage.ledgers import template
 
 if TYPE_CHECKING:
@@ -31,6 +31,6 @@ def become_later(folder: Path, put: Callable[[object, str, object], None] = seta
         shutil.copytree(migrate._SCRIPTS, scripts, ignore=ignored)
         text = _REVISION.read_text("utf-8").replace("NEW", f"{NEW:04}").replace("OLD", f"{OLD:04}")
         (scripts / "versions" / f"v{NEW:04}.py").write_text(text, "utf-8")
-    for each in (file, faults, files, migrate, offline, recovery):
+    for each in (file, files, migrate, offline):
         put(each, "SCHEMA_VERSION", NEW)
     put(migrate, "_SCRIPTS", scripts)

@@ -52,7 +52,7 @@ def failing(times: int) -> Callable[[Path], sqlite3.Connection]:
 class TestUnreadDisk:
     def test_once(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """One read that failed, which SQLite calls damage, moves nothing."""
-        monkeypatch.setattr(faults, "reader", failing(1))
+        monkeypatch.setattr(faults.files, "reader", failing(1))
 
         assert recovery.ready(filed.home, filed.clock) is None
         assert BEFORE + AFTER == filed.count("events")
@@ -63,7 +63,7 @@ class TestUnreadDisk:
         def unread(_descriptor: int, _most: int) -> bytes:
             raise OSError(5, "Input/output error")
 
-        monkeypatch.setattr(faults, "reader", failing(9))
+        monkeypatch.setattr(faults.files, "reader", failing(9))
         monkeypatch.setattr(os, "read", unread)
         with pytest.raises(DiskFault, match="nothing was moved.*cortex daemon restore"):
             recovery.ready(filed.home, filed.clock)

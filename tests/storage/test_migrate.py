@@ -8,6 +8,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import insert
 
 from cortex_actors.errors import StoreTooNew, StoreTooOld
+from cortex_actors.storage import migrations
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger import migrate as module
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
@@ -163,7 +164,7 @@ class TestScans:
     def test_since(self, engine: Engine, path: Path) -> None:
         """A ledger of schema 7 knows since when its texts are said: since their first revision."""
         with engine.begin() as connection:
-            for each in v0007.statements():
+            for each in migrations.statements(v0007.__file__):
                 connection.exec_driver_sql(each)
             connection.exec_driver_sql(module._VERSIONS)
             connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0007')")

@@ -236,7 +236,7 @@ class TestNoDamage:
             error.sqlite_errorname = "SQLITE_PROTOCOL"
             raise error
 
-        monkeypatch.setattr(faults, "reader", refused)
+        monkeypatch.setattr(faults.files, "reader", refused)
         with pytest.raises(LedgerDown):
             recovery.ready(filed.home, filed.clock)
 

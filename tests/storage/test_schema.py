@@ -131,9 +131,12 @@ def looked_up(table: Table) -> Iterator[tuple[str, ...]]:
 class TestSchema:
     def test_one_name(self) -> None:
         """Every table is found in one place, under its own name."""
-        named = {name: each for name, each in vars(schema).items() if isinstance(each, Table)}
+        named = {name: getattr(schema, name) for name in metadata.tables}
 
         assert dict(metadata.tables) == named
+        assert not [each for each in vars(schema).values() if isinstance(each, Table)]
+        with pytest.raises(AttributeError, match="no table nonsense"):
+            _ = schema.nonsense
 
     @pytest.mark.parametrize("name", metadata.tables)
     def test_references_are_found(self, name: str) -> None:

@@ -11,7 +11,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.errors import LedgerDown, StorageFull
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.migrate import migrate
-from cortex_actors.storage.ledger.writer import Limits, Writer
+from cortex_actors.storage.ledger.writer import Checkpoints, Ground, LedgerFile, Limits, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +47,11 @@ def writer(path: Path) -> Iterator[Writer]:
 
 def start(path: Path, units: int = 64) -> Writer:
     """Start a writer of epoch 7."""
-    return Writer(opening.writing(path), 7, limits=Limits(units, 0.2), clock=SystemClock())
+    engine, limits = opening.writing(path), Limits(units, 0.2)
+    ground = Ground(
+        path, LedgerFile(path), Checkpoints(engine, path, busy_ms=1_000), lambda _fault: None
+    )
+    return Writer(engine, 7, limits=limits, clock=SystemClock(), ground=ground)
 
 
 def run(sql: str) -> Callable[[Connection], int]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 from sqlalchemy.exc import DBAPIError
 
 from cortex_actors.domain.hit import Diagnosis, error, note, warning
-from cortex_actors.errors import DeadlineExceeded, LedgerDown
 from cortex_actors.storage.ledger import connection, faults
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION, UPGRADE, is_too_old
 
@@ -118,13 +117,7 @@ class Reader:
                 return query(opened)
         except (DBAPIError, sqlite3.Error) as error:
             self._halt.check()
-            if faults.name_of(error) == "SQLITE_INTERRUPT":
-                raise DeadlineExceeded(f"it was broken off after {within:g} s") from error
-            found = faults.of(error, self._path, doing="read")
-            if found is not None:
-                raise found from error
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            raise LedgerDown(f"cannot read the ledger {self._path}: {cause}") from error
+            raise faults.of_query(error, self._path, within) from error
 
     def _is_over(self, info: dict[str, Any]) -> bool:
         """Tell whether the query that runs must end."""

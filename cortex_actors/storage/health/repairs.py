@@ -25,6 +25,7 @@ from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import rows
 from cortex_actors.storage.index import pending
+from cortex_actors.storage.tables.columns import grouped
 from cortex_actors.storage.tables.schema import WORDS, vectors
 
 if TYPE_CHECKING:
@@ -65,10 +66,7 @@ def _ill(opened: Connection, _model: str) -> list[tuple[str, str]]:
 
 def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]]) -> None:
     """Make the passages of some items anew."""
-    grouped: dict[str, list[str]] = {}
-    for collection, item_id in items:
-        grouped.setdefault(collection, []).append(item_id)
-    for collection, ids in grouped.items():
+    for collection, ids in grouped(items).items():
         if collection in _REMAKE:
             _REMAKE[collection](connection, ids)
         else:  # nobody's: written by hand

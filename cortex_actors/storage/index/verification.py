@@ -159,9 +159,7 @@ class Verification:
 
     async def _differing(self, name: str, ids: Sequence[str], rows: Matrix) -> set[str]:
         """Return the items whose row is not the ledger's."""
-        known = await self._read(
-            partial(pending.rows_of, model=self._model, collection=name, ids=ids)
-        )
+        known = await self._rows_of(name, ids)
         pairs = [
             (each, row, known[each]) for each, row in zip(ids, rows, strict=True) if each in known
         ]
@@ -172,6 +170,11 @@ class Verification:
         same = _cosines(np.stack([row for _, row, _ in pairs]), np.stack([o for *_, o in pairs]))
         # Written so that a vector that is no number differs.
         return {each for (each, *_), cosine in zip(pairs, same, strict=True) if not cosine >= SAME}
+
+    async def _rows_of(self, name: str, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the vectors that the ledger has of items, by id."""
+        query = partial(pending.rows_of, model=self._model, collection=name, ids=ids)
+        return await self._read(query)
 
     async def _again(self, name: str, doubtful: Collection[str]) -> tuple[int, int, int]:
         """Return how many are missing, extra and different, of those of which no change waits."""
@@ -215,14 +218,7 @@ class Verification:
         """Ask once; return how many were asked for and which were not found."""
         asked, lost = 0, list[str]()
         for start in range(0, len(ids), QUESTIONS):
-            rows = await self._read(
-                partial(
-                    pending.rows_of,
-                    model=self._model,
-                    collection=name,
-                    ids=ids[start : start + QUESTIONS],
-                )
-            )
+            rows = await self._rows_of(name, ids[start : start + QUESTIONS])
             if not rows:
                 continue
             matrix = np.stack(list(rows.values()))

@@ -21,13 +21,13 @@ import math
 import os
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Connection as Connection  # noqa: PLC0414 - for who writes units
 from sqlalchemy import Engine, insert
 from sqlalchemy.exc import DBAPIError
 
-from cortex_actors.errors import DeadlineExceeded, DiskFault, LedgerDown
+from cortex_actors.errors import DiskFault, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
@@ -170,21 +170,10 @@ class Ledger(AsyncioActor):
                 opened.info["until"] = self._clock.monotonic() + READ_LIMIT
                 return query(opened)
         except (DBAPIError, sqlite3.Error) as error:
-            self._refuse(error)
-
-    def _refuse(self, error: DBAPIError | sqlite3.Error) -> NoReturn:
-        """Raise what a failed query means; damage that a reader sees stops the writer, too."""
-        path = self._home.ledger
-        if faults.name_of(error) == "SQLITE_INTERRUPT":
-            message = f"a query of the ledger {path} was broken off after {READ_LIMIT:g} s"
-            raise DeadlineExceeded(message) from error
-        found = faults.of(error, path, doing="read")
-        if found is None:
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            raise LedgerDown(f"cannot read the ledger {path}: {cause}") from error
-        if found.ends_daemon:
-            self._writer.poison(found)
-        raise found from error
+            found = faults.of_query(error, self._home.ledger, READ_LIMIT)
+            if isinstance(found, LedgerDown) and found.ends_daemon:
+                self._writer.poison(found)  # damage that a reader sees stops the writer, too
+            raise found from error
 
     def _is_over(self, info: dict[str, Any]) -> bool:
         """Tell whether the query that runs on a reading connection must end."""

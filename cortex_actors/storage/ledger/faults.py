@@ -36,26 +36,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError
 
-from cortex_actors.errors import (
-    DiskFault,
-    LedgerBusy,
-    LedgerDown,
-    StorageFull,
-    StorageReadOnly,
-    WordsDamaged,
-)
+from cortex_actors import errors
 from cortex_actors.home import write_private
-from cortex_actors.storage.ledger.files import (
-    SCHEMA_VERSION,
-    Halt,
-    beside,
-    failure,
-    is_too_old,
-    reader,
-    settle,
-    size,
-    wrong,
-)
+from cortex_actors.storage.ledger import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,16 +94,16 @@ _NO_RIGHT = (errno.EROFS, errno.EACCES, errno.EPERM)
 _ASKED = 262_144
 
 
-def of(error: BaseException, path: Path, *, doing: str) -> LedgerDown | None:
+def of(error: BaseException, path: Path, *, doing: str) -> errors.LedgerDown | None:
     """Return what a failure means for a ledger; None where it is none of the disk's.
 
     Whatever failed first counts: undoing a unit after it may fail in turn. Blocks where the disk
     has to be asked. `doing` completes "cannot ... the ledger".
     """
-    if isinstance(error, LedgerDown):
+    if isinstance(error, errors.LedgerDown):
         return error
-    if isinstance(error, WordsDamaged):
-        return LedgerDown(f"cannot {doing} the ledger {path}: {error}")
+    if isinstance(error, errors.WordsDamaged):
+        return errors.LedgerDown(f"cannot {doing} the ledger {path}: {error}")
     for cause in _chain(error):
         if isinstance(cause, OSError):
             return _by_errno(cause.errno or 0, f"cannot {doing} the ledger {path}: {cause}")
@@ -128,6 +111,20 @@ def of(error: BaseException, path: Path, *, doing: str) -> LedgerDown | None:
             said = cause.orig if isinstance(cause, DBAPIError) else cause
             return _by_name(name, path, f"cannot {doing} the ledger {path}: {said} ({name})")
     return None
+
+
+def of_query(error: DBAPIError | sqlite3.Error, path: Path, limit: float) -> errors.CortexError:
+    """Return what a failed query of the ledger means; `limit` is the seconds that it might take.
+
+    `DeadlineExceeded` where it was broken off, `DiskFault` for a damaged file, else `LedgerDown`.
+    """
+    if name_of(error) == "SQLITE_INTERRUPT":
+        return errors.DeadlineExceeded(
+            f"a query of the ledger {path} was broken off after {limit:g} s"
+        )
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    unknown = errors.LedgerDown(f"cannot read the ledger {path}: {cause}")
+    return of(error, path, doing="read") or unknown
 
 
 def name_of(error: BaseException) -> str:
@@ -149,22 +146,22 @@ def is_damage(error: BaseException) -> bool:
 
 def is_of_words(error: BaseException) -> bool:
     """Tell whether only the words are damaged, which are made again from the passages."""
-    return any(isinstance(c, WordsDamaged) or name_of(c) == WORDS for c in _chain(error))
+    return any(isinstance(c, errors.WordsDamaged) or name_of(c) == WORDS for c in _chain(error))
 
 
-def _by_name(name: str, path: Path, text: str) -> LedgerDown:
+def _by_name(name: str, path: Path, text: str) -> errors.LedgerDown:
     """Return what one of SQLite's own words means."""
     if name == WORDS:
-        return LedgerDown(
+        return errors.LedgerDown(
             f"{text}; only the words are damaged, by which texts are searched: make them anew from "
             "the texts with: cortex doctor --repair"
         )
     if name.startswith(_DAMAGE):
-        return DiskFault(
+        return errors.DiskFault(
             f"{text}; it is damaged: start again, which mends it (docs/semantics.md, Faults)"
         )
     if name.startswith(_BUSY):
-        return LedgerBusy(
+        return errors.LedgerBusy(
             f"{text}; another process holds it locked: find it with: fuser -v {path} (or lsof "
             f"{path}), and end it"
         )
@@ -174,26 +171,26 @@ def _by_name(name: str, path: Path, text: str) -> LedgerDown:
         return _by_errno(errno.EROFS, text)
     refused = refusal(path) if name.startswith(_UNSURE) else 0
     if refused in (0, errno.EIO) and name.startswith(_MACHINE):
-        return LedgerDown(f"{text}; try again")
+        return errors.LedgerDown(f"{text}; try again")
     return _by_errno(refused or errno.EIO, text)
 
 
-def _by_errno(number: int, text: str) -> LedgerDown:
+def _by_errno(number: int, text: str) -> errors.LedgerDown:
     """Return what the system's own word means."""
     # A ledger that did not open waits for nobody.
     opens = text.startswith("cannot open")
     after = ", then start again" if opens else ", and it goes on by itself"
     if number in _NO_ROOM:
-        return StorageFull(f"{text}; nothing was kept: free some space{after}")
+        return errors.StorageFull(f"{text}; nothing was kept: free some space{after}")
     if number in _NO_RIGHT:
-        return StorageReadOnly(
+        return errors.StorageReadOnly(
             f"{text}; nothing was kept: make the disk and the folder writable{after}"
         )
     if number == errno.EIO:  # the disk cannot be trusted
-        return DiskFault(
+        return errors.DiskFault(
             f"{text}; nothing more is acknowledged: look at the disk (dmesg), then start again"
         )
-    return LedgerDown(text)
+    return errors.LedgerDown(text)
 
 
 def refusal(path: Path) -> int:
@@ -246,8 +243,8 @@ def suspect(path: Path, why: str) -> None:
     """Have the next start check a ledger as a whole, because of this; never raises."""
     with suppress(OSError):
         write_private(marker(path), f"{why}\n")
-        settle(marker(path))
-        settle(path.parent)
+        files.settle(marker(path))
+        files.settle(path.parent)
 
 
 def marker(path: Path) -> Path:
@@ -263,10 +260,10 @@ def damage(path: Path) -> str:
     beside backups would look like a good one. Raises `LedgerDown` when the file cannot be read for
     reasons of the disk, of rights or of locks: then nobody knows, and nothing may be moved.
     """
-    has_log = bool(size(beside(path)[0]))
+    has_log = bool(files.size(files.beside(path)[0]))
     if not path.exists():
         if path.is_symlink():
-            raise LedgerDown(
+            raise errors.LedgerDown(
                 f"cannot open the ledger {path}: it is a link to {path.readlink()}, which is not "
                 "there; mount or restore that, or remove the link, and start again"
             )
@@ -275,7 +272,7 @@ def damage(path: Path) -> str:
         return "it is gone, and its backups are still there" if _has_copies(path) else ""
     if not path.is_file():
         return "there is no file in its place"
-    if not size(path):
+    if not files.size(path):
         return "it is empty" if has_log or marker(path).exists() or _has_copies(path) else ""
     if not _found(path):
         return ""
@@ -286,7 +283,7 @@ def damage(path: Path) -> str:
 def _found(path: Path) -> str:
     """Return what is wrong with a file as SQLite sees it."""
     try:
-        with closing(reader(path)) as opened:
+        with closing(files.reader(path)) as opened:
             return _looked_at(opened, path)
     except sqlite3.Error as error:
         if is_damage(error):
@@ -294,14 +291,14 @@ def _found(path: Path) -> str:
         raise of(error, path, doing="check") or _unknown(path, error) from error
 
 
-def whole(path: Path, halt: Halt) -> None:
+def whole(path: Path, halt: files.Halt) -> None:
     """Check a ledger that is in use as a whole, which takes as long as reading all of it does.
 
     Raises `DiskFault` when it is damaged: the next start checks it again and recovers.
     """
     found = ""
     try:
-        with closing(reader(path)) as opened:
+        with closing(files.reader(path)) as opened:
             halt.cover(opened)
             try:
                 found = _first(opened, _WHOLE) or ""
@@ -314,7 +311,7 @@ def whole(path: Path, halt: Halt) -> None:
         found = str(error)
     if _known(found, path):
         suspect(path, found)
-        raise DiskFault(
+        raise errors.DiskFault(
             f"the ledger {path} is damaged: {found}; start the daemon again: it puts the file "
             "aside and restores the newest backup (docs/recovery.md)"
         )
@@ -324,7 +321,7 @@ def whole(path: Path, halt: Halt) -> None:
 def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
     """Return what is wrong with a file that SQLite opens."""
     version = int(opened.execute("PRAGMA user_version").fetchone()[0])
-    if version > SCHEMA_VERSION or is_too_old(version):
+    if version > files.SCHEMA_VERSION or files.is_too_old(version):
         # Refused before anything is changed. A newer program's list of tables is not looked at,
         # because SQLite calls words that it does not know damage.
         return ""
@@ -339,7 +336,7 @@ def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
         if found == "":
             marker(path).unlink(missing_ok=True)
         return found or ""
-    if size(beside(path)[0]):
+    if files.size(files.beside(path)[0]):
         return _first(opened, _QUICK, within=QUICK_S) or ""
     return ""
 
@@ -351,7 +348,7 @@ def _first(opened: sqlite3.Connection, query: str, *, within: float | None = Non
     if within is not None:
         late.start()
     try:
-        return wrong(opened.execute(query).fetchone()[0])
+        return files.wrong(opened.execute(query).fetchone()[0])
     except sqlite3.OperationalError as error:
         if within is not None and error.sqlite_errorname == "SQLITE_INTERRUPT":
             return None  # too large to be read in time; the daily check reads all of it
@@ -366,14 +363,14 @@ def _known(found: str, path: Path) -> str:
     """Return what a check found; raises `LedgerDown` if that is a page which it did not get."""
     if (code := _UNREAD.search(found)) and int(code[1]) & 0xFF not in _DAMAGED:
         message = f"cannot check the ledger {path}: {found}; look at the disk (dmesg), try again"
-        raise LedgerDown(message)
+        raise errors.LedgerDown(message)
     return found
 
 
 def _require_readable(path: Path) -> None:
     """Raise `LedgerDown` unless the disk gives every byte of a ledger that nobody has open."""
     try:
-        for each in (path, beside(path)[0]):
+        for each in (path, files.beside(path)[0]):
             if each.exists():
                 descriptor = os.open(each, os.O_RDONLY | os.O_CLOEXEC)
                 try:
@@ -382,7 +379,7 @@ def _require_readable(path: Path) -> None:
                 finally:
                     os.close(descriptor)
     except OSError as error:
-        raise DiskFault(
+        raise errors.DiskFault(
             f"cannot read the ledger {path}: {error}; nothing was moved, because nobody knows "
             "whether it is damaged: look at the disk (dmesg) and start again; if it stays "
             "unreadable, put a backup in its place with: cortex daemon restore"
@@ -397,9 +394,9 @@ def _has_copies(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise failure(f"list the backups in {folder}", error) from error
+        raise files.failure(f"list the backups in {folder}", error) from error
 
 
-def _unknown(path: Path, error: Exception) -> LedgerDown:
+def _unknown(path: Path, error: Exception) -> errors.LedgerDown:
     """Return that nobody can tell how a ledger is."""
-    return LedgerDown(f"cannot check the ledger {path}: {error}; try again")
+    return errors.LedgerDown(f"cannot check the ledger {path}: {error}; try again")

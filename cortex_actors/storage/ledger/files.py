@@ -17,15 +17,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from cortex_actors import errors
 from cortex_actors.clock import SECOND, iso
-from cortex_actors.errors import (
-    LedgerBusy,
-    LedgerDown,
-    StorageFull,
-    StorageReadOnly,
-    StoreTooNew,
-    StoreTooOld,
-)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +74,7 @@ class Halt:
         """Raise `LedgerDown` when work is to end."""
         if self.asked:
             message = "called off: the daemon stops; what was begun is done after its next start"
-            raise LedgerDown(message)
+            raise errors.LedgerDown(message)
 
 
 def reader(path: Path, *, still: bool = False) -> sqlite3.Connection:
@@ -139,7 +132,7 @@ def settle(path: Path) -> None:
         os.close(descriptor)
 
 
-def failure(doing: str, error: sqlite3.Error | OSError) -> LedgerDown:
+def failure(doing: str, error: sqlite3.Error | OSError) -> errors.LedgerDown:
     """Return what to raise when something could not be done with a copy or a name.
 
     Never a `DiskFault`: what fails here may be another disk than the ledger's.
@@ -147,12 +140,14 @@ def failure(doing: str, error: sqlite3.Error | OSError) -> LedgerDown:
     name = getattr(error, "sqlite_errorname", "")
     number = getattr(error, "errno", None)
     if name.startswith("SQLITE_FULL") or number in _FULL:
-        return StorageFull(f"cannot {doing}: the disk is full; make room")
+        return errors.StorageFull(f"cannot {doing}: the disk is full; make room")
     if name.startswith("SQLITE_READONLY") or number in _READ_ONLY:
-        return StorageReadOnly(f"cannot {doing}: {error}; check who may write there")
+        return errors.StorageReadOnly(f"cannot {doing}: {error}; check who may write there")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return LedgerBusy(f"cannot {doing}: another process has locked it; end that one")
-    return LedgerDown(f"cannot {doing}: {error}; check the disk and the folder's permissions")
+        return errors.LedgerBusy(f"cannot {doing}: another process has locked it; end that one")
+    return errors.LedgerDown(
+        f"cannot {doing}: {error}; check the disk and the folder's permissions"
+    )
 
 
 def stamp(at: int) -> str:
@@ -196,6 +191,8 @@ def refuse_schema(schema: int, path: Path, *, doing: str, instead: str) -> None:
     cannot = f"cannot {doing} {path}: it has schema version {schema}, this program"
     if schema > SCHEMA_VERSION:
         what = f"knows {SCHEMA_VERSION}; install the newer cortex-actors or {instead}"
-        raise StoreTooNew(f"{cannot} {what}")
+        raise errors.StoreTooNew(f"{cannot} {what}")
     if is_too_old(schema):
-        raise StoreTooOld(f"{cannot} reads {OLDEST_SCHEMA} and newer; {UPGRADE}, or {instead}")
+        raise errors.StoreTooOld(
+            f"{cannot} reads {OLDEST_SCHEMA} and newer; {UPGRADE}, or {instead}"
+        )

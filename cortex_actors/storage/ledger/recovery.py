@@ -27,18 +27,8 @@ from cortex_actors.clock import DAY, SECOND, iso
 from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.home import write_private
 from cortex_actors.process.logfile import objects
-from cortex_actors.storage.ledger import backups, connection, faults
+from cortex_actors.storage.ledger import backups, connection, faults, files
 from cortex_actors.storage.ledger.backups import PART, copy, make_private, problem, version
-from cortex_actors.storage.ledger.files import (
-    SCHEMA_VERSION,
-    beside,
-    reader,
-    refuse_schema,
-    settle,
-    size,
-    stamp,
-    stamped,
-)
 from cortex_actors.storage.ledger.migrate import migrate
 
 if TYPE_CHECKING:
@@ -92,13 +82,13 @@ class Report:
 
 def write(folder: Path, report: Report) -> Path:
     """Write a report for good; return where."""
-    path = folder / f"recovery-{stamp(report.at)}.json"
+    path = folder / f"recovery-{files.stamp(report.at)}.json"
     found = asdict(report)
     found["at"] = iso(report.at)
     found["backup_at"] = None if report.backup_at is None else iso(report.backup_at)
     write_private(path, json.dumps({**found, "lost": report.lost}, indent=2) + "\n")
-    settle(path)
-    settle(folder)
+    files.settle(path)
+    files.settle(folder)
     return path
 
 
@@ -114,7 +104,7 @@ def latest(folder: Path, now: int, *, since: int = 0) -> dict[str, Any] | None:
     times = {
         at: path
         for path in paths
-        if (found := _NAME.fullmatch(path.name)) and (at := stamped(found[1])) is not None
+        if (found := _NAME.fullmatch(path.name)) and (at := files.stamped(found[1])) is not None
     }
     at = max(times, default=None)
     return None if at is None or at < max(since, now - SHOWN) else read(times[at])
@@ -203,7 +193,7 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
     log.critical("the ledger %s is damaged: %s; recovering", path, reason)
     backups.prepare(home.backups)
     chosen, refused = _newest_good(home.backups)
-    if chosen is None and not any(os.path.lexists(each) for each in (path, *beside(path))):
+    if chosen is None and not any(os.path.lexists(each) for each in (path, *files.beside(path))):
         # An empty one must not stand for a ledger that is gone.
         why = "".join(f"; {name}: {wrong}" for name, wrong in refused.items())
         raise LedgerDown(
@@ -263,11 +253,11 @@ def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
             message = f"cannot recover the ledger: the backup {each.path} may not be read"
             raise StorageReadOnly(f"{message}; make it readable, or move it away, and start again")
         wrong = problem(each.path) and problem(each.path)
-        if not wrong and version(each.path) > SCHEMA_VERSION:
+        if not wrong and version(each.path) > files.SCHEMA_VERSION:
             wrong = "a newer version of the program made it"
         if not wrong:
             doing = "recover the ledger from"
-            refuse_schema(version(each.path), each.path, doing=doing, instead="move it away")
+            files.refuse_schema(version(each.path), each.path, doing=doing, instead="move it away")
             return each, refused
         refused[each.path.name] = wrong
     return None, refused
@@ -296,10 +286,10 @@ def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
         salvage,
     )
 
-    if not path.is_file() or not size(path):
+    if not path.is_file() or not files.size(path):
         return Salvaged(unreadable=["every table"])
     found = salvage(path, made)
-    if found.is_nothing and chosen is not None and version(chosen.path) == SCHEMA_VERSION:
+    if found.is_nothing and chosen is not None and version(chosen.path) == files.SCHEMA_VERSION:
         found = _relisted(path, made, chosen) or found
     # Let everything be found that came back: passages and words are made, never brought.
     engine = connection.writing(made)
@@ -331,7 +321,7 @@ def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
         log.warning("the damaged ledger's list of tables cannot be mended: %s", error)
         return None
     finally:
-        for each in (scratch, *beside(scratch)):
+        for each in (scratch, *files.beside(scratch)):
             each.unlink(missing_ok=True)
 
 
@@ -345,7 +335,7 @@ def _logged(
     """
     backed_up = 0 if chosen is None else chosen.at - SECOND
     since = max(backed_up, backups.restored_at(home.ledger) or 0)
-    with closing(reader(made, still=True)) as opened:
+    with closing(files.reader(made, still=True)) as opened:
         there = {row[0] for row in opened.execute("SELECT id FROM events")}
     if known is not None:
         there |= set(known.missing_ids.get("events", ()))

@@ -36,7 +36,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, update
@@ -51,48 +50,26 @@ from cortex_actors.storage.tables import schema
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
+    from pathlib import Path
 
     from sqlalchemy import Engine
 
     from cortex_actors.clock import Clock
 
 
-def _nobody(_error: LedgerDown) -> None:
-    """Hear of a fault, and do nothing with it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """The disk as the writer sees it; without a file (in a simulation) all is well."""
+    """The disk as the writer sees it."""
 
-    path: Path = Path("cortex.db")
-    file: LedgerFile | None = None
-    checkpoints: Checkpoints | None = None
+    path: Path
+    file: LedgerFile
+    checkpoints: Checkpoints
     #: Called, on any thread, when nothing may be written any more.
-    on_fault: Callable[[LedgerDown], None] = _nobody
-
-    def shortage(self) -> StorageFull | None:
-        """Return why there is no room for new work; None while there is."""
-        return None if self.file is None else self.file.shortage()
-
-    def require_same(self) -> None:
-        """Raise `DiskFault` when the file is no longer the one that was opened."""
-        if self.file is not None:
-            self.file.require_same()
+    on_fault: Callable[[LedgerDown], None]
 
     def is_well(self) -> bool:
         """Tell whether the disk takes new work: a commit may have fitted into the last page."""
-        return self.file is None or (self.shortage() is None and not faults.refusal(self.path))
-
-    def after_commit(self) -> None:
-        """Empty the log if it is time; raises what SQLite raises."""
-        if self.checkpoints is not None:
-            self.checkpoints.after_commit()
-
-    def finish(self) -> None:
-        """Empty the log for the last time; raises what SQLite raises."""
-        if self.checkpoints is not None:
-            self.checkpoints.finish()
+        return self.file.shortage() is None and not faults.refusal(self.path)
 
     def verdict(self, error: Exception) -> LedgerDown:
         """Return what those who wait are told of a failure; blocks where the disk is asked."""
@@ -189,7 +166,7 @@ class Writer:
         limits: Limits,
         clock: Clock,
         closed: Callable[[], None] = lambda: None,
-        ground: Ground | None = None,
+        ground: Ground,
     ) -> None:
         """Start the thread.
 
@@ -208,7 +185,7 @@ class Writer:
         self._limits = limits
         self._clock = clock
         self._closed = closed
-        self._ground = ground or Ground()
+        self._ground = ground
         self._fault: LedgerDown | None = None
         self.gauge = Gauge(clock)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -260,7 +237,7 @@ class Writer:
     def _end(self) -> None:
         """Close the connection; one that failed stays as it is, and so does its turn."""
         if self._fault is None:
-            self._tidy(self._ground.finish)
+            self._tidy(self._ground.checkpoints.finish)
         if self._fault is not None:
             abandon(self._engine)
         else:
@@ -305,7 +282,7 @@ class Writer:
         else:
             for job in group:
                 job.answer()
-            self._tidy(self._ground.after_commit)
+            self._tidy(self._ground.checkpoints.after_commit)
             if self.gauge.error is not None and self._ground.is_well():
                 self.gauge.works()
 
@@ -320,13 +297,13 @@ class Writer:
             self._fence(driver)
             for job in group:
                 self._attempt(connection, driver, job)
-        self._ground.require_same()
+        self._ground.file.require_same()
         if self._fault is not None:  # a reader saw it meanwhile
             raise self._fault
 
     def _admitted(self, group: list[_Job]) -> list[_Job]:
         """Return the jobs that there is room for; the others are refused."""
-        shortage = self._ground.shortage()
+        shortage = self._ground.file.shortage()
         if shortage is None:
             return group
         self.gauge.fails(shortage)

@@ -43,6 +43,7 @@ from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.search import scans
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
+from cortex_actors.storage.tables.columns import grouped
 from cortex_actors.storage.tables.schema import beliefs, memories, memory_tags
 
 if TYPE_CHECKING:
@@ -152,14 +153,12 @@ def shown(
     connection: Connection, items: Mapping[str, str], scores: Mapping[str, float], query: Query
 ) -> dict[str, Hit]:
     """Return the answers by id; `items` names each one's collection."""
-    by_kind: dict[str, list[str]] = {}
-    for item_id in scores:
-        by_kind.setdefault(items[item_id], []).append(item_id)
-    found: dict[str, Hit] = {}
-    for collection, ids in by_kind.items():
-        for hit in _KINDS[collection](connection, ids, scores, query):
-            found[hit.id] = hit
-    return found
+    by_kind = grouped((items[item_id], item_id) for item_id in scores)
+    return {
+        hit.id: hit
+        for collection, ids in by_kind.items()
+        for hit in _KINDS[collection](connection, ids, scores, query)
+    }
 
 
 def _insights(

@@ -33,17 +33,8 @@ from cortex_actors.storage import (
     realms,
 )
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.tables.schema import crumbs as crumb_rows
-from cortex_actors.storage.tables.schema import (
-    insight_sources,
-    knowledge_chunks,
-    memories,
-    memory_attention,
-    memory_tags,
-    passages,
-)
-from cortex_actors.storage.tables.schema import insights as insight_rows
-from cortex_actors.storage.tables.schema import memories as memory_rows
+from cortex_actors.storage.tables import schema
+from cortex_actors.storage.tables.columns import same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,12 +53,12 @@ def present(least: float, now: int, decays: Mapping[Layer, Decay]) -> sa.ColumnE
     known = product(Layer, range(COUNTED + 1))
     ages = {each: window(*each, least, decays) for each in known}
     touched = {each: now - age for each, age in ages.items() if age is not None}
-    pinned = memories.c.pinned_at.is_not(None) if least <= WHOLE else sa.false()
+    pinned = schema.memories.c.pinned_at.is_not(None) if least <= WHOLE else sa.false()
     if not touched:
         return pinned
     since = _by_accesses(touched, _NEVER)
     # What is pinned has its 1 and no more, however often it was read.
-    return sa.or_(pinned, sa.and_(memories.c.pinned_at.is_(None), _touched() >= since))
+    return sa.or_(pinned, sa.and_(schema.memories.c.pinned_at.is_(None), _touched() >= since))
 
 
 def faded(before: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
@@ -79,14 +70,16 @@ def faded(before: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
     ages = {each: fresh_for(*each, decays) for each in known}
     touched = {each: before if it is None else before - it - 1 for each, it in ages.items()}
     until = _by_accesses(touched, -_NEVER)
-    return sa.and_(memories.c.pinned_at.is_(None), _touched() <= until)
+    return sa.and_(schema.memories.c.pinned_at.is_(None), _touched() <= until)
 
 
 def _by_accesses(times: Mapping[tuple[Layer, int], int], other: int) -> sa.ColumnElement[int]:
     """Return a time by a memory's layer and how often it was read."""
-    counted = sa.func.min(sa.func.coalesce(_read(memory_attention.c.access_count), 0), COUNTED)
+    counted = sa.func.min(
+        sa.func.coalesce(_read(schema.memory_attention.c.access_count), 0), COUNTED
+    )
     known = (
-        (sa.and_(memories.c.layer == layer, counted == count), at)
+        (sa.and_(schema.memories.c.layer == layer, counted == count), at)
         for (layer, count), at in times.items()
     )
     return sa.case(*known, else_=other)
@@ -94,14 +87,16 @@ def _by_accesses(times: Mapping[tuple[Layer, int], int], other: int) -> sa.Colum
 
 def _touched() -> sa.ColumnElement[int]:
     """Return when a memory was last said, read or promoted."""
-    read = sa.func.coalesce(_read(memory_attention.c.accessed_at), 0)
-    return sa.func.max(memories.c.created_at, read, sa.func.coalesce(memories.c.promoted_at, 0))
+    read = sa.func.coalesce(_read(schema.memory_attention.c.accessed_at), 0)
+    return sa.func.max(
+        schema.memories.c.created_at, read, sa.func.coalesce(schema.memories.c.promoted_at, 0)
+    )
 
 
 def _read(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     """Return what changes when a memory is read."""
-    query = sa.select(column).where(memory_attention.c.memory_id == memories.c.id)
-    return query.correlate(memories).scalar_subquery()
+    query = sa.select(column).where(schema.memory_attention.c.memory_id == schema.memories.c.id)
+    return query.correlate(schema.memories).scalar_subquery()
 
 
 #: Selects `passages.id`.
@@ -138,7 +133,9 @@ class Scope:
         """Selects what may be found; None for everything there is."""
         if self.allowed is not None or set(self.collections) == set(COLLECTIONS):
             return self.allowed
-        return sa.select(passages.c.id).where(passages.c.collection.in_(self.collections))
+        return sa.select(schema.passages.c.id).where(
+            schema.passages.c.collection.in_(self.collections)
+        )
 
 
 def scope(
@@ -159,7 +156,7 @@ def scope(
         return Scope(names, None)
     realms, said = set(memory_records.COLLECTIONS.values()), None
     if not (where.of_insights or where.of_knowledge):
-        said = _of(memory_rows.c.id).where(*memory_conditions(where, now, decays))
+        said = _of(schema.memories.c.id).where(*memory_conditions(where, now, decays))
     parts = [
         (_insights(where), tuple(name for name in names if name == insight_records.COLLECTION)),
         (_knowledge(where), tuple(name for name in names if name == documents.COLLECTION)),
@@ -167,10 +164,10 @@ def scope(
         (_crumbs(where), tuple(name for name in names if name == agent_records.COLLECTION)),
     ]
     kept = [(part, some) for part, some in parts if part is not None and some]
-    selects = [part.where(passages.c.collection.in_(some)) for part, some in kept]
+    selects = [part.where(schema.passages.c.collection.in_(some)) for part, some in kept]
     searched = tuple(name for _, some in kept for name in some)
     if not selects:
-        return Scope((), sa.select(passages.c.id).where(sa.false()))
+        return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
     return Scope(searched, selects[0] if len(selects) == 1 else sa.union_all(*selects))
 
 
@@ -186,9 +183,9 @@ def numbers(connection: sa.Connection, seen: Scope) -> NDArray[np.int64] | None:
 
 def count(connection: sa.Connection, seen: Scope) -> int:
     """Return how many items may be found."""
-    query = sa.select(sa.func.count()).where(passages.c.place != Place.PAIRED)
+    query = sa.select(sa.func.count()).where(schema.passages.c.place != Place.PAIRED)
     if seen.ids is not None:
-        query = query.where(passages.c.id.in_(seen.ids))
+        query = query.where(schema.passages.c.id.in_(seen.ids))
     return int(connection.execute(query).scalar_one())
 
 
@@ -201,32 +198,28 @@ def _insights(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of insights that meet the conditions; None when none can."""
     if where.of_memories or where.of_knowledge:
         return None
-    query = _of(insight_rows.c.id)
+    query = _of(schema.insights.c.id)
     if where.project_id is not None:
         said = sa.exists().where(
-            insight_sources.c.insight_id == insight_rows.c.id,
-            insight_sources.c.project_id == where.project_id,
-            insight_sources.c.withdrawn_at.is_(None),
+            schema.insight_sources.c.insight_id == schema.insights.c.id,
+            schema.insight_sources.c.project_id == where.project_id,
+            schema.insight_sources.c.withdrawn_at.is_(None),
         )
         query = query.where(said)
     if where.outward:
         query = query.where(insight_records.shared())
-    query = query.where(*_between(insight_rows.c.last_seen_at, where))
-    return query.where(*(listed(insight_rows.c.tags, tag) for tag in where.tags))
+    query = query.where(*_between(schema.insights.c.last_seen_at, where))
+    return query.where(*(listed(schema.insights.c.tags, tag) for tag in where.tags))
 
 
 def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of documents that meet the conditions; None when none can."""
     if where.of_insights or where.of_memories:
         return None
-    rows = knowledge_chunks.c
-    asked = (
-        (rows.topic, where.topic),
-        (rows.source, where.source),
-        (rows.is_code, None if where.code is None else int(where.code)),
-        (rows.code_language, where.language),
-    )
-    query = _of(rows.id).where(*(column == value for column, value in asked if value is not None))
+    rows = schema.knowledge_chunks.c
+    code = None if where.code is None else int(where.code)
+    asked = {"topic": where.topic, "source": where.source, "code_language": where.language}
+    query = _of(rows.id).where(*same(schema.knowledge_chunks, is_code=code, **asked))
     query = query.where(*_between(rows.read_at, where))
     return query.where(*(listed(rows.tags, tag) for tag in where.tags))
 
@@ -235,9 +228,9 @@ def memory_conditions(
     where: Where, now: int, decays: Mapping[Layer, Decay] = DECAYS
 ) -> list[sa.ColumnElement[bool]]:
     """Return the conditions on rows of `memories`, whatever their status."""
-    rows = memory_rows.c
+    rows = schema.memories.c
     asked = {name: getattr(where, name) for name in ("realm", "agent_id", "thread")}
-    found = [rows[name] == value for name, value in asked.items() if value is not None]
+    found = same(schema.memories, **asked)
     found.append(realms.visible(where.reader, outward=where.outward))
     if where.layers:
         found.append(rows.layer.in_(where.layers))
@@ -245,8 +238,8 @@ def memory_conditions(
         found.append(rows.type.in_(where.types))
     if where.attention is not None:
         found.append(present(where.attention, now, decays))
-    mine = sa.exists().where(memory_tags.c.memory_id == rows.id)
-    tagged = (mine.where(memory_tags.c.tag == tag) for tag in where.tags)
+    mine = sa.exists().where(schema.memory_tags.c.memory_id == rows.id)
+    tagged = (mine.where(schema.memory_tags.c.tag == tag) for tag in where.tags)
     return [*found, *_between(rows.created_at, where), *tagged]
 
 
@@ -258,15 +251,15 @@ def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
     told = Where(reader=where.reader, agent_id=where.agent_id, since=where.since, until=where.until)
     if where != told:
         return None
-    query = _of(crumb_rows.c.id).where(agent_records.readable(where.reader))
+    query = _of(schema.crumbs.c.id).where(agent_records.readable(where.reader))
     if where.agent_id is not None:
-        query = query.where(crumb_rows.c.agent_id == where.agent_id)
-    return query.where(*_between(crumb_rows.c.left_at, where))
+        query = query.where(schema.crumbs.c.agent_id == where.agent_id)
+    return query.where(*_between(schema.crumbs.c.left_at, where))
 
 
 def _of(item_id: sa.ColumnElement[str]) -> sa.Select[tuple[int]]:
     """Return the query for the passages of items."""
-    return sa.select(passages.c.id).where(passages.c.item_id == item_id)
+    return sa.select(schema.passages.c.id).where(schema.passages.c.item_id == item_id)
 
 
 def _between(moment: sa.ColumnElement[int], where: Where) -> list[sa.ColumnElement[bool]]:

@@ -13,24 +13,12 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Text as Utf8
-from sqlalchemy import bindparam, func, literal_column, select, update
+import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from sqlalchemy import (
-        Column,
-        ColumnElement,
-        Connection,
-        Dialect,
-        FromClause,
-        Row,
-        Select,
-        Table,
-    )
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 
 class Text(TypeDecorator[str]):
@@ -39,14 +27,14 @@ class Text(TypeDecorator[str]):
     Refusing it would be worse: one folder with such a name would crash its watcher for ever.
     """
 
-    impl = Utf8
+    impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | bytes | None:
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | bytes | None:
         """Return what the driver takes."""
         return stored_text(value)
 
-    def process_result_value(self, value: str | bytes | None, dialect: Dialect) -> str | None:
+    def process_result_value(self, value: str | bytes | None, dialect: sa.Dialect) -> str | None:
         """Return what was given."""
         return given_text(value)
 
@@ -65,6 +53,7 @@ def given_text(value: str | bytes | None) -> str | None:
 
 
 T = TypeVar("T")
+K = TypeVar("K", bound="Hashable")
 
 #: Values bound to one statement: SQLite takes some 32,000, and a long list costs time to compile.
 BOUND = 1_000
@@ -78,68 +67,94 @@ def chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def rows_in(
-    connection: Connection, query: Select[Any], column: ColumnElement[Any], ids: Iterable[Any]
+    connection: sa.Connection,
+    query: sa.Select[Any],
+    column: sa.ColumnElement[Any],
+    ids: Iterable[Any],
 ) -> Iterator[Any]:
     """Yield what a query finds where a column is one of those values, however many they are."""
     for some in chunks(dict.fromkeys(ids)):
         yield from connection.execute(query.where(column.in_(some)))
 
 
-def count_rows(connection: Connection, table: FromClause, *where: ColumnElement[bool]) -> int:
+def count_rows(
+    connection: sa.Connection, table: sa.FromClause, *where: sa.ColumnElement[bool]
+) -> int:
     """Return how many rows a table, or a query, has that fulfil conditions."""
-    query = select(func.count()).select_from(table).where(*where)
+    query = sa.select(sa.func.count()).select_from(table).where(*where)
     return int(connection.execute(query).scalar_one())
 
 
 def put_rows(
-    connection: Connection,
-    table: Table,
+    connection: sa.Connection,
+    table: sa.Table,
     rows: Iterable[Mapping[str, Any]],
     *,
     change: Iterable[str] | None = None,
-) -> None:
+    key: Sequence[str] = (),
+) -> int:
     """Write rows; one whose key is there gets the columns `change` anew, or all that are given.
 
     With an empty `change` it stays as it is. Where a key is all that is given, it must be new, or
-    SQLAlchemy's `IntegrityError` is raised. Rows all have the same columns.
+    SQLAlchemy's `IntegrityError` is raised. Rows all have the same columns. `key` names the unique
+    columns in place of the primary key. Returns how many rows were written.
     """
     if not (made := list(rows)):
-        return
-    key = [each.name for each in table.primary_key]
+        return 0
+    key = key or [each.name for each in table.primary_key]
     names = [each for each in made[0] if each not in key] if change is None else list(change)
     statement = insert(table)
     if names:
         # Named by hand: SQLAlchemy's own `excluded` copies the whole table each time, which took a
         # quarter of what learning a file takes.
-        again: dict[str, Any] = {each: literal_column(f'excluded."{each}"') for each in names}
+        again: dict[str, Any] = {each: sa.literal_column(f'excluded."{each}"') for each in names}
         statement = statement.on_conflict_do_update(index_elements=key, set_=again)
     elif change is not None:
         statement = statement.on_conflict_do_nothing()
-    connection.execute(statement, made)
+    return connection.execute(statement, made).rowcount
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Return the second of each pair by the first, both in the order in which they come."""
+    found: dict[K, list[T]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def same(table: sa.Table, **wanted: object) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions that columns have those values; one that is None asks for nothing."""
+    return [table.c[name] == value for name, value in wanted.items() if value is not None]
+
+
+def drop_in(connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any]) -> None:
+    """Delete the rows where a column is one of those values, however many they are."""
+    for some in chunks(ids):
+        connection.execute(sa.delete(column.table).where(column.in_(some)))
 
 
 def change_rows(
-    connection: Connection,
-    table: Table,
+    connection: sa.Connection,
+    table: sa.Table,
     rows: Iterable[Mapping[str, Any]],
-    *where: ColumnElement[bool],
+    *where: sa.ColumnElement[bool],
 ) -> None:
     """Change the rows whose id is `one` to the other values, where the conditions hold."""
     if made := list(rows):
-        chosen = table.c.id == bindparam("one")
-        connection.execute(update(table).where(chosen, *where), made)
+        chosen = table.c.id == sa.bindparam("one")
+        connection.execute(sa.update(table).where(chosen, *where), made)
 
 
 def change_in(
-    connection: Connection, column: Column[Any], ids: Iterable[Any], values: Mapping[str, Any]
+    connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any], values: Mapping[str, Any]
 ) -> None:
     """Change the rows where a column is one of those values, however many they are."""
     for some in chunks(ids):
-        statement = update(column.table).where(column.in_(some))
+        statement = sa.update(column.table).where(column.in_(some))
         connection.execute(statement.values(values))
 
 
-def entity(cls: Callable[..., T], row: Row[Any] | dict[str, Any], **given: Any) -> T:
+def entity(cls: Callable[..., T], row: sa.Row[Any] | dict[str, Any], **given: Any) -> T:
     """Return a row as a value of a dataclass; `given` are fields that no column has as they are.
 
     Words become those of the field's enumeration, lists tuples, 0 and 1 truth values.
@@ -164,7 +179,7 @@ def _kinds(cls: Any) -> dict[str, Callable[[Any], Any] | None]:
     }
 
 
-def as_row(table: Table, value: Any, **given: Any) -> dict[str, Any]:
+def as_row(table: sa.Table, value: Any, **given: Any) -> dict[str, Any]:
     """Return a dataclass as a row: what the table has columns for; `given` goes before it."""
     names = [each.name for each in fields(value) if each.name in table.c]
     return {name: getattr(value, name) for name in names if name not in given} | given

@@ -11,22 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import (
-    DDL,
-    JSON,
-    CheckConstraint,
-    Column,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    PrimaryKeyConstraint,
-    Table,
-    UniqueConstraint,
-    event,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.types import REAL
 
 from cortex_actors.storage.tables.columns import Text
@@ -37,9 +22,15 @@ if TYPE_CHECKING:
     from sqlalchemy.schema import SchemaItem
 
 #: Every table of the ledger.
-metadata = MetaData()
+metadata = sa.MetaData()
 
-_KINDS = {"TEXT": Text, "JSON": JSON, "REAL": REAL, "INTEGER": Integer, "BLOB": LargeBinary}
+_KINDS = {
+    "TEXT": Text,
+    "JSON": sa.JSON,
+    "REAL": REAL,
+    "INTEGER": sa.Integer,
+    "BLOB": sa.LargeBinary,
+}
 
 _TABLE = re.compile(r"CREATE TABLE (\w+) \(\n    (.+)\n\)( WITHOUT ROWID)?", re.DOTALL)
 _INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) \((.+?)\)(?: WHERE (.+))?")
@@ -54,7 +45,7 @@ _KEY = re.compile(r"(PRIMARY KEY|UNIQUE) \((.+)\)")
 _FOREIGN = re.compile(r"FOREIGN KEY \((\w+)\) REFERENCES (\w+) \((\w+)\)")
 
 
-def read(sql: str, into: MetaData) -> None:
+def read(sql: str, into: sa.MetaData) -> None:
     """Make what the statements declare, in the form that stands at the top of `schema.sql`.
 
     Views and full-text tables are made as they stand there, in SQLite. Raises `ValueError` for a
@@ -66,15 +57,17 @@ def read(sql: str, into: MetaData) -> None:
             name, parts, without = found.groups()
             items = list(map(_part, re.split(r",\n    (?! )", parts)))
             numbered = "AUTOINCREMENT" in parts
-            Table(name, into, *items, sqlite_with_rowid=not without, sqlite_autoincrement=numbered)
+            sa.Table(
+                name, into, *items, sqlite_with_rowid=not without, sqlite_autoincrement=numbered
+            )
         elif found := _INDEX.fullmatch(flat):
             unique, name, table, columns, where = found.groups()
             held = [into.tables[table].c[each] for each in _names(columns)]
-            only = text(where) if where else None
-            Index(name, *held, unique=bool(unique), sqlite_where=only)
+            only = sa.text(where) if where else None
+            sa.Index(name, *held, unique=bool(unique), sqlite_where=only)
         elif _OTHER.fullmatch(flat):
-            made = DDL(flat)  # type: ignore[no-untyped-call]
-            event.listen(into, "after_create", made.execute_if(dialect="sqlite"))
+            made = sa.DDL(flat)  # type: ignore[no-untyped-call]
+            sa.event.listen(into, "after_create", made.execute_if(dialect="sqlite"))
         elif flat:
             raise ValueError(f"the schema has a statement that is not understood: {flat}")
 
@@ -83,21 +76,21 @@ def _part(lines: str) -> SchemaItem:
     """Return the column or the constraint that some lines of a table declare."""
     part = re.sub(r"\n +", " ", lines)
     if found := _CHECK.fullmatch(part):
-        return CheckConstraint(found[2], name=found[1])
+        return sa.CheckConstraint(found[2], name=found[1])
     if found := _KEY.fullmatch(part):
-        make = UniqueConstraint if found[1] == "UNIQUE" else PrimaryKeyConstraint
+        make = sa.UniqueConstraint if found[1] == "UNIQUE" else sa.PrimaryKeyConstraint
         return make(*_names(found[2]))
     if found := _FOREIGN.fullmatch(part):
-        return ForeignKeyConstraint([found[1]], [f"{found[2]}.{found[3]}"])
+        return sa.ForeignKeyConstraint([found[1]], [f"{found[2]}.{found[3]}"])
     if found := _COLUMN.fullmatch(part.replace('"', "")):
         name, kind, default, filled, numbered, check = found.groups()
-        return Column(
+        return sa.Column(
             name,
             _KINDS[kind],
-            *([CheckConstraint(check)] if check else []),
+            *([sa.CheckConstraint(check)] if check else []),
             nullable=not filled,
             primary_key=bool(numbered),
-            server_default=text(default) if default else None,
+            server_default=sa.text(default) if default else None,
         )
     raise ValueError(f"the schema has a part of a table that is not understood: {part}")
 
@@ -110,64 +103,16 @@ def _names(columns: str) -> Iterator[str]:
 _SQL = Path(__file__).with_suffix(".sql").read_text("utf-8")
 read(_SQL, metadata)
 
-# What files say, what was learnt of it, and what people decided.
-insights = metadata.tables["insights"]
-insight_sources = metadata.tables["insight_sources"]
-observations = metadata.tables["observations"]
-said_since = metadata.tables["said_since"]
-scans = metadata.tables["scans"]
-agreements = metadata.tables["agreements"]
-contradictions = metadata.tables["contradictions"]
-proposals = metadata.tables["proposals"]
-clusters = metadata.tables["clusters"]
-cluster_insights = metadata.tables["cluster_insights"]
-insight_slots = metadata.tables["insight_slots"]
-principles = metadata.tables["principles"]
-derivations = metadata.tables["derivations"]
-principle_links = metadata.tables["principle_links"]
-projects = metadata.tables["projects"]
-runs = metadata.tables["runs"]
-file_states = metadata.tables["file_states"]
-file_writes = metadata.tables["file_writes"]
-alerts = metadata.tables["alerts"]
-reviews = metadata.tables["reviews"]
-approvals = metadata.tables["approvals"]
-revocations = metadata.tables["revocations"]
-resolutions = metadata.tables["resolutions"]
-resolved_bullets = metadata.tables["resolved_bullets"]
 
-# What agents keep: memories, crumbs, posts and documents.
-memories = metadata.tables["memories"]
-memory_tags = metadata.tables["memory_tags"]
-memory_agents = metadata.tables["memory_agents"]
-memory_replies = metadata.tables["memory_replies"]
-memory_attention = metadata.tables["memory_attention"]
-beliefs = metadata.tables["beliefs"]
-memory_changes = metadata.tables["memory_changes"]
-memory_apart = metadata.tables["memory_apart"]
-memory_conflicts = metadata.tables["memory_conflicts"]
-agents = metadata.tables["agents"]
-crumbs = metadata.tables["crumbs"]
-posts_due = metadata.tables["posts_due"]
-convergences = metadata.tables["convergences"]
-convergence_memories = metadata.tables["convergence_memories"]
-knowledge_chunks = metadata.tables["knowledge_chunks"]
-documents = metadata.tables["documents"]
+def __getattr__(name: str) -> sa.Table:
+    """Return the table of that name, as `schema.sql` makes it: `from ...schema import insights`.
 
-# What the daemon works with.
-events = metadata.tables["events"]
-deliveries = metadata.tables["deliveries"]
-dead_letters = metadata.tables["dead_letters"]
-jobs = metadata.tables["jobs"]
-verdicts = metadata.tables["verdicts"]
-meta = metadata.tables["meta"]
-owner = metadata.tables["owner"]
-leases = metadata.tables["leases"]
-embedding_models = metadata.tables["embedding_models"]
-vectors = metadata.tables["vectors"]
-index_ops = metadata.tables["index_ops"]
-index_state = metadata.tables["index_state"]
-passages = metadata.tables["passages"]
+    Raises `AttributeError`, which an import makes an `ImportError`, for a table that is not there.
+    """
+    if name not in metadata.tables:
+        raise AttributeError(f"the ledger has no table {name}")
+    return metadata.tables[name]
+
 
 _FULL_TEXT = re.findall(
     r"CREATE VIRTUAL TABLE (\w+) USING fts5\(text, content='(\w+)'[^;]*\stokenize='(.+)'\)", _SQL

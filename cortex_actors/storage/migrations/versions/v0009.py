@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 
 from alembic import op
+
+from cortex_actors.storage.migrations import downgrade, run
 
 revision = "0009"
 down_revision = "0008"
 branch_labels = None
 depends_on = None
+__all__ = ["downgrade", "upgrade"]
 
 _DECIDED = (
     "SELECT a.content_hash, b.content_hash, k.content_hash, c.status, c.resolved_at, c.resolution"
@@ -31,20 +33,11 @@ _KEEP = (
 
 def upgrade() -> None:
     """Run the statements, and write a verdict for each contradiction that a person decided."""
+    run(__file__)
     connection = op.get_bind()
-    text = Path(__file__).with_suffix(".sql").read_text("utf-8")
-    for statement in text.split(";\n"):
-        if statement.strip():
-            connection.exec_driver_sql(statement)
     for left, right, kept, status, at, note in connection.exec_driver_sql(_DECIDED).all():
         one, other = sorted((left, right))
         key = hashlib.sha256(f"person|{one}|{other}".encode()).digest()
         relation = "contradiction" if status == "resolved" else "related"
         answer = json.dumps({"said": status, "keep": kept, "note": note})
         connection.exec_driver_sql(_KEEP, (key, one, other, relation, answer, at))
-
-
-def downgrade() -> None:
-    """Refuse: a ledger goes back by restoring the backup that was made before the migration."""
-    message = "a ledger is not migrated down; restore the backup made before the migration"
-    raise NotImplementedError(message)
