@@ -222,10 +222,8 @@ def _roster(parts: BranchParts) -> Callable[[], Roster]:
     def make() -> Roster:
         search = Search(records, query, model=model, settings=memory, matrix=matrix)
         binder = Binder(settings, tls, clock=world.clock, vault=world.outside.vault())
-        books, found = (
-            Books(register, Overlay(world.home.overlay), binder),
-            partial(members, search),
-        )
+        books = Books(register, Overlay(world.home.overlay), binder)
+        found = partial(members, search)
         return Roster(found, bus, books, settings=settings, tls=tls, clock=world.clock)
 
     return make
