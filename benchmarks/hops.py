@@ -11,7 +11,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import Custom
 from cortex_actors.runtime.actor import AsyncioActor, start_actor
 from cortex_actors.runtime.names import Names
-from cortex_actors.testing import MemoryJournal
+from tests.bus.journal import MemoryJournal
 
 #: Messages of one round: some tenths of a second, so that starting a loop counts for nothing.
 MANY, FEW = 100_000, 20_000

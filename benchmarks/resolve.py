@@ -51,8 +51,9 @@ from cortex_actors.sections import (
 from cortex_actors.storage import principles, projects
 from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
-from cortex_actors.testing import ManualClock, MemoryJournal
+from cortex_actors.testing import ManualClock
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_COMPLETE
+from tests.bus.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

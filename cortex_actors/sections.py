@@ -24,8 +24,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import astuple
-from typing import Annotated, Any, Literal, Self
+from dataclasses import astuple, fields
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     AliasChoices,
@@ -46,6 +46,9 @@ from cortex_actors.rules.merging import Gates
 from cortex_actors.rules.promotion import RankWeights
 from cortex_actors.text.credentials import plain
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 #: Seconds a consumer ever rests; a rest that lies further ahead means the wall clock jumped back.
 LONGEST_REST = 300.0
 
@@ -57,6 +60,10 @@ class Section(BaseModel):
 
     # An error that showed what was given would show tokens.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    def _parts(self, kind: type[DataclassInstance], prefix: str = "") -> dict[str, Any]:
+        """Return the settings called as a rule's fields are, behind a prefix, by field."""
+        return {each.name: getattr(self, prefix + each.name) for each in fields(kind)}
 
 
 class AccumulationSettings(Section):
@@ -273,31 +280,17 @@ class OrganisationSettings(Section):
     @property
     def weights(self) -> RankWeights:
         """What each part of a rank counts."""
-        return RankWeights(
-            self.rank_confidence,
-            self.rank_frequency,
-            self.rank_recency,
-            self.rank_quality,
-            self.rank_links,
-        )
+        return RankWeights(**self._parts(RankWeights, "rank_"))
 
     @property
     def fading(self) -> Fading:
         """When a principle fades."""
-        return Fading(
-            self.half_life_days,
-            self.decaying_rank,
-            self.decaying_days,
-            self.pruned_rank,
-            self.pruned_days,
-        )
+        return Fading(**self._parts(Fading))
 
     @property
     def linking(self) -> Thresholds:
         """From where on a likeness is a link."""
-        return Thresholds(
-            self.link_related, self.link_close, self.link_reinforces, self.link_neighbours
-        )
+        return Thresholds(**self._parts(Thresholds, "link_"))
 
 
 class ResolutionSettings(Section):
@@ -465,7 +458,7 @@ class MemorySettings(Section):
     @property
     def earning(self) -> Earning:
         """What leads a memory from one layer to the next."""
-        return Earning(self.sensory_accesses, self.working_accesses, self.working_age_h)
+        return Earning(**self._parts(Earning))
 
 
 class EmbeddingSettings(Section):

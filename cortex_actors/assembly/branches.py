@@ -40,12 +40,6 @@ if TYPE_CHECKING:
     from cortex_actors.judging.judge import QuietJudge
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.runtime.actor import AsyncioActor
-    from cortex_actors.sections import (
-        FederationSettings,
-        MemorySettings,
-        ReconciliationSettings,
-        TlsSettings,
-    )
     from cortex_actors.settings import Settings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
@@ -143,21 +137,8 @@ def downward(parts: BranchParts) -> Makers:
 def memory(parts: BranchParts) -> Makers:
     """Return how the memory branch's actors are made."""
     settings, records, clock = parts.settings.memory, parts.records, parts.world.clock
-    query = partial(parts.actors.vectors.ask, Vectors.query, model=parts.model)
     return {
-        "archivist": partial(
-            _archivist,
-            parts.world,
-            parts.bus,
-            records=records,
-            embed=parts.embed,
-            query=query,
-            model=parts.model,
-            settings=settings,
-            judging=parts.settings.reconciliation,
-            judge=parts.judge,
-            matrix=parts.matrix,
-        ),
+        "archivist": _archivist(parts),
         "village": partial(
             Village,
             parts.bus,
@@ -173,45 +154,40 @@ def memory(parts: BranchParts) -> Makers:
     }
 
 
-def _archivist(
-    world: World,
-    bus: Bus,
-    *,
-    records: Records,
-    embed: Callable[..., Awaitable[Matrix]],
-    query: DenseNeighbours,
-    model: str,
-    settings: MemorySettings,
-    judging: ReconciliationSettings,
-    judge: QuietJudge,
-    matrix: VectorMatrix,
-) -> Archivist:
-    """Return an archivist with eyes of its own.
+def _archivist(parts: BranchParts) -> Callable[[], Archivist]:
+    """Return what makes an archivist with eyes of its own.
 
     The rules are those that statements of files are judged by, a user's own among them.
     """
-    clock, phrasing = world.clock, Phrasing(judge)
-    ruling = Ruling(judging, model, world.home.rules)
-    around = Vicinity(query, model=model, matrix=matrix)
-    planner = Planner(
-        Looking(around, gates=settings.gates, rules=partial(_rules, ruling)),
-        records,
-        phrasing,
-        embed=embed,
-        gates=settings.gates,
-        model=model,
-        clock=clock,
-    )
-    return Archivist(
-        bus,
-        records,
-        planner,
-        phrasing=phrasing,
-        embed=embed,
-        model=model,
-        clock=clock,
-        settings=settings,
-    )
+    settings, judging = parts.settings.memory, parts.settings.reconciliation
+    bus, records, embed, judge = parts.bus, parts.records, parts.embed, parts.judge
+    query, model, matrix, world = _neighbours(parts), parts.model, parts.matrix, parts.world
+
+    def make() -> Archivist:
+        phrasing = Phrasing(judge)
+        rules = partial(_rules, Ruling(judging, model, world.home.rules))
+        around = Vicinity(query, model=model, matrix=matrix)
+        planner = Planner(
+            Looking(around, gates=settings.gates, rules=rules),
+            records,
+            phrasing,
+            embed=embed,
+            gates=settings.gates,
+            model=model,
+            clock=world.clock,
+        )
+        return Archivist(
+            bus,
+            records,
+            planner,
+            phrasing=phrasing,
+            embed=embed,
+            model=model,
+            clock=world.clock,
+            settings=settings,
+        )
+
+    return make
 
 
 def _rules(ruling: Ruling) -> tuple[Thresholds, Lexicon | None]:
@@ -225,19 +201,7 @@ def federation(parts: BranchParts) -> Makers:
     """Return how the federation branch's actors are made."""
     settings = parts.settings
     return {
-        "roster": partial(
-            _roster,
-            parts.world,
-            parts.bus,
-            register=parts.register,
-            records=parts.records,
-            query=partial(parts.actors.vectors.ask, Vectors.query, model=parts.model),
-            model=parts.model,
-            memory=settings.memory,
-            settings=settings.federation,
-            tls=settings.tls,
-            matrix=parts.matrix,
-        ),
+        "roster": _roster(parts),
         "federation": partial(
             Federation,
             parts.actors.roster,
@@ -249,24 +213,22 @@ def federation(parts: BranchParts) -> Makers:
     }
 
 
-def _roster(
-    world: World,
-    bus: Bus,
-    *,
-    register: Register,
-    records: Records,
-    query: DenseNeighbours,
-    model: str,
-    memory: MemorySettings,
-    settings: FederationSettings,
-    tls: TlsSettings,
-    matrix: VectorMatrix,
-) -> Roster:
-    """Return a roster with a search of its own, and books that outlive it."""
-    search = Search(records, query, model=model, settings=memory, matrix=matrix)
-    vault = world.outside.vault()
-    binder = Binder(settings, tls, clock=world.clock, vault=vault)
-    books = Books(register, Overlay(world.home.overlay), binder)
-    return Roster(
-        partial(members, search), bus, books, settings=settings, tls=tls, clock=world.clock
-    )
+def _roster(parts: BranchParts) -> Callable[[], Roster]:
+    """Return what makes a roster with a search of its own, and books that outlive it."""
+    records, query, model, matrix = parts.records, _neighbours(parts), parts.model, parts.matrix
+    memory, settings, tls = parts.settings.memory, parts.settings.federation, parts.settings.tls
+    world, bus, register = parts.world, parts.bus, parts.register
+
+    def make() -> Roster:
+        search = Search(records, query, model=model, settings=memory, matrix=matrix)
+        binder = Binder(settings, tls, clock=world.clock, vault=world.outside.vault())
+        books = Books(register, Overlay(world.home.overlay), binder)
+        found = partial(members, search)
+        return Roster(found, bus, books, settings=settings, tls=tls, clock=world.clock)
+
+    return make
+
+
+def _neighbours(parts: BranchParts) -> DenseNeighbours:
+    """Return what asks the vector index."""
+    return partial(parts.actors.vectors.ask, Vectors.query, model=parts.model)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import topics
 from cortex_actors.domain.event import FileChanged
-from cortex_actors.testing import ManualClock, MemoryJournal
+from tests.bus.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.bus.commits import Delivery, Outcome
     from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.testing import ManualClock
 
 CHANGE = FileChanged("prj_1", "/a")
 

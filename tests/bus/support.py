@@ -14,8 +14,9 @@ from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.runtime.actor import ActorHandle, start_actor
 from cortex_actors.runtime.names import Names
 from cortex_actors.sections import EventsSettings
-from cortex_actors.testing import ManualClock, MemoryJournal, eventually
+from cortex_actors.testing import ManualClock, eventually
 from supervision import ChildSpec, Report, Supervisor
+from tests.bus.journal import MemoryJournal
 
 if TYPE_CHECKING:
     import asyncio

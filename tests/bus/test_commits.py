@@ -11,8 +11,9 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.commits import AT_ONCE
 from cortex_actors.domain.event import Custom
 from cortex_actors.errors import BadInput, LedgerDown
-from cortex_actors.testing import ManualClock, MemoryJournal
+from cortex_actors.testing import ManualClock
 from tests.bus.gated import Gated
+from tests.bus.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,8 @@ import pytest
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.errors import LedgerDown
 from cortex_actors.runtime.watchdog import Watchdog
-from cortex_actors.testing import ManualClock, MemoryJournal, eventually
+from cortex_actors.testing import ManualClock, eventually
+from tests.bus.journal import MemoryJournal
 from tests.bus.support import Script, Scripted, Stage
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from cortex_actors.bus.consumer import Lanes
 from cortex_actors.domain.event import Event, FileChanged, ScanRequested
 from cortex_actors.errors import LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.testing import ManualClock, MemoryJournal, eventually
+from cortex_actors.testing import ManualClock, eventually
+from tests.bus.journal import MemoryJournal
 from tests.bus.support import Script, Stage, Wide
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from cortex_actors import topics
 from cortex_actors.bus.consumer import IDLE
 from cortex_actors.domain.event import ScanRequested
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
-from cortex_actors.testing import ManualClock, MemoryJournal, eventually
+from cortex_actors.testing import ManualClock, eventually
+from tests.bus.journal import MemoryJournal
 from tests.bus.support import Script, Stage
 
 if TYPE_CHECKING:

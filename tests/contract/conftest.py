@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.storage.events import LedgerJournal
-from cortex_actors.testing import ManualClock, MemoryJournal
+from cortex_actors.testing import ManualClock
+from tests.bus.journal import MemoryJournal
 from tests.contract.bench import Bench
 from tests.storage.support import opened
 

@@ -23,7 +23,8 @@ from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
 from cortex_actors.sections import FederationSettings, TlsSettings
 from cortex_actors.storage.search.scope import ROOMS
-from cortex_actors.testing import PATIENCE, ManualClock, MemoryJournal
+from cortex_actors.testing import PATIENCE, ManualClock
+from tests.bus.journal import MemoryJournal
 from tests.fakes import partial_call
 from tests.federation.support import Shelf
 

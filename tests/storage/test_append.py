@@ -10,7 +10,7 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import Custom, FileChanged
 from cortex_actors.storage.events import store as append
-from cortex_actors.testing import MemoryJournal
+from tests.bus.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from cortex_actors.domain.event import Event, Payload

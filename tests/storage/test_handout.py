@@ -14,7 +14,7 @@ from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.storage.deliveries import CONFLATED, LOOKED_AT, handed_next
 from cortex_actors.storage.events import store as append
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.testing import MemoryJournal
+from tests.bus.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

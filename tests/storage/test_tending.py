@@ -15,8 +15,9 @@ from cortex_actors.storage import memory_attention, memory_history, memory_recor
 from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.storage.memory_attention import BATCH, Tending, Weighed
 from cortex_actors.storage.tables.schema import memories as rows
-from cortex_actors.testing import EPOCH, ManualClock, MemoryJournal
+from cortex_actors.testing import EPOCH, ManualClock
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
+from tests.bus.journal import MemoryJournal
 from tests.storage.room import Records
 from tests.storage.things import Tables, mem, memory
 
