@@ -32,6 +32,11 @@ _PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 _RANDOM = 16
 
 
+def in_days(count: float) -> str:
+    """Return a number of days in words: `1 day`, `2.5 days`."""
+    return f"{count:g} day" if count == 1 else f"{count:g} days"
+
+
 class Clock(Protocol):
     """What the time is, and how to wait for it."""
 

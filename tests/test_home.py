@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from cortex_actors.api import contradictions
 from cortex_actors.cli import lifecycle
 from cortex_actors.errors import CortexError, HomeUnwritable
-from cortex_actors.home import SOCKET_PATH_LIMIT, Home, write_private
+from cortex_actors.home import SOCKET_PATH_LIMIT, Home, replace_file, write_private
 from cortex_actors.process import lock
 from cortex_actors.process.logfile import RotatingFile
 from cortex_actors.storage.ledger import backups, faults
@@ -263,3 +264,35 @@ class TestWriters:
             WRITERS[name](home)
 
         assert ("precious", 0o644) == (victim.read_text(), stat.S_IMODE(victim.stat().st_mode))
+
+
+def refuse(*_given: object, **_named: object) -> None:
+    """Fail as a disk does that is full."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+class TestReplaced:
+    @pytest.mark.parametrize("step", ["fsync", "before", "replace"])
+    def test_half_way(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+        """Wherever replacing a file fails, the old one is whole and no draft is left beside it."""
+        path = tmp_path / "calibration.toml"
+        replace_file(path, b"old")
+        before = refuse if step == "before" else lambda: None
+        with monkeypatch.context() as cut:
+            if step != "before":
+                cut.setattr(*{"fsync": (os, "fsync"), "replace": (Path, "replace")}[step], refuse)
+            with pytest.raises(OSError, match="No space left"):
+                replace_file(path, b"new", before=before)
+
+        assert (b"old", [path]) == (path.read_bytes(), [*tmp_path.iterdir()])
+        replace_file(path, b"new")
+        assert (b"new", [path]) == (path.read_bytes(), [*tmp_path.iterdir()])
+
+    def test_killed(self, tmp_path: Path) -> None:
+        """A draft of a process that was killed while it wrote is gone after the next writing."""
+        path, left = tmp_path / "stores.json", tmp_path / ".stores.json.0123456789abcdef"
+        left.write_bytes(b"half of a tok")
+        replace_file(path, b"new")
+
+        assert [path] == [*tmp_path.iterdir()]
+        assert 0o600 == stat.S_IMODE(path.stat().st_mode)

@@ -371,9 +371,10 @@ def _missing(checks: Iterable[Requirement]) -> str:
     some = every[Need.PROJECTS]
     is_met = some.met and not some.waived
     of = "" if is_met else f"of {some.required} "
-    said = [f"{some.actual} {of}independent projects say it"]
+    says = "project says" if is_met and some.actual == 1 else "projects say"
+    said = [f"{some.actual} {of}independent {says} it"]
     if not every[Need.NO_DIFFERENCE].met:
-        said.append("another project chooses differently: cortex contradictions")
+        said.append("another project chooses differently: cortex contradictions --between-projects")
     if not every[Need.NOT_WARY].met:
         said.append(str(every[Need.NOT_WARY].actual))
     return "; ".join(said)

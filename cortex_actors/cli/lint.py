@@ -45,7 +45,8 @@ def lint(
 ) -> int:
     """Find contradictions, duplicates and stale references in instruction files.
 
-    Works without a daemon. A file is compared with all instruction files of its repository.
+    Works without a daemon. A file is compared with all instruction files of its repository. A
+    folder that git ignores is checked where you name it, by itself.
 
     Exit code: 0 nothing was found, 1 something was, 65 a file cannot be checked, 66 no such path.
     """

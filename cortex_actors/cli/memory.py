@@ -30,6 +30,7 @@ from cortex_actors.cli.output import (
 )
 from cortex_actors.cli.recall import NO_MEMORIES
 from cortex_actors.client.connection import Answer, Client
+from cortex_actors.clock import in_days
 from cortex_actors.errors import visible
 
 
@@ -318,7 +319,7 @@ def show_stale(found: Answer) -> None:
             shortened(each["content_preview"], 150),
             [
                 joined(
-                    f"{each['days_since_access']:g} days, since {when(each['last_accessed'])}",
+                    f"{in_days(each['days_since_access'])}, since {when(each['last_accessed'])}",
                     f"read {counted(each['access_count'], 'time')}",
                     f"attention {each['attention_weight']:.2f}",
                     f"{each['agent']}, {each['realm']}, {each['layer']}",
@@ -329,8 +330,8 @@ def show_stale(found: Answer) -> None:
         for each in found["stale"]
     ]
     empty, more = (
-        f"every memory was read or said within {days:g} days",
-        f" not read for {days:g} days",
+        f"every memory was read or said within {in_days(days)}",
+        f" not read for {in_days(days)}",
     )
     show_page(blocks, found["total"], "memory", "memories", empty=empty, more=more)
 
@@ -384,7 +385,9 @@ def show_decay(found: Answer, given: Answer) -> None:
     among = f"of {counted(found['total_records'], 'memory', 'memories')}"
     print(f"{found['updated']} {among} {would}weighed anew; {found['below_threshold']} have faded")
     if found["archive_days"]:
-        print(f"{len(found['archived'])} {would}archived: faded for {found['archive_days']:g} days")
+        print(
+            f"{len(found['archived'])} {would}archived: faded for {in_days(found['archive_days'])}"
+        )
 
 
 def _pair(pair: Answer) -> Block:

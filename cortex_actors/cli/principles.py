@@ -27,6 +27,7 @@ from cortex_actors.cli.output import (
     when,
 )
 from cortex_actors.client.connection import Answer
+from cortex_actors.clock import in_days
 
 #: What each order is called in the title.
 _ORDERS = {
@@ -179,7 +180,7 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("last", when(found["last_seen"])),
         ("since", when(found["created_at"])),
         ("projects", ", ".join(found["projects"])),
-        ("fades", f"half of its recency in {found['why']['half_life_days']:.0f} days"),
+        ("fades", f"half of its recency in {in_days(round(found['why']['half_life_days']))}"),
     ]
 
 

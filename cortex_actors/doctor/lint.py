@@ -23,9 +23,11 @@ from cortex_actors.doctor import references
 from cortex_actors.domain.insight import Claim, Conflict, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.files.ignores import left_out
 from cortex_actors.rules import contradiction
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import standard
+from cortex_actors.text.markdown import require_utf8
 from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.text.statements import statements
 from cortex_actors.text.suspicion import is_boilerplate
@@ -106,9 +108,9 @@ class _Stated:
 def lint(paths: Sequence[Path]) -> list[Linted]:
     """Return what is wrong in the files of some folders, a result for each project. Blocks.
 
-    A folder, or a file, is judged with all files of its repository; without one a folder is a
-    project by itself. What touches none of the paths is left out. Raises `NotFound` for a path
-    that does not exist, `BadInput` for a file that instructs no agent.
+    A folder, or a file, is judged with all files of its repository; without one, or if git ignores
+    it, a folder is a project by itself. What touches none of the paths is left out. Raises
+    `NotFound` for a path that does not exist, `BadInput` for a file that instructs no agent.
     """
     asked: dict[str, set[str]] = defaultdict(set)
     for path in paths:
@@ -116,6 +118,8 @@ def lint(paths: Sequence[Path]) -> list[Linted]:
             raise NotFound(f"cannot check {path}: there is no such file or folder; give one")
         real = os.path.realpath(path)
         root = _root_of(real)
+        if path.is_dir() and left_out(root, posixpath.join(real, "CLAUDE.md")):
+            root = real
         inside = os.path.relpath(real, root)
         if path.is_file() and dialect_of(inside) is None:
             raise BadInput(
@@ -147,6 +151,7 @@ def _linted(root: str, inside: set[str]) -> Linted:
     for path in files:
         try:
             data = Path(root, path).read_bytes()
+            require_utf8(data, path=path)
             said += _said(data, path)
             for each in references.lost(data, path, checkout=checkout):
                 spot = Spot(path, each.line, each.line, each.name)

@@ -36,7 +36,7 @@ from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.clock import DAY
+from cortex_actors.clock import DAY, in_days
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules.classification import classify
@@ -343,14 +343,14 @@ def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tu
     if is_long:
         days = (evidence.last_seen - (evidence.first_seen or evidence.last_seen)) / DAY
         value += kept
-        found.append(Step(f"kept for {days:.0f} days", f"+{kept:.2f}", value))
+        found.append(Step(f"kept for {in_days(round(days))}", f"+{kept:.2f}", value))
     if more := PER_PROJECT * max(evidence.projects - 1, 0):
         value = min(value + more, 1.0)
         found.append(Step(f"said by {evidence.projects} projects", f"+{more:.2f}", value))
     value = min(value, 1.0)
     days = (now - evidence.last_seen) / DAY
     for holds, about, factor in (
-        (days > stale_days, f"not seen for {days:.0f} days", STALE_FACTOR),
+        (days > stale_days, f"not seen for {in_days(round(days))}", STALE_FACTOR),
         (evidence.contradicted, "something speaks against it", CONTRADICTED_FACTOR),
         (evidence.boilerplate, "boilerplate: tools write it", BOILERPLATE_FACTOR),
     ):

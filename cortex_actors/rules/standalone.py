@@ -169,9 +169,8 @@ def _cleaned(text: str) -> str:
 def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> str | None:
     """Return why a text tells nobody to do something, by itself; None if it does."""
     if kind in {None, StatementKind.FACT}:
-        # What was read by an older parser, or begins with a verb that no list has.
-        under = (heading or "").split(BETWEEN)
-        kind = StatementKind.RULE if _PATTERNS["order"].match(plain) else kind_of(plain, under)
+        # What was read by an older parser.
+        kind = kind_of(plain, (heading or "").split(BETWEEN))
     if kind is not StatementKind.RULE:
         return f"it is no rule but {'an' if kind is StatementKind.EXAMPLE else 'a'} {kind}"
     if _PATTERNS["row"].fullmatch(plain):
@@ -184,8 +183,7 @@ def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> 
         return None
     if len(plain.split()) < _LEAST_WORDS:
         return "it is no sentence"
-    is_order = tells(plain) or _PATTERNS["order"].match(plain)
-    if (is_order and not is_command(plain)) or (
+    if (tells(plain) and not is_command(plain)) or (
         _PATTERNS["strong"].search(plain) and _PATTERNS["about_all"].match(plain)
     ):
         return None

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
-from cortex_actors.clock import DAY
+from cortex_actors.clock import DAY, in_days
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.rules import decay
@@ -454,7 +454,7 @@ class Tending:
         def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
             # One may have been read meanwhile.
             still = self._idle(connection, days, memories.c.id.in_(ids))
-            at, reason = self._clock.now(), f"{FADED} {days:g} days"
+            at, reason = self._clock.now(), f"{FADED} {in_days(days)}"
             away = memory_states.archive(connection, still, at)
             changes = (
                 Change(ChangeKind.ARCHIVE, each, by=self._by, at=at, reason=reason) for each in away

@@ -350,7 +350,7 @@ def _obliges(text: str) -> bool:
 
 
 def tells(text: str) -> bool:
-    """Whether a text, its label and its condition left out, begins with a verb that tells."""
+    """Whether a text, its label and its condition left out, begins as an order does."""
     rest = text.lstrip("*_\"'([ \u2705\u274c\u26a0\ufe0f\U0001f6ab-")
     for front in (_LABEL, _CONDITION, _CONDITION):
         if _begins_with_verb(rest):
@@ -362,9 +362,11 @@ def tells(text: str) -> bool:
 
 
 def _begins_with_verb(text: str) -> bool:
-    """Whether a text begins with a verb with which people tell others what to do."""
+    """Whether a text begins with a verb that tells, by the list of them or by what follows it."""
     word = _WORD.match(text)
-    return word is not None and word[0].lower() in _VERBS and _NAMES.match(text, word.end()) is None
+    if word is not None and word[0].lower() in _VERBS:
+        return _NAMES.match(text, word.end()) is None
+    return _PATTERNS["order"].match(text) is not None
 
 
 def _shows_a_command(text: str) -> bool:

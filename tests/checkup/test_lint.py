@@ -218,15 +218,32 @@ class TestPaths:
 
         assert ("AGENTS.md",) == check(root).files
 
-    def test_unread(self, root: Path) -> None:
-        """A file that is no text is named with why, and the others are checked."""
+    @pytest.mark.parametrize("place", ["scratch", "scratch/deep", "node_modules/a"])
+    def test_left_out_and_named(self, root: Path, place: str) -> None:
+        """A folder that is left out, and that somebody names, is checked by itself."""
+        write(root, "AGENTS.md", NPM)
+        write(root, f"{place}/AGENTS.md", NPM, PNPM)
+        write(root, f"{place}/.claude/rules/CLAUDE.md", "See `src/none.ts`.")
+        (root / ".gitignore").write_text("scratch/\n", "utf-8")
+        found = check(root / place)
+
+        assert (str(root / place), [("contradiction", "AGENTS.md", 4, "AGENTS.md", 3)]) == (
+            found.root,
+            places(found),
+        )
+
+    @pytest.mark.parametrize(
+        ("data", "why"), [(b"a\0b", "NUL"), ("# A\n\n- Grüße\n".encode("latin-1"), "line 3 is not")]
+    )
+    def test_unread(self, root: Path, data: bytes, why: str) -> None:
+        """A file that is no text, or no UTF-8, is named with why, and the others are checked."""
         write(root, "AGENTS.md", NPM)
         write(root, "CLAUDE.md", PNPM)
-        (root / "GEMINI.md").write_bytes(b"a\0b")
+        (root / "GEMINI.md").write_bytes(data)
         found = check(root)
 
         assert (1, ["GEMINI.md"]) == (len(found.findings), list(found.unread))
-        assert "NUL" in found.unread["GEMINI.md"]
+        assert why in found.unread["GEMINI.md"]
 
     def test_nowhere(self, root: Path) -> None:
         """A path that does not exist, and a file that instructs no agent, are errors."""

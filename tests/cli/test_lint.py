@@ -14,6 +14,7 @@ from cortex_actors.cli import entry
 from tests.architecture.source import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 CLAUDE = """# Atlas
@@ -29,6 +30,59 @@ AGENTS = """# Atlas
 - Always write a test for every bug that you fix.
 - Keep the public interface as small as possible.
 """
+
+
+#: How SARIF weighs what it reports.
+LEVELS = {"none", "note", "warning", "error"}
+
+#: Of the schema of SARIF 2.1.0 what we write: object -> property -> its kind, or what it holds (of
+#: a list, each item). What is required begins with a star, and no object has other properties.
+SARIF: dict[str, dict[str, object]] = {
+    "sarifLog": {"$schema": str, "*version": {"2.1.0"}, "*runs": "run"},
+    "run": {
+        "*tool": "tool",
+        "originalUriBaseIds": "bases",
+        "invocations": "invocation",
+        "results": "result",
+    },
+    "tool": {"*driver": "toolComponent"},
+    "toolComponent": {"*name": str, "version": str, "rules": "reportingDescriptor"},
+    "reportingDescriptor": {
+        "*id": str,
+        "shortDescription": "message",
+        "defaultConfiguration": "reportingConfiguration",
+    },
+    "reportingConfiguration": {"level": LEVELS},
+    "bases": {"*PROJECTROOT": "artifactLocation"},
+    "invocation": {"*executionSuccessful": bool, "toolExecutionNotifications": "notification"},
+    "notification": {"*message": "message", "level": LEVELS, "locations": "location"},
+    "result": {
+        "*message": "message",
+        "ruleId": str,
+        "level": LEVELS,
+        "locations": "location",
+        "relatedLocations": "location",
+    },
+    "message": {"*text": str},
+    "location": {"id": int, "message": "message", "physicalLocation": "physicalLocation"},
+    "physicalLocation": {"*artifactLocation": "artifactLocation", "region": "region"},
+    "artifactLocation": {"*uri": str, "uriBaseId": str},
+    "region": {"*startLine": int, "endLine": int},
+}
+
+
+def broken(found: Any, where: str, name: str) -> Iterator[str]:
+    """Yield where an object is none of SARIF's by `SARIF`."""
+    known = {key.removeprefix("*"): kind for key, kind in SARIF[name].items()}
+    required = {key[1:] for key in SARIF[name] if key.startswith("*")}
+    yield from (f"{where}.{key} is required" for key in required - found.keys())
+    for key, value in found.items():
+        kind = known.get(key)
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(kind, str):
+                yield from broken(each, f"{where}.{key}", kind)
+            elif not (each in kind if isinstance(kind, set) else kind and type(each) is kind):
+                yield f"{where}.{key} is {each!r}"
 
 
 @pytest.fixture
@@ -123,6 +177,15 @@ class TestForPrograms:
         assert "relatedLocations" not in stale
         assert run["originalUriBaseIds"]["PROJECTROOT"]["uri"].endswith("/my%20atlas/")
         assert run["invocations"][0]["executionSuccessful"]
+
+    def test_sarif_required(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """SARIF has what the schema of 2.1.0 requires of it, in the kinds and words it has."""
+        (project / "GEMINI.md").write_bytes(b"\xff")
+        entry.main(["lint", "--sarif"])
+        found = json.loads(capsys.readouterr().out)
+
+        assert [] == list(broken(found, "", "sarifLog"))
+        assert found["runs"][0]["invocations"][0]["toolExecutionNotifications"]
 
     def test_unread(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A file that cannot be checked is 65, after what was found, and SARIF says so, too."""

@@ -72,6 +72,12 @@ async def principles(tree: Tree) -> list[str]:
     return [each["content"] for each in (await tree.cortex.principles())["principles"]]
 
 
+async def differences(tree: Tree) -> list[set[str]]:
+    """Return what two projects choose differently, both texts of each."""
+    found = (await tree.cortex.contradictions(kind="contextual"))["contradictions"]
+    return [{each["a"]["content"], each["b"]["content"]} for each in found]
+
+
 class TestAgreeing:
     async def test_week(self, tmp_path: Path, tmp_home: Path) -> None:
         """What two projects say is offered on day 0 and promoted in a week without an edit."""
@@ -118,6 +124,28 @@ class TestAgreeing:
             await follow(tree, third, within=60)
             for number in range(1, 10):
                 await day(tree, clock, number)
+            (offered,) = (await offers(tree)).values()
+            assert offered["because"] == (
+                "2 independent projects say it; another project chooses differently: "
+                "cortex contradictions --between-projects"
+            )
+            assert [{offered["content"], OTHERWISE}] == await differences(tree)
+            assert [] == await principles(tree)
+            await tree.cortex.approve(offered["id"])
+            await settled(tree, 60)
+            assert [offered["content"]] == await principles(tree)
+
+    async def test_two(self, tmp_path: Path, tmp_home: Path) -> None:
+        """What one project says and the only other one forbids is a difference, and no offer."""
+        clock = Ahead()
+        roots = [project(tmp_path, "atlas", RULE), project(tmp_path, "delta", OTHERWISE)]
+        async with grown(tmp_home, clock=clock) as tree:
+            await follow(tree, *roots, within=60)
+            for number in (0, 1, 8):
+                await day(tree, clock, number)
+                assert {} == await offers(tree)
+            assert [{RULE, OTHERWISE}] == await differences(tree)
+            assert 0 == (await tree.cortex.contradictions())["total"]
             assert [] == await principles(tree)
 
 

@@ -33,6 +33,7 @@ from cortex_actors.cli import command_line, fast
 from cortex_actors.cli.command_line import Values
 from cortex_actors.cli.declare import MOVED
 from cortex_actors.client.connection import Client
+from cortex_actors.clock import DAY, SystemClock
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
@@ -76,6 +77,17 @@ LEFT_OUT = {
 }
 
 ANY = "*"
+
+#: What every process of the daemon runs first: for it the night after the record has just begun.
+#: Projects have been scanned on two days, nothing has faded, and no crumb is old.
+RECORDED_DAY = """
+from cortex_actors.clock import SystemClock as Clock
+
+def now(clock, today=Clock.now):
+    return today(clock) - {later}
+
+Clock.now = now
+"""
 
 #: Replays whose answers are compared: what actors do at once ends in another order each time.
 REPLAYS = 8
@@ -399,21 +411,16 @@ def masked(one: Any, other: Any) -> Any:
 def spelled(found: Any) -> Any:
     """Return a text with today's spelling of commands; anything else as it is.
 
-    How many vectors are of texts that are gone depends on when the index was written: 2 or 8. The
-    thread of an introduction has the day of today.
+    How many vectors are of texts that are gone depends on when the index was written: 2 or 8.
     """
     if not isinstance(found, str):
         return found
     text = _GONE.sub("some vectors are of texts that are gone", found)
-    text = _INTRODUCED.sub(r"\1 today", text)
     return _OLD.sub(lambda old: f"cortex {MOVED[old[1]]}", text)
 
 
 #: A command of the version before, as texts name it.
 _OLD = re.compile(rf"cortex ({'|'.join(sorted(map(re.escape, MOVED), key=len, reverse=True))})\b")
-
-#: The thread in which an agent introduces itself, named after the day.
-_INTRODUCED = re.compile(r"^(introduction_[A-Z]+)_\d{8}$")
 
 #: What `doctor` says of vectors that nothing uses.
 _GONE = re.compile(r"^\d+ vectors? \([\d.]+ MB\) are of texts that are gone")
@@ -443,7 +450,8 @@ def differs(golden: Any, found: Any, path: str = "") -> Iterator[str]:
 def command(*words: str, program: list[str] | None = None) -> None:
     """Run cortex on the recorded home."""
     environment = {**os.environ, "CORTEX_HOME": str(PLACE / "home")}
-    environment.setdefault("PYTHONPATH", str(ROOT))
+    known = environment.get("PYTHONPATH", str(ROOT))
+    environment["PYTHONPATH"] = os.pathsep.join([str(PLACE / "day"), known])
     run = [*(program or [sys.executable, "-m", "cortex_actors"]), *words]
     subprocess.run(run, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=180)
 
@@ -464,6 +472,10 @@ def lay_out(home: bytes | None) -> Home:
         # change the order of what is done.
         with closing(sqlite3.connect(PLACE / "home" / "cortex.db")) as ledger, ledger:
             ledger.execute("UPDATE file_states SET read_as = ?", (READ_AS[Granularity.STATEMENT],))
+            (newest,) = ledger.execute("SELECT max(at) FROM events").fetchone()
+        (PLACE / "day").mkdir()
+        text = RECORDED_DAY.format(later=SystemClock().now() - newest - 10 * DAY // 24)
+        (PLACE / "day" / "sitecustomize.py").write_text(text)
     return Home(PLACE / "home")
 
 

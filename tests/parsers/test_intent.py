@@ -18,6 +18,9 @@ class TestKindOf:
             "✅ Write tests first",
             "Coverage must stay above 80%",
             "Use `uv sync` for it",
+            "Feed the starter before noon",
+            "**Kettle**: rinse every one of them",
+            "When a batch is done, rinse the kettle",
             "提交前必须运行测试",
         ],
     )
@@ -33,6 +36,11 @@ class TestKindOf:
             "`src/`: the library",
             "**Build**: Vite and Rollup",
             "Test files are named `*.spec.ts`",
+            "Line A",
+            "Code a single product owns lives beside it",
+            "While the kettle is hot, the tap is closed",
+            "Guidance the user gives is kept",
+            "Feeds the starter",
         ],
     )
     def test_fact(self, text: str) -> None:

@@ -44,3 +44,14 @@ def test_words() -> None:
 def test_base() -> None:
     """One observation of one project is believed as far as the base."""
     assert [BASE] == [each.value for each in steps(Evidence(1, 1, NOW), NOW)]
+
+
+@pytest.mark.parametrize(("days", "said"), [(1, "1 day"), (5, "5 days")])
+def test_days(days: int, said: str) -> None:
+    """Days are counted in words: one day, several days."""
+    evidence = Evidence(2, 1, NOW, first_seen=NOW - days * DAY)
+    kept = [each.about for each in steps(evidence, NOW)]
+    stale = [each.about for each in steps(evidence, NOW + days * DAY, stale_days=0.5)]
+
+    assert f"kept for {said}" in kept
+    assert f"not seen for {said}" in stale

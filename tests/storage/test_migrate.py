@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from cortex_actors.errors import StoreTooNew, StoreTooOld
 from cortex_actors.storage import migrations
@@ -14,7 +15,8 @@ from cortex_actors.storage.ledger import migrate as module
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
 from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.migrations.versions import v0007
-from cortex_actors.storage.tables.schema import metadata
+from cortex_actors.storage.tables.schema import metadata, verdicts
+from cortex_actors.storage.verdicts import of_people
 from tests.storage.later import OLD, become_later
 from tests.storage.ledgers import statements
 from tests.storage.schema_rows import INSIGHTS, ROWS
@@ -160,15 +162,20 @@ def rows_of(engine: Engine, names: set[str]) -> dict[str, set[object]]:
     return {name: rows for name, rows in found.items() if rows and name != "sqlite_sequence"}
 
 
+def make_version_7(connection: Connection) -> None:
+    """Make an empty ledger of schema 7."""
+    for each in migrations.statements(v0007.__file__):
+        connection.exec_driver_sql(each)
+    connection.exec_driver_sql(module._VERSIONS)
+    connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0007')")
+    connection.exec_driver_sql("PRAGMA user_version = 7")
+
+
 class TestScans:
     def test_since(self, engine: Engine, path: Path) -> None:
         """A ledger of schema 7 knows since when its texts are said: since their first revision."""
         with engine.begin() as connection:
-            for each in migrations.statements(v0007.__file__):
-                connection.exec_driver_sql(each)
-            connection.exec_driver_sql(module._VERSIONS)
-            connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0007')")
-            connection.exec_driver_sql("PRAGMA user_version = 7")
+            make_version_7(connection)
             for name in ("projects", "insights", "insight_sources"):
                 for row in ROWS[name]:
                     connection.execute(insert(metadata.tables[name]).values(row))
@@ -180,3 +187,90 @@ class TestScans:
         with engine.begin() as connection:
             found = connection.exec_driver_sql("SELECT * FROM said_since").all()
         assert [(INSIGHTS[1], "prj_a", 20)] == [tuple(each) for each in found]
+
+
+#: What schema 8 has of models: layer, question and answer -> the relation it is kept with.
+ANSWERED = (
+    ("llm", "compare", {"relation": "same", "reason": "alike"}, "same"),
+    ("llm", "compare", {"relation": "contradiction"}, "contradiction"),
+    ("llm", "compare", {"relation": "unsure"}, None),
+    ("nli", "compare", {"relation": "same"}, None),
+    ("llm", "summarise", {"relation": "same"}, None),
+)
+
+#: What people decided in schema 8: status, which of the two was kept, the note -> the relation.
+DECIDED = (
+    ("resolved", 0, "the newer one", "contradiction"),
+    ("resolved", 1, None, "contradiction"),
+    ("resolved", None, "both are old", "contradiction"),
+    ("dismissed", None, None, "related"),
+    ("unresolved", None, None, None),
+)
+
+_OLD_ANSWER = "INSERT INTO verdicts (key, layer, model, question, answer, at) VALUES (?,?,?,?,?,?)"
+_OLD_DECISION = (
+    "INSERT INTO contradictions (id, insight_a, insight_b, type, detected_by, decided_by, reason,"
+    " detected_at, status, resolved_at, kept_id, resolution)"
+    " VALUES (?, ?, ?, 'direct', 'reconciler', 'rules', 'npm or pnpm', 1, ?, ?, ?, ?)"
+)
+
+
+class TestVerdicts:
+    def test_answers(self, engine: Engine, path: Path) -> None:
+        """A model's answer is kept to the letter, of a language model with what two texts are."""
+        with engine.begin() as connection:
+            make_version_7(connection)
+            for number, (layer, question, answer, _) in enumerate(ANSWERED):
+                row = (bytes([number]) * 32, layer, "m1", question, json.dumps(answer), number)
+                connection.exec_driver_sql(_OLD_ANSWER, row)
+        migrate(engine, path, keep=False)
+
+        with engine.begin() as connection:
+            found = connection.execute(select(verdicts).order_by(verdicts.c.at)).all()
+        assert [
+            (bytes([number]) * 32, layer, "m1", question, None, None, relation, answer, number)
+            for number, (layer, question, answer, relation) in enumerate(ANSWERED)
+        ] == [tuple(each) for each in found]
+
+    def test_decisions(self, engine: Engine, path: Path) -> None:
+        """What a person decided of a contradiction becomes a verdict about its two texts."""
+        names = [(f"ins_{n:020x}", f"{n:020x}" + "e" * 44) for n in range(2 * len(DECIDED))]
+        pairs = [names[n : n + 2] for n in range(0, len(names), 2)]
+        with engine.begin() as connection:
+            make_version_7(connection)
+            for name, digest in names:
+                row = {**ROWS["insights"][0], "id": name, "content": name, "content_hash": digest}
+                connection.execute(insert(metadata.tables["insights"]).values(row))
+            for number, (two, (status, kept, note, _)) in enumerate(
+                zip(pairs, DECIDED, strict=True)
+            ):
+                at = None if status == "unresolved" else 10 + number
+                holds = None if kept is None else two[kept][0]
+                said = (f"ctr_{number}", two[0][0], two[1][0], status, at, holds, note)
+                connection.exec_driver_sql(_OLD_DECISION, said)
+        migrate(engine, path, keep=False)
+
+        with engine.begin() as connection:
+            found = connection.execute(select(verdicts).order_by(verdicts.c.at)).all()
+            words = of_people(connection)
+            left = connection.exec_driver_sql(
+                "SELECT status, resolved_at, resolution, confidence FROM contradictions ORDER BY id"
+            ).all()
+        expected = [
+            (("person", "owner", "compare", *(digest for _, digest in two)), relation, 10 + number)
+            for number, (two, (*_, relation)) in enumerate(zip(pairs, DECIDED, strict=True))
+            if relation
+        ]
+        assert expected == [(tuple(each[1:6]), each.relation, each.at) for each in found]
+        assert [(status, note) for status, _, note, relation in DECIDED if relation] == [
+            (each.answer["said"], each.answer["note"]) for each in found
+        ]
+        for two, (_, kept, _, relation) in zip(pairs, DECIDED, strict=True):
+            word = words.pop((two[0][0], two[1][0]), None)
+            assert relation == (word and word.relation)
+            assert word is None or word.keep == (None if kept is None else two[kept][0])
+        assert {} == words
+        assert [
+            (status, None if status == "unresolved" else 10 + number, note, 1.0)
+            for number, (status, _, note, _) in enumerate(DECIDED)
+        ] == [tuple(each) for each in left]
