@@ -75,8 +75,9 @@ def show_list(found: Answer, given: Answer) -> None:
     shown, status, kind = found["contradictions"], given["status"], given["kind"]
     more = "" if status == "unresolved" else f"; {found['open']:,} are open"
     narrowed = bool(given["project"] or kind or given["domain"])
+    noun = "difference" if kind == "contextual" else "contradiction"
     show_blocks(
-        f"{len(shown)} of {counted(found['total'], 'contradiction')}{more}",
+        f"{len(shown)} of {counted(found['total'], noun)}{more}",
         map(_entry, shown),
         empty=nothing(found["total"], _nothing(status, narrowed=narrowed)),
     )
@@ -208,6 +209,8 @@ def triage(
         return
     counts = [f"{_TITLES[name][0]} {count:,}" for name, count in found["counts"].items()]
     print(joined(*counts) or "nothing waits for a decision")
+    if not found["total"] and counts:
+        print("nothing of these is of that kind or project")
     always: dict[str, str] = {}
     done = 0
     for number, item in enumerate(found["items"], 1):

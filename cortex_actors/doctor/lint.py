@@ -157,7 +157,9 @@ def _linted(root: str, inside: set[str]) -> Linted:
                 spot = Spot(path, each.line, each.line, each.name)
                 findings.append(Flaw(Rule.STALE, spot, each.why))
         except (BadInput, OSError) as error:
-            unread[path] = getattr(error, "strerror", None) or str(error)
+            # Which file it is will be said in front of it.
+            why = str(error).partition(f"{path} as text: ")[2] or str(error)
+            unread[path] = getattr(error, "strerror", None) or why
     findings += _judged(said)
     findings.sort(key=lambda each: (each.spot.path, each.spot.line, each.rule))
     asked = {path for path in files if any(_holds(each, path) for each in inside)}
