@@ -195,7 +195,8 @@ class TestDeciding:
         """What means neither of the two, no pair or nothing is refused, and changes nothing."""
         cortex = tree.cortex
         found = await _conflict(tree)
-        for keep in ("c", "", "ins_zz"):
+        mistyped = {found["insight_a"][4:7], found["insight_b"][:7]}
+        for keep in ("c", "", "ins_zz", *mistyped):
             with pytest.raises(BadInput, match="say a .* b .* or both"):
                 await cortex.resolve_contradiction(found["id"], keep)
         with pytest.raises(BadInput, match="2000 characters"):

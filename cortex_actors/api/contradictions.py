@@ -72,6 +72,9 @@ if TYPE_CHECKING:
 #: How a contradiction may be asked for.
 STATES = (stored.OPEN, *stored.DECISIONS, ALL)
 
+#: Characters of an id's beginning that names a side: fewer are a mistyped `a` or `b`.
+_BEGINNING = 4
+
 #: What keeps neither of the two: both may hold.
 BOTH = "both"
 
@@ -219,19 +222,14 @@ def _kinds(kind: str | None) -> frozenset[Conflict]:
 
 def _kept(found: Contradiction | Proposed, keep: str) -> str | None:
     """Return the id that `a`, `b`, or the beginning of an id means; None for both."""
-    word = keep.strip().lower()
+    word = keep.strip().lower().removeprefix("ins_")
     if word == BOTH:
         return None
-    sides = dict(zip("ab", found.pair, strict=True))
-    meant = (
-        [sides[word]]
-        if word in sides
-        else [
-            each
-            for each in found.pair
-            if word and each.removeprefix("ins_").startswith(word.removeprefix("ins_"))
-        ]
-    )
+    meant = [
+        each
+        for side, each in zip("ab", found.pair, strict=True)
+        if word == side or (len(word) >= _BEGINNING and each[len("ins_") :].startswith(word))
+    ]
     if len(meant) == 1:
         return meant[0]
     raise BadInput(

@@ -77,7 +77,8 @@ def show_list(found: Answer, given: Answer) -> None:
     narrowed = bool(given["project"] or kind or given["domain"])
     empty = _nothing(status, narrowed=narrowed)
     entries = [_entry(each) for each in shown]
-    show_page(entries, found["total"], "contradiction", empty=empty, more=more)
+    noun = "difference" if kind == "contextual" else "contradiction"
+    show_page(entries, found["total"], noun, empty=empty, more=more)
     if found["contextual"] and kind is None:
         print(f"\n{counted(found['contextual'], 'difference')} of two projects: --between-projects")
     if any(each["status"] == "unresolved" for each in shown):
@@ -199,6 +200,8 @@ def triage(
         return
     counts = [f"{_TITLES[name][0]} {count:,}" for name, count in found["counts"].items()]
     print(joined(*counts) or "nothing waits for a decision")
+    if not found["total"] and counts:
+        print("nothing of these is of that kind or project")
     always: dict[str, str] = {}
     done = 0
     for number, item in enumerate(found["items"], 1):

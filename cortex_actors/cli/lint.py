@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -79,6 +80,9 @@ def _show(found: Sequence[Linted]) -> None:
     kinds = [counted(counts[rule], rule.replace("-", " ")) for rule in RULES if counts[rule]]
     files = counted(sum(len(each.files) for each in found), "instruction file")
     print(f"{', '.join(kinds) or 'nothing found'} in {files}")
+    if not any(each.files for each in found):
+        text = "looked for CLAUDE.md, AGENTS.md and the like outside of what git ignores"
+        print(text, file=sys.stderr)
 
 
 def _show_finding(root: str, finding: Flaw) -> None:

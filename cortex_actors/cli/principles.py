@@ -50,9 +50,7 @@ _PARTS = {
 
 #: What is said where no principle is listed: of those that were asked for, and of any.
 _NONE = "no such principle is known; leave out a filter, or see: cortex principles --status all"
-_NOTHING = (
-    "nothing was distilled yet; what is nearest to it is shown by: cortex principles promotion"
-)
+_NOTHING = "no principles yet; what is nearest to it is shown by: cortex principles promotion"
 
 #: What a principle was made of, by its origin.
 _ORIGINS = {

@@ -14,7 +14,6 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,7 +22,7 @@ from cortex_actors.doctor import references
 from cortex_actors.domain.insight import Claim, Conflict, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.files.ignores import left_out
+from cortex_actors.files.ignores import left_out, repository
 from cortex_actors.rules import contradiction
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import standard
@@ -89,7 +88,7 @@ class Linted:
     unread: dict[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Stated:
     """A statement of the project as it is judged."""
 
@@ -98,11 +97,6 @@ class _Stated:
     kind: StatementKind
     #: Whether it belongs to a list item above it, or is a step: it is about what it is below.
     is_part: bool
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """The stems that say something."""
-        return frozenset(read(self.claim, standard()).stems)
 
 
 def lint(paths: Sequence[Path]) -> list[Linted]:
@@ -117,8 +111,9 @@ def lint(paths: Sequence[Path]) -> list[Linted]:
         if not path.exists():
             raise NotFound(f"cannot check {path}: there is no such file or folder; give one")
         real = os.path.realpath(path)
-        root = _root_of(real)
-        if path.is_dir() and left_out(root, posixpath.join(real, "CLAUDE.md")):
+        folder = real if path.is_dir() else posixpath.dirname(real)
+        root = repository(folder)[0]
+        if folder == real and left_out(root, posixpath.join(real, "CLAUDE.md")):
             root = real
         inside = os.path.relpath(real, root)
         if path.is_file() and dialect_of(inside) is None:
@@ -128,17 +123,6 @@ def lint(paths: Sequence[Path]) -> list[Linted]:
             )
         asked[root].add(inside)
     return [_linted(root, inside) for root, inside in asked.items()]
-
-
-def _root_of(path: str) -> str:
-    """Return the folder of the repository that holds a path; without one the nearest folder."""
-    start = folder = path if Path(path).is_dir() else posixpath.dirname(path)
-    while not os.path.lexists(posixpath.join(folder, ".git")):
-        above = posixpath.dirname(folder)
-        if above == folder:
-            return start
-        folder = above
-    return folder
 
 
 def _linted(root: str, inside: set[str]) -> Linted:
@@ -157,30 +141,27 @@ def _linted(root: str, inside: set[str]) -> Linted:
                 spot = Spot(path, each.line, each.line, each.name)
                 findings.append(Flaw(Rule.STALE, spot, each.why))
         except (BadInput, OSError) as error:
-            unread[path] = getattr(error, "strerror", None) or str(error)
+            # Which file it is will be said in front of it.
+            why = str(error).partition(f"{path} as text: ")[2] or str(error)
+            unread[path] = getattr(error, "strerror", None) or why
     findings += _judged(said)
     findings.sort(key=lambda each: (each.spot.path, each.spot.line, each.rule))
-    asked = {path for path in files if any(_holds(each, path) for each in inside)}
+    asked = [path for path in files if any(_holds(each, path) for each in inside)]
+    about = (({each.spot.path, (each.other or each.spot).path}, each) for each in findings)
+    ours = tuple(each for paths, each in about if not paths.isdisjoint(asked))
     return Linted(
-        root,
-        tuple(path for path in files if path in asked),
-        tuple(
-            each for each in findings if asked & {each.spot.path, (each.other or each.spot).path}
-        ),
-        {path: why for path, why in unread.items() if path in asked},
+        root, tuple(asked), ours, {each: unread[each] for each in asked if each in unread}
     )
 
 
 def _files(checkout: references.Checkout, inside: Iterable[str]) -> list[str]:
     """Return the instruction files of a project, without links to one another."""
-    named = {each for each in inside if Path(checkout.root, each).is_file()}
-    found: dict[str, str] = {}
-    for path in sorted({*checkout.files, *named}):
-        if dialect_of(path) is not None:
-            real = os.path.realpath(posixpath.join(checkout.root, path))
-            if real not in found or not Path(checkout.root, path).is_symlink():
-                found[real] = path
-    return sorted(found.values())
+    named = (each for each in inside if Path(checkout.root, each).is_file())
+    known = {path: Path(checkout.root, path) for path in {*checkout.files, *named}}
+    # Of several paths to one file the last counts: the file itself, else its first link.
+    links = sorted(filter(dialect_of, known), reverse=True)
+    links.sort(key=lambda path: not known[path].is_symlink())
+    return sorted({os.path.realpath(known[path]): path for path in links}.values())
 
 
 def _holds(folder: str, path: str) -> bool:
@@ -265,7 +246,7 @@ def _candidates(said: Sequence[_Stated]) -> Iterator[tuple[_Stated, _Stated]]:
     by_word: dict[str, list[int]] = defaultdict(list)
     by_slot: dict[str, list[int]] = defaultdict(list)
     for number, each in enumerate(said):
-        for word in each.words:
+        for word in set(read(each.claim, standard()).stems):
             by_word[word].append(number)
         for slot in contradiction.slots(each.claim):
             by_slot[slot].append(number)

@@ -18,12 +18,13 @@ import posixpath
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from cortex_actors.files.ignores import Ignores
-from cortex_actors.text.lexicon import expression, table
+from cortex_actors.text.lexicon import patterns, table
 from cortex_actors.text.markdown import Kind, Trail, heading, kinds, lines
 from cortex_actors.text.sections import imports
 
@@ -38,17 +39,10 @@ LARGEST = 1 << 20
 
 _TABLE = table("references", package="doctor")
 _WORDS = {name: frozenset(some.split()) for name, some in _TABLE["words"].items()}
-_PATTERNS = {
-    name: re.compile(expression(each, _TABLE["parts"])) for name, each in _TABLE["patterns"].items()
-}
-_LINK, _PATH, _BEHIND = (_PATTERNS[name] for name in ("link", "path", "behind"))
-
-_COMMENT = re.compile(r"<!--.*?-->")
-_CODE = re.compile(r"(`+)([^`]+)\1")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|/|#|~", re.IGNORECASE)
-_UP = re.compile(r"^(?:\.{1,2}/)+")
-_ENDING = re.compile(r"\.[A-Za-z]\w{0,7}$")
-_STEPS = re.compile(r"&&|\|\||[;|]")
+_PATTERNS = patterns("references", package="doctor")
+_LINK, _PATH, _BEHIND, _CODE, _SCHEME, _UP, _ENDING = (
+    _PATTERNS[name] for name in "link path behind code scheme up ending".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +71,7 @@ class Checkout:
             names[:] = [
                 each for each in names if not self._ignores.leaves_out(posixpath.join(folder, each))
             ]
-            place = posixpath.relpath(folder, root)
-            prefix = "" if place == "." else f"{place}/"
+            prefix = posixpath.join(folder.removeprefix(root).lstrip("/"), "")
             self.files.update(f"{prefix}{each}" for each in inside)
             self.folders.update(f"{prefix}{each}" for each in names)
 
@@ -126,9 +119,8 @@ class Checkout:
     def holds(self, path: str, *, beside: str) -> bool:
         """Tell whether a path names something here; `beside` is the folder of who says it."""
         wanted = path.rstrip("/")
-        for base in (beside, ""):
-            if posixpath.lexists(posixpath.join(self.root, base, wanted)):
-                return True
+        if any(posixpath.lexists(posixpath.join(self.root, base, wanted)) for base in (beside, "")):
+            return True
         plain = _UP.sub("", wanted)
         stem, _, ending = plain.rpartition(".")
         forms = {plain, *(f"{stem}.{each}" for each in _TABLE["sources"].get(ending, ()))}
@@ -151,17 +143,15 @@ class Checkout:
                 continue
             if f"{whole}/".startswith(("../", *self._modules)):
                 return True
-            place = self.root
-            for part in whole.split("/"):
-                place = posixpath.join(place, part)
-                if self._ignores.leaves_out(place):
-                    return True
+            places = accumulate(whole.split("/"), posixpath.join)
+            if any(self._ignores.leaves_out(posixpath.join(self.root, each)) for each in places):
+                return True
         return False
 
     def nearest(self, path: str) -> str:
         """Return the only other path with the last part of one; "" for none, or several."""
         name = path.rstrip("/").rpartition("/")[2]
-        known = self._last.get(name.split(".", 1)[0], ())
+        known = self._last.get(name, ())
         found = [each for each in known if each.rpartition("/")[2] == name]
         return found[0] if len(found) == 1 else ""
 
@@ -228,7 +218,7 @@ class _Mentions:
         self._language = fence[1].lower() if fence and kind is Kind.TEXT else None
         if fence or kind is not Kind.TEXT:
             return
-        text = _COMMENT.sub("", text)
+        text = _PATTERNS["comment"].sub("", text)
         self._come_to(text)
         for name in imports([text]) if "@" in text else ():
             if name.endswith(".md") or self._checkout.owns(name, beside=self._beside):
@@ -280,7 +270,7 @@ class _Mentions:
     def _commands(self, text: str) -> Iterator[tuple[str, str]]:
         """Yield the scripts and targets that a command line runs and nothing defines."""
         here = self._checkout
-        for step in _STEPS.split(text):
+        for step in _PATTERNS["steps"].split(text):
             run, make = _PATTERNS["script"].match(step), _PATTERNS["make"].match(step)
             # The others run programs of dependencies as well, whose names nothing here tells.
             is_script = run and (run[1] == "npm" or ":" in run[2] or run[2] in _WORDS["usual"])

@@ -62,7 +62,7 @@ class Ignores:
     def begin(self) -> None:
         """Look at the ignore files that stand above the root, before a look at what is below."""
         above: list[tuple[str, GitIgnoreSpec]] = []
-        for folder in self._repository():
+        for folder in repository(self._root):
             names = (_EXCLUDE, ".gitignore") if os.path.lexists(_join(folder, ".git")) else ()
             for name in names or (".gitignore",):
                 spec = _spec(_join(folder, name))
@@ -114,19 +114,20 @@ class Ignores:
         answers = (_says(spec, folder, place) for place, spec in reversed(self._above))
         return next((said for said in answers if said is not None), False)
 
-    def _repository(self) -> list[str]:
-        """Return the folders from the top of the repository that holds the root, to the root."""
-        folders = [self._root]
-        while not os.path.lexists(_join(folders[-1], ".git")):
-            parent = os.path.dirname(folders[-1])
-            if parent == folders[-1]:
-                return [self._root]
-            folders.append(parent)
-        return folders[::-1]
-
     def _ignores_root(self, spec: GitIgnoreSpec, folder: str) -> bool:
         """Tell whether somebody follows a folder that git ignores: then its own rules count."""
         return folder != self._root and bool(_says(spec, self._root, folder))
+
+
+def repository(root: str) -> list[str]:
+    """Return the folders from the top of the repository that holds a root, to the root. Blocks."""
+    folders = [root]
+    while not os.path.lexists(_join(folders[-1], ".git")):
+        parent = os.path.dirname(folders[-1])
+        if parent == folders[-1]:
+            return [root]
+        folders.append(parent)
+    return folders[::-1]
 
 
 def left_out(root: str, path: str) -> bool:

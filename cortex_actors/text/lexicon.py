@@ -101,10 +101,10 @@ def expression(written: str, parts: Mapping[str, str]) -> str:
 
 
 @cache
-def patterns(name: str) -> dict[str, re.Pattern[str]]:
+def patterns(name: str, *, package: str = "text") -> dict[str, re.Pattern[str]]:
     """Return the compiled `patterns` of a table."""
-    parts = table(name).get("parts", {})
-    found = table(name)["patterns"].items()
+    parts = table(name, package=package).get("parts", {})
+    found = table(name, package=package)["patterns"].items()
     return {key: re.compile(expression(written, parts)) for key, written in found}
 
 

@@ -127,7 +127,9 @@ class TestPrinted:
         assert "nothing found in 1 instruction file\n" == capsys.readouterr().out
         (project / "AGENTS.md").unlink()
         assert 0 == entry.main(["lint"])
-        assert "nothing found in 0 instruction files\n" == capsys.readouterr().out
+        shown = capsys.readouterr()
+        assert "nothing found in 0 instruction files\n" == shown.out
+        assert "looked for CLAUDE.md, AGENTS.md and the like" in shown.err
 
     def test_elsewhere(
         self, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -195,7 +197,7 @@ class TestForPrograms:
         shown = capsys.readouterr()
         (run,) = json.loads(shown.out)["runs"]
         assert (3, False) == (len(run["results"]), run["invocations"][0]["executionSuccessful"])
-        assert "GEMINI.md: cannot read GEMINI.md as text" in shown.err
+        assert "GEMINI.md: byte 0 is NUL; save the file as UTF-8" in shown.err
 
 
 class TestRefused:

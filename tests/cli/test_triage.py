@@ -132,6 +132,20 @@ class TestDeciding:
         assert "con_0: it is a principle" in shown
         assert "decided 1 of 5" in shown
 
+    def test_other_kinds(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Where nothing of a kind waits, this is said beside what does."""
+        empty = {"counts": {"contradiction": 2}, "total": 0, "items": []}
+        answering(monkeypatch, {"triage": empty})
+
+        assert 0 == entry.main(["triage", "--kind", "duplicate"])
+        assert [
+            "contradictions 2",
+            "nothing of these is of that kind or project",
+            "decided 0 of 0",
+        ] == capsys.readouterr().out.splitlines()
+
 
 class TestListing:
     def test_json(self, asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
