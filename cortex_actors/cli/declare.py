@@ -7,7 +7,8 @@ a module of commands is loaded only when one of them is called. Standard library
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,6 +77,14 @@ class Preset:
         not_json: bool = False,
     ) -> None:
         self.names, self.sets, self.help, self.not_json = names, sets, help, not_json
+
+
+#: Options of every command that asks the daemon.
+HomeOption = Annotated[
+    Path | None,
+    Option("--home", kind="home", help="The daemon's folder (default: CORTEX_HOME, else XDG's)."),
+]
+JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 @dataclass(frozen=True, kw_only=True)

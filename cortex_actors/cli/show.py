@@ -1,4 +1,4 @@
-"""How commands print: one console, JSON, tables, and options that every command has.
+"""How commands print: one console, JSON, tables, and differences.
 
 Lists of texts: a short mark, the text itself, and what is known about it below, faint.
 
@@ -12,24 +12,19 @@ Rich is imported by what draws with it: a command that prints JSON or a line doe
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from json import dumps
+from typing import TYPE_CHECKING, NamedTuple
 
-from cortex_actors.cli.declare import Option
-from cortex_actors.clock import iso
+from cortex_actors.cli.wording import counted
 from cortex_actors.errors import Refused, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rich.console import Console
     from rich.progress import Progress
     from rich.text import Text
-
 
 #: Columns where nobody watches: a file or a pipe has no width of its own.
 PLAIN_WIDTH = 160
@@ -37,13 +32,6 @@ PLAIN_WIDTH = 160
 #: Columns of what is read in one piece (an id has 24), those that any other column keeps beside
 #: it, and those that the frame takes of each.
 _LONGEST_PIECE, _ROOM, _FRAME = 24, 8, 3
-
-
-HomeOption = Annotated[
-    Path | None,
-    Option("--home", kind="home", help="The daemon's folder (default: CORTEX_HOME, else XDG's)."),
-]
-JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 def console() -> Console:
@@ -55,7 +43,7 @@ def console() -> Console:
 
 
 @contextmanager
-def progress(*, show: bool, follow: str) -> Iterator[Progress]:
+def progress(*, is_shown: bool, follow: str) -> Iterator[Progress]:
     """Have a bar in a terminal while work goes on: of texts done, with a `pace` and seconds.
 
     Ctrl-C ends the watching, not the work; then `follow` is the command that says how far it is.
@@ -76,42 +64,42 @@ def progress(*, show: bool, follow: str) -> Iterator[Progress]:
     )
     try:
         with Progress(
-            *columns, console=out, transient=True, disable=not (show and out.is_terminal)
+            *columns, console=out, transient=True, disable=not (is_shown and out.is_terminal)
         ) as bar:
             yield bar
     except KeyboardInterrupt:
-        if show:
+        if is_shown:
             print(f"it goes on in the background; how far it is: {follow}")
         raise
 
 
-def show_json(found: object) -> None:
+def json(found: object) -> None:
     """Print JSON for a program."""
-    print(json.dumps(found, indent=2))
+    print(dumps(found, indent=2))
 
 
-def show_lines(*lines: str | None) -> None:
+def lines(*lines: str | None) -> None:
     """Print lines, whatever they hold; None is none."""
     for line in lines:
         if line is not None:
             print(visible(line), flush=True)
 
 
-def show_title(text: str, style: str = "bold") -> None:
+def title(text: str, style: str = "bold") -> None:
     """Print a text that stands above what is said of it, broken at blanks."""
     console().print(visible(text), style=style)
 
 
-def show_sections(*sections: tuple[str, Iterable[tuple[str, object]]]) -> None:
+def sections(*sections: tuple[str, Iterable[tuple[str, object]]]) -> None:
     """Print names with what holds of them below titles; a section without any is left out."""
-    for title, rows in sections:
+    for name, rows in sections:
         if shown := list(rows):
             print()
-            show_title(title)
-            show_facts(*shown, indent=2)
+            title(name)
+            facts(*shown, indent=2)
 
 
-def show_table(
+def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str
 ) -> None:
     """Print a table, or a sentence when it has no rows."""
@@ -128,12 +116,6 @@ def show_table(
     for row in cells:
         table.add_row(*row)
     out.print(table)
-
-
-def shortened(text: str, limit: int = 100) -> str:
-    """Return a text on one line, cut to a length."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def _whole(columns: Sequence[str], rows: Sequence[Sequence[Text]], *, width: int) -> set[int]:
@@ -165,20 +147,10 @@ def _cell(value: object) -> Text:
     return Text("\n".join(visible(line) for line in str(value).split("\n")))
 
 
-#: Characters of an id that a list shows: enough to tell thousands apart, and to ask for one.
-BRIEF = 12
-
-#: Characters of a text that a list shows.
-LONGEST = 300
-
-#: Places that a list names of one insight.
-PLACES = 3
-
-#: What stands between facts on one line.
-_DOT = " · "
-
 #: Columns between a mark and its text, and the fewest that a text is given.
 _GAP = 2
+
+
 NARROWEST = 20
 
 
@@ -190,11 +162,12 @@ class Block(NamedTuple):
     about: Sequence[str] = ()
 
 
-def show_blocks(title: str, blocks: Iterable[Block], *, empty: str) -> None:
-    """Print entries below a title, or a sentence where there are none."""
+def blocks(title: str, blocks: Iterable[Block], *, empty: str, total: int = 0) -> None:
+    """Print entries below a title; where all of a `total` were skipped that, else `empty`."""
     entries = list(blocks)
     if not entries:
-        print(empty)
+        few = f"there {'is' if total == 1 else 'are'} only {total:,}; give a smaller --skip"
+        print(few if total else empty)
         return
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
     from rich.text import Text  # noqa: PLC0415 - see the top
@@ -210,7 +183,7 @@ def show_blocks(title: str, blocks: Iterable[Block], *, empty: str) -> None:
         _beside(out, entry.mark, text, width=width)
 
 
-def show_facts(*facts: tuple[str, object], indent: int = 0) -> None:
+def facts(*facts: tuple[str, object], indent: int = 0) -> None:
     """Print names with what holds of them, names in a column; an empty value is left out."""
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
 
@@ -220,55 +193,10 @@ def show_facts(*facts: tuple[str, object], indent: int = 0) -> None:
         _beside(out, name, _cell(value), width=width, indent=indent)
 
 
-def show_page(blocks: Sequence[Block], total: int, *nouns: str, empty: str, more: str = "") -> None:
+def page(entries: Sequence[Block], total: int, *nouns: str, empty: str, more: str = "") -> None:
     """Print entries below how many of all there are, in the singular and plural of their noun."""
-    title = f"{len(blocks):,} of {counted(total, *nouns)}{more}"
-    show_blocks(title, blocks, empty=nothing(total, empty))
-
-
-def nothing(total: int, empty: str) -> str:
-    """Return why a list shows nothing: all there are were skipped, or what `empty` says."""
-    if total:
-        return f"there {'is' if total == 1 else 'are'} only {total:,}; give a smaller --skip"
-    return empty
-
-
-def joined(*facts: str | None) -> str:
-    """Return the facts there are, on one line."""
-    return _DOT.join(fact for fact in facts if fact)
-
-
-def brief(name: str) -> str:
-    """Return the beginning of an id, by which it can be asked for."""
-    return name[:BRIEF]
-
-
-def counted(number: int, noun: str, several: str | None = None) -> str:
-    """Return how many there are, with the noun in its number."""
-    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
-
-
-def standing(sources: Sequence[dict[str, Any]], *, most: int = PLACES) -> list[str]:
-    """Return where a text stands, a line each, and how many places are left out."""
-    lines = [f"{each['path']}:{each['line_start']}" for each in sources]
-    if len(lines) <= most:
-        return lines
-    return [*lines[:most], f"and {counted(len(lines) - most, 'more place')}"]
-
-
-#: What a source is called that is no file of a project.
-TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of another store"}
-
-
-def said_in(place: Mapping[str, Any]) -> str:
-    """Return where a text stands or stood, since when, and whose word that is."""
-    return joined(
-        f"{place['path']}:{place['line_start']}",
-        place["project"],
-        f"since {when(place['first_at'])}",
-        TRUSTS.get(place["trust"]),
-        f"until {when(place['withdrawn_at'])}" if place["withdrawn_at"] else None,
-    )
+    heading = f"{len(entries):,} of {counted(total, *nouns)}{more}"
+    blocks(heading, entries, empty=empty, total=total)
 
 
 def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
@@ -279,16 +207,6 @@ def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
 
     if not click.confirm(question, err=err):
         raise Refused(no)
-
-
-def when(at: int | None) -> str:
-    """Return a moment as people read it; nothing for none."""
-    return "" if at is None else iso(at)
-
-
-def cut(text: str, limit: int = LONGEST) -> str:
-    """Return the beginning of a long text; where it goes on, it says so."""
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0) -> None:
@@ -314,7 +232,7 @@ def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0)
 _STYLES = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
-def show_diff(text: str, marked: Mapping[str, str] | None = None) -> None:
+def diff(text: str, marked: Mapping[str, str] | None = None) -> None:
     """Print a unified diff; what would move a terminal's cursor is written out.
 
     `marked` are whole lines, each with what is printed behind it.
