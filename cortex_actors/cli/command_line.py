@@ -120,14 +120,7 @@ class CommandGroup(click.Group):
     Its help shows whole sentences, under the titles that its row's `panels` give to names.
     """
 
-    def __init__(
-        self,
-        name: str,
-        row: Row,
-        *,
-        path: str,
-        hidden: bool = False,
-    ) -> None:
+    def __init__(self, name: str, row: Row, *, path: str, hidden: bool = False) -> None:
         self.row, self._path = row, path
         super().__init__(
             name,

@@ -173,6 +173,7 @@ def shows(
     leave_out: tuple[str, ...] = (),
     timeout: float | None = None,
     offline: str | None = None,
+    exits: Callable[[dict[str, Any]], int] | None = None,
     one: One | tuple[One, ...] = (),
     by_hand: bool = False,
     **spelled: Option | Argument | Preset,
@@ -188,8 +189,9 @@ def shows(
     themselves.
 
     The daemon may take `timeout` seconds. Where none runs, `offline` (`module:function`) answers
-    in its place, with the home, and the parameters by name. A function that asks `by_hand` is the
-    command, whose help is its docstring; it gets every parameter by name.
+    in its place, with the home, and the parameters by name. `exits` makes the exit code of the
+    answer. A function that asks `by_hand` is the command, whose help is its docstring; it gets
+    every parameter by name.
     """
     return _declaring(
         path,
@@ -200,7 +202,7 @@ def shows(
         leave_out=leave_out,
         one=one if isinstance(one, tuple) else (one,),
         by_hand=by_hand,
-        run={"timeout": timeout, "offline": offline},
+        run={"timeout": timeout, "offline": offline, "code": exits},
         spelled=spelled,
     )
 

@@ -86,10 +86,7 @@ def show_topics(found: Answer) -> None:
 
 
 @shows(
-    "memory knowledge remove",
-    "--topic drafts",
-    asks="knowledge.remove",
-    source=Option(read=meant),
+    "memory knowledge remove", "--topic drafts", asks="knowledge.remove", source=Option(read=meant)
 )
 def show_removed(found: Answer) -> None:
     """Print which documents are found no more."""

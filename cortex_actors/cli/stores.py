@@ -212,6 +212,15 @@ def missing(found: Answer) -> int:
     return 0 if all(each["ok"] for each in found["stores"]) else _ABSENT
 
 
+@shows(
+    "stores ping",
+    "",
+    "notes",
+    about="Ask stores whether they are there, and what they are. The exit code is 1 if one is not.",
+    exits=missing,
+    timeout=TIMEOUT,
+    name=Argument(metavar="[NAME]", complete="stores", help="One store; all that are asked."),
+)
 def show_pinged(found: Answer) -> None:
     """Print what each store said."""
     blocks = []
@@ -224,18 +233,6 @@ def show_pinged(found: Answer) -> None:
         else:
             blocks.append(show.Block("-", f"{each['name']}: {each['reason']}"))
     show.blocks("Stores that were asked", blocks, empty="no store beside this one is asked")
-
-
-@command("stores ping", "", "notes", show=show_pinged, code=missing, timeout=TIMEOUT)
-def ping(
-    client: Client,
-    name: Annotated[
-        str | None,
-        Argument(metavar="[NAME]", complete="stores", help="One store; all that are asked."),
-    ] = None,
-) -> Answer:
-    """Ask stores whether they are there, and what they are. The exit code is 1 if one is not."""
-    return client.call("ping_store", name=name)
 
 
 def show_knobs(found: Answer) -> None:
