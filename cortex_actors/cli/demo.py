@@ -46,7 +46,9 @@ def brought(client: Client, folders: Sequence[Path], *, settle: Callable[[], obj
     written into the files of that project. `settle` returns when nothing is left to do.
     """
     listed = client.call("reviews", limit=ASKED)["reviews"]
-    offers = [client.call("review", insight=each["id"]) for each in listed if _is_offer(each)]
+    offers = [
+        client.call("review", insight=each["id"]) for each in listed if each["asks"] == "promotion"
+    ]
     for each in offers:
         client.call("approve", insight=each["id"])
     settle()
@@ -76,11 +78,6 @@ def brought(client: Client, folders: Sequence[Path], *, settle: Callable[[], obj
         "files": done["files"],
         "left": done["left"],
     }
-
-
-def _is_offer(found: Answer) -> bool:
-    """Tell whether a person is asked whether a text may become a principle."""
-    return bool(found["asks"] == "promotion")
 
 
 def show_agreed(found: Answer) -> None:

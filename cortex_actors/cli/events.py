@@ -186,15 +186,12 @@ def _supervisor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
     above = f", below {found['supervisor']}" if found["supervisor"] else ""
     yield "supervisor", f"{found['name']}: {found['strategy']}, {found['state']}{above}"
     yield "restarts", found["restarts"]
-    title = "children"
-    for child in found["children"]:
+    for number, child in enumerate(found["children"]):
         restarts = f", restarts {child['restarts']}" if child["restarts"] else ""
-        yield title, f"{child['name']}: {child['kind']}, {child['state']}{restarts}"
-        title = ""
-    title = "restarted"
-    for each in reversed(found["recent_restarts"]):
-        yield title, f"{iso(each['at'])} {each['child']}"
-        title = ""
+        text = f"{child['name']}: {child['kind']}, {child['state']}{restarts}"
+        yield "" if number else "children", text
+    for number, each in enumerate(reversed(found["recent_restarts"])):
+        yield "" if number else "restarted", f"{iso(each['at'])} {each['child']}"
 
 
 def _hands(title: str, hands: list[dict[str, Any]], nothing: str) -> Iterator[tuple[str, object]]:

@@ -88,24 +88,16 @@ def show_topics(found: Answer) -> None:
 @shows(
     "memory knowledge remove", "--topic drafts", asks="knowledge.remove", source=Option(read=meant)
 )
-def show_removed(found: Answer) -> None:
-    """Print which documents are found no more."""
-    _show_done("took out", found["withdrawn"])
-
-
 @shows(
     "memory knowledge restore",
     "--topic drafts",
     asks="knowledge.restore",
     source=Option(read=meant),
 )
-def show_restored(found: Answer) -> None:
-    """Print which documents are found again."""
-    _show_done("brought back", found["restored"])
-
-
-def _show_done(did: str, sources: list[str]) -> None:
-    """Print which documents something was done with."""
+def show_done(found: Answer) -> None:
+    """Print which documents are found no more, or again."""
+    did, name = ("took out", "withdrawn") if "withdrawn" in found else ("brought back", "restored")
+    sources = found[name]
     print(f"{did} {counted(len(sources), 'document')}")
     show.lines(*(f"  {each}" for each in sources[:_NAMED]))
     if len(sources) > _NAMED:
