@@ -11,19 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cortex_actors.cli import show
+from cortex_actors.cli import show, wording
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
 from cortex_actors.cli.principles import check_line, page_of
-from cortex_actors.cli.wording import (
-    LONGEST,
-    brief,
-    counted,
-    cut,
-    joined,
-    shortened,
-    standing,
-    when,
-)
+from cortex_actors.cli.wording import brief, counted, cut, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer
 
 #: Places that are named of an insight that is shown whole.
@@ -219,7 +210,9 @@ def _block(insight: Answer) -> show.Block:
         about.insert(1, f"waits for a person: {insight['review']}")
     if other := insight.get("represented_by"):
         about.insert(1, f"counts for {brief(other['id'])}: {shortened(other['content'])}")
-    return show.Block(f"{insight['confidence']:.2f}", shortened(insight["content"], LONGEST), about)
+    return show.Block(
+        f"{insight['confidence']:.2f}", shortened(insight["content"], wording.LONGEST), about
+    )
 
 
 #: What is said where no cluster is listed: of those that were asked for, and of any.
@@ -287,7 +280,7 @@ def _entry(found: Answer) -> show.Block:
     names = sorted({name for each in found["members"] for name in each["projects"]})
     facts = joined(f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"]))
     return show.Block(
-        str(len(found["members"])), shortened(first["content"], LONGEST), [*lines, facts]
+        str(len(found["members"])), shortened(first["content"], wording.LONGEST), [*lines, facts]
     )
 
 
