@@ -17,7 +17,7 @@ from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, command, shows
-from cortex_actors.cli.wording import counted, joined, when
+from cortex_actors.cli.show import counted, joined, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, NotFound, visible
 

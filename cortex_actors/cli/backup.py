@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command
-from cortex_actors.cli.wording import counted, joined
+from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.client.cortex import Cortex
 from cortex_actors.clock import SECOND, SystemClock, duration, iso

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
 from cortex_actors.cli.projects import meant
-from cortex_actors.cli.wording import brief, counted, joined, shortened, standing, when
+from cortex_actors.cli.show import brief, counted, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, CortexError, NotFound
 

@@ -24,7 +24,7 @@ from cortex_actors.cli import lifecycle, show
 from cortex_actors.cli.declare import JsonOption, Option, command
 from cortex_actors.cli.recall import TIMEOUT, show_hits
 from cortex_actors.cli.resolve import show_proposed
-from cortex_actors.cli.wording import brief, counted, shortened, standing
+from cortex_actors.cli.show import brief, counted, shortened, standing
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound, visible

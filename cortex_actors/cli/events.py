@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command, shows
-from cortex_actors.cli.wording import shortened
+from cortex_actors.cli.show import shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
 from cortex_actors.errors import UsageError

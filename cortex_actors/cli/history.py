@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, command, shows
-from cortex_actors.cli.wording import LONGEST, brief, counted, cut, joined, said_in, when
+from cortex_actors.cli.show import LONGEST, brief, counted, cut, joined, said_in, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput
 from cortex_actors.text.sections import dialect_of

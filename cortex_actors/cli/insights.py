@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cortex_actors.cli import show, wording
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
 from cortex_actors.cli.principles import check_line, page_of
-from cortex_actors.cli.wording import brief, counted, cut, joined, shortened, standing, when
+from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer
 
 #: Places that are named of an insight that is shown whole.
@@ -211,7 +211,7 @@ def _block(insight: Answer) -> show.Block:
     if other := insight.get("represented_by"):
         about.insert(1, f"counts for {brief(other['id'])}: {shortened(other['content'])}")
     return show.Block(
-        f"{insight['confidence']:.2f}", shortened(insight["content"], wording.LONGEST), about
+        f"{insight['confidence']:.2f}", shortened(insight["content"], show.LONGEST), about
     )
 
 
@@ -280,7 +280,7 @@ def _entry(found: Answer) -> show.Block:
     names = sorted({name for each in found["members"] for name in each["projects"]})
     facts = joined(f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"]))
     return show.Block(
-        str(len(found["members"])), shortened(first["content"], wording.LONGEST), [*lines, facts]
+        str(len(found["members"])), shortened(first["content"], show.LONGEST), [*lines, facts]
     )
 
 

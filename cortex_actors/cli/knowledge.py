@@ -8,7 +8,7 @@ from typing import Any
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, shows
 from cortex_actors.cli.recall import QUESTION, TIMEOUT, show_hits
-from cortex_actors.cli.wording import counted, joined
+from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer
 from cortex_actors.client.operations import LONG
 from cortex_actors.clock import iso

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from cortex_actors import __version__
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, JsonOption, Option, command
-from cortex_actors.cli.wording import counted, shortened
+from cortex_actors.cli.show import counted, shortened
 from cortex_actors.errors import BadInput, UsageError, visible
 
 if TYPE_CHECKING:

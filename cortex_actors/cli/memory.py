@@ -16,7 +16,7 @@ from typing import Annotated
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.recall import NO_MEMORIES
-from cortex_actors.cli.wording import counted, joined, shortened, when
+from cortex_actors.cli.show import counted, joined, shortened, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import in_days
 from cortex_actors.errors import visible

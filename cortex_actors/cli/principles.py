@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cortex_actors.cli import show, wording
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
-from cortex_actors.cli.wording import brief, counted, cut, joined, shortened, standing, when
+from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import in_days
 
@@ -120,7 +120,7 @@ def _block(principle: Answer) -> show.Block:
         brief(principle["id"]),
     )
     return show.Block(
-        f"{principle['rank']:.2f}", shortened(principle["content"], wording.LONGEST), [facts]
+        f"{principle['rank']:.2f}", shortened(principle["content"], show.LONGEST), [facts]
     )
 
 
@@ -177,7 +177,7 @@ def _made_of(found: Answer) -> Iterable[tuple[str, object]]:
     for each in found["made_of"]:
         lines = [each["content"], *standing(each["sources"])]
         about = "" if each["status"] == "active" else f"  ({each['status']})"
-        lines[0] = f"{cut(lines[0], wording.LONGEST)}{about}"
+        lines[0] = f"{cut(lines[0], show.LONGEST)}{about}"
         yield f"{each['weight']:.2f}  {brief(each['id'])}", "\n".join(lines)
 
 

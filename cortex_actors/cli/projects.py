@@ -19,7 +19,7 @@ from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, One, Option, command, shows
-from cortex_actors.cli.wording import counted, joined, shortened
+from cortex_actors.cli.show import counted, joined, shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, duration, iso
 from cortex_actors.errors import BadInput, CortexError, NotFound

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import One, Option, shows
 from cortex_actors.cli.principles import check_line, gap, is_trouble, linked, need, ranked
-from cortex_actors.cli.wording import brief, counted, cut, joined, shortened
+from cortex_actors.cli.show import brief, counted, cut, joined, shortened
 from cortex_actors.client.connection import Answer
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, Preset, shows
 from cortex_actors.cli.projects import meant
-from cortex_actors.cli.wording import joined, shortened, when
+from cortex_actors.cli.show import joined, shortened, when
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import DAY, SECOND, SystemClock
 from cortex_actors.errors import BadInput, visible

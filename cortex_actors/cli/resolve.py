@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, shows
-from cortex_actors.cli.wording import counted, joined
+from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, Refused, UsageError
 from cortex_actors.render import section

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from cortex_actors.cli import show, wording
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command, shows
 from cortex_actors.cli.principles import check_line, need
 from cortex_actors.cli.projects import meant
-from cortex_actors.cli.wording import brief, counted, joined, said_in, shortened, standing, when
+from cortex_actors.cli.show import brief, counted, joined, said_in, shortened, standing, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import UsageError
@@ -121,7 +121,7 @@ def _entry(found: Answer) -> show.Block:
         f"sure {found['confidence']:.2f}",
         f"seen {found['observations']}",
         ", ".join(found["projects"]),
-        *map(wording.TRUSTS.get, found.get("trust", ())),
+        *map(show.TRUSTS.get, found.get("trust", ())),
     )
     lines = [
         found.get("because") or "",

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, command, shows
-from cortex_actors.cli.wording import counted, joined, shortened
+from cortex_actors.cli.show import counted, joined, shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, UsageError
 

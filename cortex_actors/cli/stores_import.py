@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from cortex_actors import settings
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command
+from cortex_actors.cli.show import counted, joined
 from cortex_actors.cli.stores import listed, shown
-from cortex_actors.cli.wording import counted, joined
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, DaemonDown, FileTooLarge, NotFound, NotText, visible
 from cortex_actors.federation.callosum import LONGEST, Imported, read_text

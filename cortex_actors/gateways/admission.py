@@ -197,7 +197,7 @@ class Admission:
             if scope["type"] == "websocket":  # a socket that stays open is not offered
                 await send({"type": "websocket.close", "code": _POLICY})
             return
-        reply, begun = _Reply(scope, receive, send), self._visits.begin()
+        reply, begun = _Reply(scope, receive, send=send), self._visits.begin()
         try:
             async with asyncio.timeout(DEADLINE):
                 await self._admitted(scope, receive, reply)
@@ -295,7 +295,7 @@ def _only(headers: Headers, name: str) -> str | None:
 class _Reply:
     """The way back: adds what every answer says, and knows how far the answer has come."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, *, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
         self.status = 0
 
