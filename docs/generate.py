@@ -27,12 +27,13 @@ from cortex_actors.cli.declare import (
     QUICK,
     Argument,
     Declared,
+    HomeOption,
     Joined,
+    JsonOption,
     One,
     Option,
     Preset,
 )
-from cortex_actors.cli.output import HomeOption, JsonOption
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.tree import INTENSITY, PERIOD, TREE
 from docs import library

@@ -15,18 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, command, shows
-from cortex_actors.cli.output import (
-    Block,
-    counted,
-    joined,
-    show_blocks,
-    show_facts,
-    show_lines,
-    show_page,
-    show_title,
-    when,
-)
+from cortex_actors.cli.show import counted, joined, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, NotFound, visible
 
@@ -55,15 +46,15 @@ _PRIORITY = Option(ignore_case=True)
 def show_list(found: Answer) -> None:
     """Print who remembers and posts here."""
     entries = [_entry(each) for each in found["agents"]]
-    show_page(entries, found["total"], "agent", empty="no agent is known")
+    show.page(entries, found["total"], "agent", empty="no agent is known")
 
 
 @shows("agents show", "ELYSIAN")
 def show_agent(agent: Answer) -> None:
     """Print one agent whole."""
-    show_title(f"{_symbol(agent)} {agent['display_name']}")
+    show.title(f"{_symbol(agent)} {agent['display_name']}")
     has_token = agent.get("has_token")
-    show_facts(
+    show.facts(
         ("id", agent["id"]),
         ("known for", agent["specialization"]),
         ("generation", agent["generation"]),
@@ -85,14 +76,14 @@ def show_summoned(found: Answer) -> None:
     show_agent(found)
     done = "has a place in the village" if found["new"] else "has another profile"
     print()
-    show_lines(f"{found['display_name']} {done}: #{found['record']}")
+    show.lines(f"{found['display_name']} {done}: #{found['record']}")
 
 
 @shows("agents introduce", "LUMEN")
 def show_greeting(found: Answer) -> None:
     """Print how an agent greets the village."""
-    show_lines(*found["content"].splitlines(), "")
-    show_lines(f"posted as #{found['id']} in the thread {found['thread']}")
+    show.lines(*found["content"].splitlines(), "")
+    show.lines(f"posted as #{found['id']} in the thread {found['thread']}")
 
 
 @shows(
@@ -116,7 +107,7 @@ def show_revoked(found: Answer) -> None:
     print(f"the token of {found['agent']} counts no more")
 
 
-def _entry(agent: Answer) -> Block:
+def _entry(agent: Answer) -> show.Block:
     """Return an agent's entry in a list."""
     facts = joined(
         agent["id"],
@@ -124,7 +115,7 @@ def _entry(agent: Answer) -> Block:
         agent["lineage"],
         "has a token" if agent.get("has_token") else None,
     )
-    return Block(_symbol(agent), agent["display_name"], [agent["specialization"], facts])
+    return show.Block(_symbol(agent), agent["display_name"], [agent["specialization"], facts])
 
 
 def _symbol(agent: Answer) -> str:
@@ -154,14 +145,14 @@ def show_thread(found: Answer) -> None:
     """Print a conversation in its order."""
     title = f"{len(found['messages'])} of {counted(found['total'], 'post')} in {found['thread']}"
     places = {each["id"]: number for number, each in enumerate(found["messages"], 1)}
-    show_blocks(title, [_message(each, places) for each in found["messages"]], empty="")
+    show.blocks(title, [_message(each, places) for each in found["messages"]], empty="")
 
 
 @shows("agents threads", "", "--json")
 def show_threads(found: Answer) -> None:
     """Print the conversations."""
     entries = [
-        Block(
+        show.Block(
             f"{each['posts']:,}",
             each["thread"],
             [joined(", ".join(each["agents"]), f"last {when(each['last_at'])}")],
@@ -169,14 +160,14 @@ def show_threads(found: Answer) -> None:
         for each in found["threads"]
     ]
     empty = "nobody has posted in a thread yet; see: cortex agents post --help"
-    show_page(entries, found["total"], "thread", empty=empty, more=", with their posts")
+    show.page(entries, found["total"], "thread", empty=empty, more=", with their posts")
 
 
 @shows("agents village", "")
 def show_village(found: Answer) -> None:
     """Print how much agents have told one another."""
     agreed = found["convergences"]
-    show_facts(
+    show.facts(
         ("posts", f"{found['total']:,}"),
         ("by realm", _counts(found["by_realm"])),
         ("by agent", _counts(found["by_agent"])),
@@ -188,7 +179,7 @@ def show_village(found: Answer) -> None:
     )
 
 
-def _message(found: Answer, places: dict[str, int]) -> Block:
+def _message(found: Answer, places: dict[str, int]) -> show.Block:
     """Return a post: its number, what it says, who said it when, and what it answers."""
     about = joined(
         found["agent_display"],
@@ -198,7 +189,7 @@ def _message(found: Answer, places: dict[str, int]) -> Block:
     )
     answered = [str(places.get(each, each)) for each in found["responding_to"]]
     lines = [about, f"answers {', '.join(answered)}" if answered else "", found["id"]]
-    return Block(f"{places[found['id']]}.", found["content"], lines)
+    return show.Block(f"{places[found['id']]}.", found["content"], lines)
 
 
 def _counts(found: dict[str, int]) -> str:
@@ -225,12 +216,12 @@ def show_convergence(found: Answer, given: Answer) -> None:
         for group in found["groups"]:
             print()
             entries = [
-                Block(agent, message["preview"], [joined(message["id"], message["thread"])])
+                show.Block(agent, message["preview"], [joined(message["id"], message["thread"])])
                 for agent, messages in group["by_agent"].items()
                 for message in messages
             ]
             title = f"{counted(len(entries), 'message')} alike by {group['likeness']:.2f} at least"
-            show_blocks(title, entries, empty="")
+            show.blocks(title, entries, empty="")
     for pair in found["apart"]:
         first, second = pair["agents"]
         print(f"\n{first} and {second} are near each other and apart: {pair['reason']}")
@@ -292,8 +283,8 @@ def show_crumbs(found: Answer) -> None:
         print("no crumb was left in that time; leave one with: cortex agents crumb leave SUMMARY")
         return
     for each in crumbs:
-        show_title(f"{each['agent']}  {each['id']}")
-        show_lines(*each["text"].split("\n"), "")
+        show.title(f"{each['agent']}  {each['id']}")
+        show.lines(*each["text"].split("\n"), "")
     counts = {**found["summary"]["by_priority"], **found["summary"]["by_type"]}
     tally = ", ".join(f"{word} {count:,}" for word, count in counts.items())
     print(f"{len(crumbs)} of {counted(total, 'crumb')}; {tally}")
@@ -304,14 +295,14 @@ def show_latest(found: Answer) -> None:
     """Print the crumb that an agent left last; raises `NotFound` where there is none."""
     if found["crumb"] is None:
         raise NotFound("no crumb of that agent was left yet; everybody's: cortex agents crumb get")
-    show_lines(*found["crumb"]["text"].split("\n"), "")
+    show.lines(*found["crumb"]["text"].split("\n"), "")
 
 
 @shows("agents crumb tasks", "", "--json", asks="crumbs.unfinished")
 def show_tasks(found: Answer) -> None:
     """Print what sessions left to do."""
     entries = [
-        Block(
+        show.Block(
             f"{number}.",
             each["task"],
             [joined(each["agent"], each["priority"], when(each["left_at"]), each["crumb"])],
@@ -319,12 +310,12 @@ def show_tasks(found: Answer) -> None:
         for number, each in enumerate(found["tasks"], 1)
     ]
     title = counted(len(entries), "unfinished task")
-    show_blocks(title, entries, empty="nothing was left unfinished in that time")
+    show.blocks(title, entries, empty="nothing was left unfinished in that time")
 
 
 def show_taken(found: Answer) -> None:
     """Print what became of each crumb."""
-    show_lines(*(each["message"] for each in found["crumbs"]))
+    show.lines(*(each["message"] for each in found["crumbs"]))
 
 
 @command("agents crumb import", "crumb.txt", show=show_taken)

@@ -16,17 +16,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cortex_actors.cli.declare import Argument, Option, command
-from cortex_actors.cli.output import (
-    HomeOption,
-    JsonOption,
-    confirm,
-    counted,
-    joined,
-    show_json,
-    show_lines,
-    show_table,
-)
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command
+from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.client.cortex import Cortex
 from cortex_actors.clock import SECOND, SystemClock, duration, iso
@@ -59,7 +51,7 @@ def show_copy(found: Answer) -> None:
     columns = ("backup", "made", "age", "size", "checked")
     empty = "there is no backup yet; make one with: cortex daemon backup"
     folder = Path(copies[0]["path"]).parent if copies else ""
-    show_table(f"{len(rows)} backups in {folder}", columns, rows, empty=empty)
+    show.table(f"{len(rows)} backups in {folder}", columns, rows, empty=empty)
 
 
 @command(
@@ -102,14 +94,14 @@ def restore(
         if not as_json:
             _compare(choice, where)
         if not yes:
-            confirm(
+            show.confirm(
                 "Put it in the place of the ledger?",
                 refusal=f"refused to restore {choice.path} without being asked to",
                 no="nothing was restored",
             )
         aside = offline.restore(where, choice, at=SystemClock().now())
     if as_json:
-        show_json(
+        show.json(
             {
                 "restored": str(choice.path),
                 "replaced": None if aside is None else str(aside),
@@ -154,7 +146,7 @@ def _compare(choice: offline.Choice, home: Home) -> None:
         for name in sorted(here.rows.keys() | there.rows.keys())
         if here.rows.get(name) or there.rows.get(name)
     ]
-    show_table(
+    show.table(
         f"in place of {home.ledger}",
         ("rows of", "ledger", "backup", "missing"),
         [*rows, ("last event", _seq(here), _seq(there), "")],
@@ -204,9 +196,9 @@ def export(
         done = Cortex(home).export_to(output, **chosen)
         if as_json:
             found = {"path": done.path, "format": done.format, "records": dict(done.records)}
-            return show_json(found)
-        show_lines(f"exported {counted(sum(done.records.values()), 'record')} to {done.path}")
-        return show_lines(_kinds(done.records))
+            return show.json(found)
+        show.lines(f"exported {counted(sum(done.records.values()), 'record')} to {done.path}")
+        return show.lines(_kinds(done.records))
     # Not written to a person's terminal or pipe before all of it could be had.
     with tempfile.TemporaryDirectory(prefix="cortex-export-") as folder:
         Cortex(home).export_to(whole := Path(folder, "memories"), **chosen)
@@ -226,16 +218,16 @@ _NAMED = 5
 def show_imported(done: Answer) -> None:
     """Print what came of it."""
     verb, new = "would add" if done["dry_run"] else "added", sum(done["added"].values())
-    show_lines(f"{verb} {new:,} of {counted(done['records'], 'record')} of {done['path']}")
+    show.lines(f"{verb} {new:,} of {counted(done['records'], 'record')} of {done['path']}")
     facts = joined(
         _kinds(done["added"]),
         f"there already {done['existing']:,}" if done["existing"] else None,
         f"{counted(done['redacted'], 'secret')} left out" if done["redacted"] else None,
     )
-    show_lines(facts or None)
+    show.lines(facts or None)
     if done["differing"]:
         some = ", ".join(done["differing"][:_NAMED])
-        show_lines(f"left as they are here, though the file says something else: {some}")
+        show.lines(f"left as they are here, though the file says something else: {some}")
 
 
 @command(

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import json
 import select
+import socket
 import sys
+from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -32,10 +34,6 @@ from cortex_actors.cli.declare import MOVED
 from cortex_actors.client.connection import TIMEOUT, Client
 from cortex_actors.errors import CortexError, DaemonDown, UsageError
 from cortex_actors.home import Home
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
 
 #: What `make docs` writes.
 TABLE = Path(__file__).with_name("commands.json")
@@ -122,14 +120,7 @@ class CommandGroup(click.Group):
     Its help shows whole sentences, under the titles that its row's `panels` give to names.
     """
 
-    def __init__(
-        self,
-        name: str,
-        row: Row,
-        *,
-        path: str,
-        hidden: bool = False,
-    ) -> None:
+    def __init__(self, name: str, row: Row, *, path: str, hidden: bool = False) -> None:
         self.row, self._path = row, path
         super().__init__(
             name,

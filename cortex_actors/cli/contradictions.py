@@ -15,25 +15,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from cortex_actors.cli.declare import Option, Preset, command, shows
-from cortex_actors.cli.output import (
-    Block,
-    HomeOption,
-    JsonOption,
-    brief,
-    counted,
-    joined,
-    shortened,
-    show_blocks,
-    show_facts,
-    show_json,
-    show_lines,
-    show_page,
-    show_table,
-    standing,
-    when,
-)
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
 from cortex_actors.cli.projects import meant
+from cortex_actors.cli.show import brief, counted, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, CortexError, NotFound
 
@@ -78,7 +63,7 @@ def show_list(found: Answer, given: Answer) -> None:
     empty = _nothing(status, narrowed=narrowed)
     entries = [_entry(each) for each in shown]
     noun = "difference" if kind == "contextual" else "contradiction"
-    show_page(entries, found["total"], noun, empty=empty, more=more)
+    show.page(entries, found["total"], noun, empty=empty, more=more)
     if found["contextual"] and kind is None:
         print(f"\n{counted(found['contextual'], 'difference')} of two projects: --between-projects")
     if any(each["status"] == "unresolved" for each in shown):
@@ -110,7 +95,7 @@ def show_pair(found: Answer) -> None:
         ("decided", when(found["resolved_at"])),
         ("note", found["resolution"] or ""),
     ]
-    show_facts(*facts)
+    show.facts(*facts)
 
 
 @shows(
@@ -128,7 +113,7 @@ def show_decided(found: Answer) -> None:
     places = [place for side in lost for place in standing(side["sources"])]
     if places:
         print("the other one is still said here; mend the file when you can:")
-        show_facts(*[("", place) for place in places])
+        show.facts(*[("", place) for place in places])
 
 
 #: What a key or a word says of each kind, and what the daemon is asked for it.
@@ -196,7 +181,7 @@ def triage(
     ours = None if project is None else meant(project)
     found = client.call("triage", limit=limit, kind=kind, project=ours)
     if as_json:
-        show_json(found)
+        show.json(found)
         return
     counts = [f"{_TITLES[name][0]} {count:,}" for name, count in found["counts"].items()]
     print(joined(*counts) or "nothing waits for a decision")
@@ -207,7 +192,7 @@ def triage(
     for number, item in enumerate(found["items"], 1):
         name = item["kind"]
         if (word := always.get(name)) is None:
-            show_blocks(
+            show.blocks(
                 f"{number} of {found['total']:,}: {_TITLES[name][0]}", [_waiting(item)], empty=""
             )
             word, is_all = _word(_CHOICES.get(name, _OFFER))
@@ -219,14 +204,16 @@ def triage(
     print(f"decided {done:,} of {found['total']:,}")
 
 
-def _waiting(item: Answer) -> Block:
+def _waiting(item: Answer) -> show.Block:
     """Return what is shown of one item before it is decided."""
     if item["kind"] not in _CHOICES:
         places = standing(item["sources"], most=2)
-        return Block(brief(item["id"]), shortened(item["content"], 300), [item["because"], *places])
+        return show.Block(
+            brief(item["id"]), shortened(item["content"], 300), [item["because"], *places]
+        )
     sides = [f"{name}  {shortened(_said(item[name]), 300)}" for name in "ab"]
     where = [f"{name}  {_first(item[name])}" for name in "ab"]
-    return Block(brief(item["id"]), "\n".join(sides), [item["reason"], *where])
+    return show.Block(brief(item["id"]), "\n".join(sides), [item["reason"], *where])
 
 
 def _word(choices: Mapping[str, object]) -> tuple[str, bool]:
@@ -264,19 +251,19 @@ def _decided(client: Client, item: Answer, *, word: str) -> bool:
     try:
         client.call(method, **{_TITLES[item["kind"]][1]: item["id"], **more})
     except CortexError as error:
-        show_lines(f"{brief(item['id'])}: {error}")
+        show.lines(f"{brief(item['id'])}: {error}")
         return False
-    show_lines(f"{brief(item['id'])}: {word}")
+    show.lines(f"{brief(item['id'])}: {word}")
     return True
 
 
 @shows("triage decide", "dup_5e1f02ab apart", "con_5e1f02ab open")
 def show_verdict(found: Answer) -> None:
     """Print what a person said of a pair."""
-    show_lines(f"{brief(found['item'])}: {found['verdict']}")
+    show.lines(f"{brief(found['item'])}: {found['verdict']}")
 
 
-def _entry(found: Answer) -> Block:
+def _entry(found: Answer) -> show.Block:
     """Return a pair's entry in a list."""
     sides = [f"{name}  {shortened(_said(found[name]), 160)}" for name in "ab"]
     alike = found["similarity"]
@@ -287,7 +274,7 @@ def _entry(found: Answer) -> Block:
         None if alike is None else f"cosine {alike:.2f}",
     )
     where = [f"{name}  {_first(found[name])}" for name in "ab"]
-    return Block(brief(found["id"]), "\n".join(sides), [facts, *where])
+    return show.Block(brief(found["id"]), "\n".join(sides), [facts, *where])
 
 
 def _outcome(found: Answer) -> str:
@@ -328,7 +315,7 @@ def _nothing(status: str, *, narrowed: bool) -> str:
 )
 def show_judged(found: Answer) -> None:
     """Print what two statements are to each other, and who says so."""
-    show_facts(*_facts(found))
+    show.facts(*_facts(found))
 
 
 def _facts(found: dict[str, Any]) -> Iterable[tuple[str, object]]:
@@ -400,7 +387,7 @@ def show_calibrated(found: Answer, given: Answer) -> None:
         rows = [_row("now", each["now"])]
         if each["better"]:
             rows.append(_row("suggested", each["then"]))
-        show_table(
+        show.table(
             f"{name}, pairs decided: {', '.join(parts) or 'none'}",
             ("", "cluster", "judged", "merges", "contradictions", "merged wrongly"),
             rows,

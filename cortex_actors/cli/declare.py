@@ -7,7 +7,8 @@ a module of commands is loaded only when one of them is called. Standard library
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,6 +77,14 @@ class Preset:
         not_json: bool = False,
     ) -> None:
         self.names, self.sets, self.help, self.not_json = names, sets, help, not_json
+
+
+#: Options of every command that asks the daemon.
+HomeOption = Annotated[
+    Path | None,
+    Option("--home", kind="home", help="The daemon's folder (default: CORTEX_HOME, else XDG's)."),
+]
+JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +173,7 @@ def shows(
     leave_out: tuple[str, ...] = (),
     timeout: float | None = None,
     offline: str | None = None,
+    exits: Callable[[dict[str, Any]], int] | None = None,
     one: One | tuple[One, ...] = (),
     by_hand: bool = False,
     **spelled: Option | Argument | Preset,
@@ -179,8 +189,9 @@ def shows(
     themselves.
 
     The daemon may take `timeout` seconds. Where none runs, `offline` (`module:function`) answers
-    in its place, with the home, and the parameters by name. A function that asks `by_hand` is the
-    command, whose help is its docstring; it gets every parameter by name.
+    in its place, with the home, and the parameters by name. `exits` makes the exit code of the
+    answer. A function that asks `by_hand` is the command, whose help is its docstring; it gets
+    every parameter by name.
     """
     return _declaring(
         path,
@@ -191,7 +202,7 @@ def shows(
         leave_out=leave_out,
         one=one if isinstance(one, tuple) else (one,),
         by_hand=by_hand,
-        run={"timeout": timeout, "offline": offline},
+        run={"timeout": timeout, "offline": offline, "code": exits},
         spelled=spelled,
     )
 

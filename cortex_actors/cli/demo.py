@@ -20,22 +20,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from cortex_actors.cli import lifecycle
-from cortex_actors.cli.declare import Option, command
-from cortex_actors.cli.output import (
-    Block,
-    JsonOption,
-    brief,
-    counted,
-    shortened,
-    show_blocks,
-    show_json,
-    show_lines,
-    show_table,
-    standing,
-)
+from cortex_actors.cli import lifecycle, show
+from cortex_actors.cli.declare import JsonOption, Option, command
 from cortex_actors.cli.recall import TIMEOUT, show_hits
 from cortex_actors.cli.resolve import show_proposed
+from cortex_actors.cli.show import brief, counted, shortened, standing
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound, visible
@@ -57,7 +46,9 @@ def brought(client: Client, folders: Sequence[Path], *, settle: Callable[[], obj
     written into the files of that project. `settle` returns when nothing is left to do.
     """
     listed = client.call("reviews", limit=ASKED)["reviews"]
-    offers = [client.call("review", insight=each["id"]) for each in listed if _is_offer(each)]
+    offers = [
+        client.call("review", insight=each["id"]) for each in listed if each["asks"] == "promotion"
+    ]
     for each in offers:
         client.call("approve", insight=each["id"])
     settle()
@@ -89,17 +80,12 @@ def brought(client: Client, folders: Sequence[Path], *, settle: Callable[[], obj
     }
 
 
-def _is_offer(found: Answer) -> bool:
-    """Tell whether a person is asked whether a text may become a principle."""
-    return bool(found["asks"] == "promotion")
-
-
 def show_agreed(found: Answer) -> None:
     """Print the offers, their approval, and what was written into the files of one project."""
     offers = found["offers"]
     print("$ cortex review\n")
     blocks = [
-        Block(
+        show.Block(
             f"{n}.",
             shortened(each["content"]),
             [each["because"], *standing([*each["sources"], *_others(each)])],
@@ -107,10 +93,10 @@ def show_agreed(found: Answer) -> None:
         for n, each in enumerate(offers, start=1)
     ]
     title = f"What projects agree on ({counted(len(offers), 'offer')})"
-    show_blocks(title, blocks, empty="no two projects agree on anything yet")
+    show.blocks(title, blocks, empty="no two projects agree on anything yet")
     print()
     for each in offers:
-        show_lines(f"$ cortex review approve {brief(each['id'])}")
+        show.lines(f"$ cortex review approve {brief(each['id'])}")
     files = [each for each in found["files"] if each["state"] == WRITTEN]
     if not files:
         print("\nno project lacks anything that others agree on")
@@ -170,7 +156,7 @@ def show_remembered(found: Answer) -> None:
         against = [f"; contradicts: {each['reason']}" for each in told["conflicts"][:1]]
         became = "".join([what.get(told["state"], "kept"), *against])
         rows.append((told["agent"], shortened(told["said"]), became))
-    show_table("What agents remember", ("agent", "says", "becomes"), rows, empty="nothing")
+    show.table("What agents remember", ("agent", "says", "becomes"), rows, empty="nothing")
     print(f"\n$ cortex memory search {MINDS_QUESTION}\n")
     for agent, hits in found["asked"].items():
         texts = "; ".join(str(hit["text"]) for hit in hits)
@@ -219,7 +205,7 @@ def demo(
     try:
         with _stage(projects, say) as (home, folders), _daemon(home, say):
             found = _learnt(Client(home, timeout=TIMEOUT), folders, clock=clock, say=say)
-            (show_json if as_json else _show)(found)
+            (show.json if as_json else _show)(found)
             if not found["recall"]["hits"]:
                 raise NotFound(f"nothing answers {QUESTION!r}")
             if follow:
@@ -326,7 +312,7 @@ def _show(found: Answer) -> None:
     print()
     rows = [_row(project) for project in found["projects"]]
     columns = ("project", "files", "insights", "the surest", "read in")
-    show_table("What was learnt", columns, rows, empty="nothing was learnt")
+    show.table("What was learnt", columns, rows, empty="nothing was learnt")
     print(f"\n$ cortex recall {QUESTION}\n")
     show_hits(found["recall"])
     print()
@@ -344,7 +330,7 @@ def _show(found: Answer) -> None:
         ("principles", found["agreed"]["principles"]["total"]),
     ]
     print()
-    show_table("Summary", ("what", "how much"), summary, empty="")
+    show.table("Summary", ("what", "how much"), summary, empty="")
 
 
 def _row(project: Answer) -> tuple[object, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Annotated, Any
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Option, command
-from cortex_actors.cli.output import show_table
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
@@ -40,13 +40,13 @@ def show_checkup(found: Answer) -> None:
     if "steps" in found:
         steps = [(e["step"], e["state"], f"{e['took_ms']:.1f}", e["said"]) for e in found["steps"]]
         title, columns = f"Tried in {found['took_ms']:,.0f} ms", ("step", "state", "ms", "said")
-        show_table(title, columns, steps, empty="nothing was tried")
+        show.table(title, columns, steps, empty="nothing was tried")
         print(_TOLD[found["state"]].format(reason=found["reason"]))
         return
     where = "" if found["online"] else ", without a daemon"
     title = f"Checked in {found['took_s']:.1f} s{where}"
     columns = ("check", "severity", "found", "mend")
-    show_table(title, columns, _rows(found["checks"]), empty="nothing was looked at")
+    show.table(title, columns, _rows(found["checks"]), empty="nothing was looked at")
     for each in found["repaired"]:
         print(f"repaired: {each['did']}")
     print(_sentence(found))

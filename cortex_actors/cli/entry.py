@@ -10,14 +10,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from cortex_actors.errors import CortexError, InternalError, NotYours, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cortex_actors.home import Home
+from cortex_actors.home import Home
 
 #: Commands that are answered by the standard library alone.
 FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook"})

@@ -9,15 +9,9 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from cortex_actors.cli.declare import Option, command, shows
-from cortex_actors.cli.output import (
-    HomeOption,
-    JsonOption,
-    shortened,
-    show_json,
-    show_lines,
-    show_table,
-)
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command, shows
+from cortex_actors.cli.show import shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import iso
 from cortex_actors.errors import UsageError
@@ -33,8 +27,8 @@ def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer,
     """Print events, newest first; one of them whole, or what was done with dead letters."""
     if isinstance(found, list):
         done = "put back" if given["replay"] else "discarded"
-        show_lines(*(f"{done} {each['seq']} for {each['consumer']}" for each in found))
-        show_lines(None if found else NO_DEAD)
+        show.lines(*(f"{done} {each['seq']} for {each['consumer']}" for each in found))
+        show.lines(None if found else NO_DEAD)
     elif given["name"]:
         _show(found)
     else:
@@ -49,7 +43,7 @@ def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer,
             for each in found["events"]
         ]
         title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
-        show_table(title, ("seq", "at", "topic", "from", "state"), rows, empty=_nothing(given))
+        show.table(title, ("seq", "at", "topic", "from", "state"), rows, empty=_nothing(given))
 
 
 def _nothing(given: Answer) -> str:
@@ -118,10 +112,10 @@ def _show(found: Answer) -> None:
     payload = found["payload"]
     # As it is stored where it is no JSON: quoted, it would look like a text that somebody said.
     rows.append(("payload", payload if isinstance(payload, str) else json.dumps(payload)))
-    show_lines(*(f"{key:<9}{value}" for key, value in rows))
+    show.lines(*(f"{key:<9}{value}" for key, value in rows))
     for each in found["consumers"]:
         lines = (each["error"] or "").splitlines()
-        show_lines(*(f"{each['consumer']}: {line}" for line in lines))
+        show.lines(*(f"{each['consumer']}: {line}" for line in lines))
 
 
 def _named(names: list[str] | None, option: str) -> list[str]:
@@ -160,7 +154,7 @@ def show_inside(found: Answer) -> None:
     rows = [*(_supervisor(found) if found["kind"] == "supervisor" else _actor(found))]
     if last := found["last_crash"]:
         rows.append(("last crash", f"{iso(last['at'])} {last['reason']}"))
-    show_lines(*(f"{title:<{_WIDTH}}{text}".rstrip() for title, text in rows))
+    show.lines(*(f"{title:<{_WIDTH}}{text}".rstrip() for title, text in rows))
 
 
 @shows("debug crash", "CORTEX_DEBUG=1 cortex start", "accumulator")
@@ -192,15 +186,12 @@ def _supervisor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
     above = f", below {found['supervisor']}" if found["supervisor"] else ""
     yield "supervisor", f"{found['name']}: {found['strategy']}, {found['state']}{above}"
     yield "restarts", found["restarts"]
-    title = "children"
-    for child in found["children"]:
+    for number, child in enumerate(found["children"]):
         restarts = f", restarts {child['restarts']}" if child["restarts"] else ""
-        yield title, f"{child['name']}: {child['kind']}, {child['state']}{restarts}"
-        title = ""
-    title = "restarted"
-    for each in reversed(found["recent_restarts"]):
-        yield title, f"{iso(each['at'])} {each['child']}"
-        title = ""
+        text = f"{child['name']}: {child['kind']}, {child['state']}{restarts}"
+        yield "" if number else "children", text
+    for number, each in enumerate(reversed(found["recent_restarts"])):
+        yield "" if number else "restarted", f"{iso(each['at'])} {each['child']}"
 
 
 def _hands(title: str, hands: list[dict[str, Any]], nothing: str) -> Iterator[tuple[str, object]]:
@@ -243,13 +234,13 @@ def tree(
     """Draw the supervision tree as it is now, or show what every mailbox has seen."""
     found = Client(home).call("tree")
     if as_json:
-        show_json(found["root"])
+        show.json(found["root"])
         return
     if stats:
         rows = list(_mailboxes(found["root"]))
-        show_table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
+        show.table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
         return
-    show_lines(*found["text"].splitlines())
+    show.lines(*found["text"].splitlines())
 
 
 @command("debug topics", "", "--json")
@@ -259,10 +250,10 @@ def topics(as_json: JsonOption = False) -> None:
 
     # From the catalogue itself: the daemon need not run for this.
     if as_json:
-        show_json([{"name": t.name, "durable": t.durable, "about": t.about} for t in TOPICS])
+        show.json([{"name": t.name, "durable": t.durable, "about": t.about} for t in TOPICS])
         return
     rows = [(t.name, "yes" if t.durable else "no", ", ".join(t.heard_by), t.about) for t in TOPICS]
-    show_table("Topics", ("topic", "stored", "heard by", "about"), rows, empty="none")
+    show.table("Topics", ("topic", "stored", "heard by", "about"), rows, empty="none")
 
 
 def _mailboxes(node: dict[str, Any]) -> Iterator[tuple[str, ...]]:

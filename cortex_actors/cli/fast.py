@@ -12,9 +12,10 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from cortex_actors import errors
 from cortex_actors.cli import lifecycle
@@ -24,10 +25,6 @@ from cortex_actors.client.connection import Client
 from cortex_actors.clock import duration, iso
 from cortex_actors.home import Home
 from cortex_actors.process import lock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 #: Seconds it may take: an actor has five to finish what it has in hand, and reloads take turns.
 TIMEOUT = 120.0

@@ -10,6 +10,7 @@ left alone. Git itself says where hooks are: worktrees share them, and `core.hoo
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -19,7 +20,6 @@ import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cortex_actors.cli import lifecycle
 from cortex_actors.client.connection import Client
@@ -32,11 +32,7 @@ from cortex_actors.errors import (
     Refused,
     visible,
 )
-
-if TYPE_CHECKING:
-    import argparse
-
-    from cortex_actors.home import Home
+from cortex_actors.home import Home
 
 #: The hooks after which the files of a checkout may be others.
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")

@@ -11,20 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, command, shows
-from cortex_actors.cli.output import (
-    LONGEST,
-    brief,
-    console,
-    counted,
-    cut,
-    joined,
-    said_in,
-    show_facts,
-    show_sections,
-    show_title,
-    when,
-)
+from cortex_actors.cli.show import LONGEST, brief, counted, cut, joined, said_in, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput
 from cortex_actors.text.sections import dialect_of
@@ -63,8 +52,8 @@ def whole(thing: str) -> str:
 )
 def show_history(found: Answer) -> None:
     """Print a chain link by link, and once more in the order of time."""
-    show_title(cut(_title(found)))
-    show_sections(
+    show.title(cut(_title(found)))
+    show.sections(
         ("Lines that say it", _lines(found)),
         ("Texts that count as one", _texts(found)),
         ("Alike", _clusters(found)),
@@ -74,9 +63,9 @@ def show_history(found: Answer) -> None:
         ("Files it stands in", _files(found)),
     )
     print()
-    show_title("In the order of time")
+    show.title("In the order of time")
     width = max(map(len, _EVENTS.values()))
-    show_facts(
+    show.facts(
         *(
             (when(each["at"]), joined(f"{_EVENTS[each['what']]:<{width}}", each["text"]))
             for each in found["events"]
@@ -87,7 +76,7 @@ def show_history(found: Answer) -> None:
         # The insight that could become one: what the first text counts for.
         first = [brief(each["counts_for"] or each["id"]) for each in found["insights"][:1]]
         hint = " ".join(["no principle came of it yet: cortex principles promotion", *first])
-        console().print(f"\n{hint}")
+        show.console().print(f"\n{hint}")
 
 
 def _title(found: Answer) -> str:
@@ -245,14 +234,14 @@ def _show_match(match: Answer, question: Answer) -> None:
     """Print one match: the bullet, its principle, and everything that is part of it."""
     bullet = match["bullet"]
     if bullet is not None:
-        show_title(bullet["text"])
+        show.title(bullet["text"])
         facts = [("stands in", f"{bullet['path']} (for {bullet['agent']})")]
         if not match["principles"]:
             facts.append(("principle", f"{bullet['principle']}: there is none any more"))
-        show_facts(*facts)
+        show.facts(*facts)
     elif question.get("text") and match["asked"]["kind"] == "line":
-        show_title(question["text"])
-        show_facts(("written by", "a person: it stands outside our section"))
+        show.title(question["text"])
+        show.facts(("written by", "a person: it stands outside our section"))
     for each in match["principles"]:
         _principle(each, match, is_new=bullet is None)
     for each in match["insights"]:
@@ -263,7 +252,7 @@ def _show_match(match: Answer, question: Answer) -> None:
         if bullet is None or (each["path"], each["agent"]) != (bullet["path"], bullet["agent"])
     ]
     if others:
-        show_facts(("also in" if bullet else "stands in", "\n".join(others)))
+        show.facts(("also in" if bullet else "stands in", "\n".join(others)))
     if match["principles"]:
         name = brief(match["principles"][0]["id"])
         print(
@@ -277,7 +266,7 @@ def _principle(each: Answer, match: Answer, *, is_new: bool) -> None:
     taken = [
         row for row in match["revocations"] if row["key"] == each["id"] and not row["ended_at"]
     ]
-    show_facts(
+    show.facts(
         ("says", cut(each["content"]) if is_new else ""),
         (
             "principle",
@@ -313,7 +302,7 @@ def _insight(each: Answer, match: Answer) -> None:
     ]
     owes = f"weight {weights[0]:.2f}" if weights else None
     print()
-    show_facts(
+    show.facts(
         ("from", cut(each["content"])),
         ("insight", joined(each["id"], each["status"], owes, *_reviewed(said))),
         ("said in", "\n".join(map(said_in, each["lines"][:_MOST]))),

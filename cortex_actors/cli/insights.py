@@ -11,25 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
-from cortex_actors.cli.output import (
-    LONGEST,
-    Block,
-    brief,
-    counted,
-    cut,
-    joined,
-    nothing,
-    shortened,
-    show_blocks,
-    show_facts,
-    show_page,
-    show_sections,
-    show_title,
-    standing,
-    when,
-)
 from cortex_actors.cli.principles import check_line, page_of
+from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer
 
 #: Places that are named of an insight that is shown whole.
@@ -188,19 +173,20 @@ def show_insights(found: Answer, given: Answer) -> None:
     if "insights" in found:
         pages = {"limit", "skip", "sort"}
         narrow = any(given[each] not in {None, "live"} for each in given.keys() - pages)
-        empty = nothing(found["total"], _NONE if narrow else _NOTHING)
         title = f"{page_of(found, 'insight', given)}, {_ORDERS[given['sort']]}"
-        show_blocks(title, map(_block, found["insights"]), empty=empty)
+        empty = _NONE if narrow else _NOTHING
+        entries = map(_block, found["insights"])
+        show.blocks(title, entries, empty=empty, total=found["total"])
     elif given["approve"]:
         print(f"approved {found['id']}; it is {found['status']} now")
     else:
         for line in found["content"].splitlines():
-            show_title(line)
+            show.title(line)
         print()
-        show_facts(*_facts(found))
+        show.facts(*_facts(found))
         earned = found["promotion"]["checks"]
         checks = [(each["need"].replace("_", " "), check_line(each)) for each in earned]
-        show_sections(
+        show.sections(
             (f"Why {found['category']}", _category(found)),
             ("Why so sure", _confidence(found)),
             (f"Why {found['status']}", _status(found)),
@@ -208,7 +194,7 @@ def show_insights(found: Answer, given: Answer) -> None:
         )
 
 
-def _block(insight: Answer) -> Block:
+def _block(insight: Answer) -> show.Block:
     """Return an insight's entry in a list."""
     facts = joined(
         insight["category"],
@@ -224,7 +210,9 @@ def _block(insight: Answer) -> Block:
         about.insert(1, f"waits for a person: {insight['review']}")
     if other := insight.get("represented_by"):
         about.insert(1, f"counts for {brief(other['id'])}: {shortened(other['content'])}")
-    return Block(f"{insight['confidence']:.2f}", shortened(insight["content"], LONGEST), about)
+    return show.Block(
+        f"{insight['confidence']:.2f}", shortened(insight["content"], show.LONGEST), about
+    )
 
 
 #: What is said where no cluster is listed: of those that were asked for, and of any.
@@ -262,7 +250,7 @@ def show_clusters(found: Answer, given: Answer) -> None:
     is_narrow = any(each is not None for each in narrow) or given["size"] > SMALLEST
     entries = [_entry(each) for each in found["clusters"]]
     empty = _NO_CLUSTER if is_narrow else _NO_CLUSTERS
-    show_page(entries, found["total"], "cluster", empty=empty)
+    show.page(entries, found["total"], "cluster", empty=empty)
 
 
 def whole(path: Path) -> str:
@@ -280,10 +268,10 @@ def whole(path: Path) -> str:
 def show_fragments(found: Answer) -> None:
     """Print the parts of instruction files."""
     empty = "nothing was learned from there; see what is followed with: cortex projects"
-    show_page([*map(_part, found["fragments"])], found["total"], "fragment", empty=empty)
+    show.page([*map(_part, found["fragments"])], found["total"], "fragment", empty=empty)
 
 
-def _entry(found: Answer) -> Block:
+def _entry(found: Answer) -> show.Block:
     """Return a cluster's entry in a list."""
     first, *others = found["members"] or [{"content": "(no longer known)"}]
     lines = [f"= {shortened(each['content'], MEMBER)}" for each in others[:MEMBERS]]
@@ -291,12 +279,14 @@ def _entry(found: Answer) -> Block:
         lines.append(f"and {len(others) - MEMBERS} more")
     names = sorted({name for each in found["members"] for name in each["projects"]})
     facts = joined(f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"]))
-    return Block(str(len(found["members"])), shortened(first["content"], LONGEST), [*lines, facts])
+    return show.Block(
+        str(len(found["members"])), shortened(first["content"], show.LONGEST), [*lines, facts]
+    )
 
 
 def _show_cluster(found: Answer) -> None:
     """Print one cluster with all its members."""
-    show_facts(
+    show.facts(
         ("id", found["id"]),
         ("members", len(found["members"])),
         ("coherence", f"{found['coherence']:.3f} ({found['model']})"),
@@ -305,12 +295,12 @@ def _show_cluster(found: Answer) -> None:
     for each in found["members"]:
         middle = "  (the middle)" if each["id"] == found["medoid_id"] else ""
         print()
-        show_title(f"{brief(each['id'])}{middle}")
+        show.title(f"{brief(each['id'])}{middle}")
         about = joined(f"sure {each['confidence']:.2f}", each["domain"], each["status"])
-        show_facts(("", "\n".join([each["content"], about, *standing(each["sources"])])))
+        show.facts(("", "\n".join([each["content"], about, *standing(each["sources"])])))
 
 
-def _part(each: Answer) -> Block:
+def _part(each: Answer) -> show.Block:
     """Return a fragment's entry in a list."""
     facts = joined(
         counted(each["statements"], "insight"),
@@ -321,4 +311,4 @@ def _part(each: Answer) -> Block:
         f"in {each['scope']}" if each["scope"] else None,
     )
     lines = f"{each['line_start']}-{each['line_end']}"
-    return Block(lines, each["heading"] or "(before the first heading)", [facts, each["path"]])
+    return show.Block(lines, each["heading"] or "(before the first heading)", [facts, each["path"]])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, shows
-from cortex_actors.cli.output import counted, joined, show_lines, show_table
 from cortex_actors.cli.recall import QUESTION, TIMEOUT, show_hits
+from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer
 from cortex_actors.client.operations import LONG
 from cortex_actors.clock import iso
@@ -38,12 +39,12 @@ def meant(source: str) -> str:
 def show_read(found: Answer) -> None:
     """Print what became of each document."""
     counts = joined(*(f"{state} {count:,}" for state, count in sorted(found["counts"].items())))
-    show_lines(f"{counts or 'no document'} in {found['root']}")
+    show.lines(f"{counts or 'no document'} in {found['root']}")
     for each in found["documents"]:
-        show_lines(*_told(each)[:_NAMED])
+        show.lines(*_told(each)[:_NAMED])
     if found["skipped"]:
-        show_lines(f"passed over: {', '.join(found['skipped'][:_NAMED])}")
-    show_lines(*(f"cannot be read: {folder}" for folder in found["closed"]))
+        show.lines(f"passed over: {', '.join(found['skipped'][:_NAMED])}")
+    show.lines(*(f"cannot be read: {folder}" for folder in found["closed"]))
 
 
 @shows(
@@ -76,7 +77,7 @@ def show_topics(found: Answer) -> None:
         (each["topic"], each["documents"], each["pieces"], each["withdrawn"], iso(each["read_at"]))
         for each in found["topics"]
     ]
-    show_table(
+    show.table(
         f"{counted(found['documents'], 'document')}, {counted(found['pieces'], 'piece')}",
         ("topic", "documents", "pieces", "taken out", "last read"),
         rows,
@@ -85,31 +86,20 @@ def show_topics(found: Answer) -> None:
 
 
 @shows(
-    "memory knowledge remove",
-    "--topic drafts",
-    asks="knowledge.remove",
-    source=Option(read=meant),
+    "memory knowledge remove", "--topic drafts", asks="knowledge.remove", source=Option(read=meant)
 )
-def show_removed(found: Answer) -> None:
-    """Print which documents are found no more."""
-    _show_done("took out", found["withdrawn"])
-
-
 @shows(
     "memory knowledge restore",
     "--topic drafts",
     asks="knowledge.restore",
     source=Option(read=meant),
 )
-def show_restored(found: Answer) -> None:
-    """Print which documents are found again."""
-    _show_done("brought back", found["restored"])
-
-
-def _show_done(did: str, sources: list[str]) -> None:
-    """Print which documents something was done with."""
+def show_done(found: Answer) -> None:
+    """Print which documents are found no more, or again."""
+    did, name = ("took out", "withdrawn") if "withdrawn" in found else ("brought back", "restored")
+    sources = found[name]
     print(f"{did} {counted(len(sources), 'document')}")
-    show_lines(*(f"  {each}" for each in sources[:_NAMED]))
+    show.lines(*(f"  {each}" for each in sources[:_NAMED]))
     if len(sources) > _NAMED:
         print(f"  and {len(sources) - _NAMED:,} more")
 

@@ -21,16 +21,12 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cortex_actors import __version__, errors
 from cortex_actors.client.connection import Client, known
-from cortex_actors.home import private
+from cortex_actors.home import Home, private
 from cortex_actors.process import lock
-
-if TYPE_CHECKING:
-    from cortex_actors.home import Home
-
 
 #: Seconds between two looks at a process where there are no pidfds.
 POLL = 0.05

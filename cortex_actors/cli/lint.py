@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote
 
 from cortex_actors import __version__
-from cortex_actors.cli.declare import Argument, Option, command
-from cortex_actors.cli.output import JsonOption, console, counted, shortened, show_json
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, JsonOption, Option, command
+from cortex_actors.cli.show import counted, shortened
 from cortex_actors.errors import BadInput, UsageError, visible
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ def lint(
 
     found = look(paths or [Path()])
     if sarif:
-        show_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [*map(_run, found)]})
+        show.json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [*map(_run, found)]})
     elif as_json:
-        show_json({"projects": [asdict(each) for each in found]})
+        show.json({"projects": [asdict(each) for each in found]})
     else:
         _show(found)
     unread = {Path(each.root, path): why for each in found for path, why in each.unread.items()}
@@ -89,7 +90,7 @@ def _show_finding(root: str, finding: Flaw) -> None:
     """Print where something is wrong, the other place if there is one, and why."""
     from rich.text import Text  # noqa: PLC0415 - only where something is found
 
-    out, (_, _, colour) = console(), RULES[finding.rule]
+    out, (_, _, colour) = show.console(), RULES[finding.rule]
     head = Text(_place(root, finding.spot), style="bold")
     head.append(f": {finding.rule}: ", style=colour)
     # Not wrapped by us: a line of output stays one that can be searched for.

@@ -17,9 +17,8 @@ from datetime import datetime
 from typing import Annotated
 
 from cortex_actors import topics
-from cortex_actors.cli.declare import Option, command
+from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command
 from cortex_actors.cli.lifecycle import pause
-from cortex_actors.cli.output import HomeOption, JsonOption
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, UnknownTopic, UsageError

@@ -13,22 +13,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
-from cortex_actors.cli.output import (
-    Block,
-    confirm,
-    counted,
-    joined,
-    nothing,
-    shortened,
-    show_blocks,
-    show_facts,
-    show_lines,
-    show_page,
-    show_table,
-    when,
-)
 from cortex_actors.cli.recall import NO_MEMORIES
+from cortex_actors.cli.show import counted, joined, shortened, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import in_days
 from cortex_actors.errors import visible
@@ -44,9 +32,9 @@ from cortex_actors.errors import visible
 def show_layer(found: Answer) -> None:
     """Print in which layer a memory is now."""
     if found["changed"]:
-        show_lines(f"{found['id']} came from {found['from']} to {found['layer']}")
+        show.lines(f"{found['id']} came from {found['from']} to {found['layer']}")
     else:
-        show_lines(f"{found['id']} is in {found['layer']} already")
+        show.lines(f"{found['id']} is in {found['layer']} already")
 
 
 @shows("memory pin", "mem_01KATQ8W")
@@ -54,7 +42,7 @@ def show_layer(found: Answer) -> None:
 def show_pinned(found: Answer) -> None:
     """Print whether a memory is pinned now."""
     already = "" if found["changed"] else " already"
-    show_lines(f"{found['id']} is {'pinned' if found['pinned'] else 'not pinned'}{already}")
+    show.lines(f"{found['id']} is {'pinned' if found['pinned'] else 'not pinned'}{already}")
 
 
 #: Memories that are shown before they are forgotten.
@@ -65,7 +53,7 @@ _SHOWN = 10
 def show_split(found: Answer) -> None:
     """Print what a merge was taken apart into."""
     kept = "stays" if found["kind"] == "consolidate" else "is archived"
-    show_lines(f"{found['id']} {kept}; found again: {', '.join(found['parts'])}")
+    show.lines(f"{found['id']} {kept}; found again: {', '.join(found['parts'])}")
 
 
 @shows(
@@ -73,36 +61,36 @@ def show_split(found: Answer) -> None:
 )
 def show_superseded(found: Answer) -> None:
     """Print what was replaced."""
-    show_lines(f"{found['superseded']} is superseded by {found['by']}")
+    show.lines(f"{found['superseded']} is superseded by {found['by']}")
 
 
 @shows("memory keep-both", "mem_01KATQ8W mem_01KB0D3F")
 def show_both(found: Answer) -> None:
     """Print which two memories both hold."""
-    show_lines(f"both are kept: {' and '.join(found['kept'])}")
+    show.lines(f"both are kept: {' and '.join(found['kept'])}")
 
 
 @shows("memory archive", "mem_01KATQ8W mem_01KB0D3F")
 def show_archived(found: Answer) -> None:
     """Print what was archived, and what brings it back."""
-    show_lines(f"archived {', '.join(found['archived'])}")
+    show.lines(f"archived {', '.join(found['archived'])}")
     print("bring them back with: cortex memory restore")
 
 
 @shows("memory restore", "mem_01KATQ8W")
 def show_restored(found: Answer) -> None:
     """Print what was restored."""
-    show_lines(f"restored {', '.join(found['restored'])}")
+    show.lines(f"restored {', '.join(found['restored'])}")
 
 
 def show_forgotten(found: Answer) -> None:
     """Print what is gone."""
     counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
     more = [counted(len(some), noun) for some, noun in counts if some]
-    show_lines(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more]))
+    show.lines(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more]))
     print("backups that were made before still have it: cortex daemon backup --list")
     if found["archived"]:
-        show_lines(f"archived, as what replaced it is gone: {', '.join(found['archived'])}")
+        show.lines(f"archived, as what replaced it is gone: {', '.join(found['archived'])}")
 
 
 @command("memory forget", "mem_01KATQ8W --yes", show=show_forgotten)
@@ -120,9 +108,9 @@ def forget(
     """
     if not yes:
         some = [client.call("memory", id=each) for each in names]
-        show_lines(*(f"{each['id']}  {shortened(each['content'])}" for each in some[:_SHOWN]))
-        show_lines(f"and {len(some) - _SHOWN:,} more" if some[_SHOWN:] else None)
-        confirm(
+        show.lines(*(f"{each['id']}  {shortened(each['content'])}" for each in some[:_SHOWN]))
+        show.lines(f"and {len(some) - _SHOWN:,} more" if some[_SHOWN:] else None)
+        show.confirm(
             "Delete that for good?",
             refusal="refused to forget without being asked to",
             no="nothing was forgotten",
@@ -133,7 +121,7 @@ def forget(
 @shows("memory undo", "12")
 def show_undone(found: Answer) -> None:
     """Print what was undone."""
-    show_lines(f"undid change {found['change']}: {found['kind']} of {found['memory']}")
+    show.lines(f"undid change {found['change']}: {found['kind']} of {found['memory']}")
 
 
 #: Characters of a memory that a list shows.
@@ -171,14 +159,14 @@ _EVERY = Preset(
 def show_list(found: Answer) -> None:
     """Print a list of memories."""
     entries = [_entry(each) for each in found["memories"]]
-    show_page(entries, found["total"], "memory", "memories", empty=NO_MEMORIES)
+    show.page(entries, found["total"], "memory", "memories", empty=NO_MEMORIES)
 
 
 @shows("memory show", "mem_01KATQ8W")
 def show_memory(found: Answer) -> None:
     """Print a memory with all that is known of it."""
-    show_lines(*found["text"].split("\n"), "")
-    show_facts(*_facts(found))
+    show.lines(*found["text"].split("\n"), "")
+    show.facts(*_facts(found))
 
 
 @shows(
@@ -192,11 +180,11 @@ def show_memory(found: Answer) -> None:
 def show_changes(found: Answer) -> None:
     """Print what was done with memories."""
     entries = [
-        Block(str(each["id"]), f"{each['kind']} {each['memory']}", _done(each))
+        show.Block(str(each["id"]), f"{each['kind']} {each['memory']}", _done(each))
         for each in found["changes"]
     ]
     empty = "nothing was done with memories yet"
-    show_page(entries, found["total"], "change", empty=empty, more=", newest first")
+    show.page(entries, found["total"], "change", empty=empty, more=", newest first")
     if entries:
         print("\ntake one back with: cortex memory undo CHANGE")
 
@@ -205,7 +193,7 @@ def show_changes(found: Answer) -> None:
 def show_conflicts(found: Answer, given: Answer) -> None:
     """Print pairs of memories that cannot both hold."""
     entries = [
-        Block(
+        show.Block(
             str(number),
             f"{shortened(each['left']['content'], _LISTED)}\n"
             f"{shortened(each['right']['content'], _LISTED)}",
@@ -214,12 +202,13 @@ def show_conflicts(found: Answer, given: Answer) -> None:
         for number, each in enumerate(found["conflicts"], start=given["skip"] + 1)
     ]
     title = f"{counted(found['total'], 'pair')} of memories that cannot both hold"
-    show_blocks(title, entries, empty=nothing(found["total"], "no memory conflicts with another"))
+    empty = "no memory conflicts with another"
+    show.blocks(title, entries, empty=empty, total=found["total"])
     if entries:
         print("\ndecide with: cortex memory supersede OLD NEW, or keep-both ID OTHER")
 
 
-def _entry(found: Answer) -> Block:
+def _entry(found: Answer) -> show.Block:
     """Return a memory's entry in a list."""
     facts = joined(
         found["id"],
@@ -230,7 +219,7 @@ def _entry(found: Answer) -> Block:
         None if found["status"] == "active" else found["status"],
     )
     tags = ", ".join(found["tags"])
-    return Block(
+    return show.Block(
         "*" if found["pinned"] else "-", shortened(found["content"], _LISTED), [facts, tags]
     )
 
@@ -300,13 +289,13 @@ def show_health(found: Answer) -> None:
         for realm, each in found["realms"].items()
     ]
     columns = ("realm", "memories", "layers", "attention", "stale", "to promote")
-    show_table("Memories", columns, rows, empty="there are no memories yet")
+    show.table("Memories", columns, rows, empty="there are no memories yet")
     twins = found["summary"]["total_duplicates"]
-    show_facts(
+    show.facts(
         ("duplicates", "" if twins is None else counted(twins, "pair")),
         ("accesses", _accesses(found.get("accesses", {}))),
     )
-    show_lines(*found["recommendations"])
+    show.lines(*found["recommendations"])
 
 
 @shows("memory stale", "", "--days 90 --below 0.3 --realm private")
@@ -314,7 +303,7 @@ def show_stale(found: Answer) -> None:
     """Print the memories that nobody has read for long."""
     days = found["days"]
     blocks = [
-        Block(
+        show.Block(
             each["id"],
             shortened(each["content_preview"], 150),
             [
@@ -333,7 +322,7 @@ def show_stale(found: Answer) -> None:
         f"every memory was read or said within {in_days(days)}",
         f" not read for {in_days(days)}",
     )
-    show_page(blocks, found["total"], "memory", "memories", empty=empty, more=more)
+    show.page(blocks, found["total"], "memory", "memories", empty=empty, more=more)
 
 
 @shows("memory duplicates", "", "--threshold 0.9")
@@ -342,7 +331,7 @@ def show_duplicates(found: Answer) -> None:
     blocks = [_pair(each) for each in found["duplicates"]]
     title = f"{len(blocks)} of {counted(found['total'], 'pair')} from {found['threshold']:g} on"
     among = f"among {counted(found['compared'], 'memory', 'memories')}"
-    show_blocks(f"{title}, {among}", blocks, empty=f"no two say nearly the same {among}")
+    show.blocks(f"{title}, {among}", blocks, empty=f"no two say nearly the same {among}")
     if found["without_vector"]:
         print(f"{found['without_vector']} could not be compared: they have no vector (yet)")
     if blocks:
@@ -358,7 +347,7 @@ def show_consolidated(found: Answer) -> None:
     """Print which memory is part of which."""
     read = counted(found["new_access_count"], "access", "accesses")
     attention = f"attention {found['new_attention_weight']:.2f}"
-    show_lines(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}")
+    show.lines(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}")
     print(f"take them apart with: cortex memory undo {found['change']}")
 
 
@@ -375,7 +364,7 @@ def show_promotions(found: Answer, given: Answer) -> None:
     ]
     columns = ("id", "layer", "to", "why", "read")
     title = f"{found['eligible_count']} {among} would be promoted"
-    show_table(title, columns, rows, empty=f"none {among} has earned a deeper layer")
+    show.table(title, columns, rows, empty=f"none {among} has earned a deeper layer")
 
 
 @shows("memory decay", "--dry-run", "")
@@ -390,7 +379,7 @@ def show_decay(found: Answer, given: Answer) -> None:
         )
 
 
-def _pair(pair: Answer) -> Block:
+def _pair(pair: Answer) -> show.Block:
     """Return two memories that say nearly the same."""
     sides = [pair["first"], pair["second"]]
     about = [
@@ -398,7 +387,7 @@ def _pair(pair: Answer) -> Block:
         for each in sides
     ]
     texts = "\n".join(dict.fromkeys(shortened(each["content_preview"]) for each in sides))
-    return Block(f"{pair['similarity']:.3f}", texts, about)
+    return show.Block(f"{pair['similarity']:.3f}", texts, about)
 
 
 def _read(memory: Answer) -> str:

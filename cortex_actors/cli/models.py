@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from cortex_actors.cli.declare import Argument, Option, command, shows
-from cortex_actors.cli.output import HomeOption, JsonOption, progress, show_json, show_lines
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command, shows
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, duration, iso
 from cortex_actors.errors import DaemonDown, visible
@@ -51,7 +51,7 @@ _OFFLINE = "cortex_actors.doctor.models"
 @shows("model status", "--json", asks="model.show", timeout=TIMEOUT, offline=f"{_OFFLINE}:describe")
 def show_model(found: Answer) -> None:
     """Print which model embeds, and how its compiled form is."""
-    show_lines(*_lines(found))
+    show.lines(*_lines(found))
 
 
 def _in_use(home: Home) -> Answer:
@@ -72,24 +72,24 @@ def prepare(as_json: JsonOption = False, home: HomeOption = None) -> None:
     place = Home.of(home)
     # A program reads what comes at the end.
     found = offline.make(
-        place, _in_use(place), say=lambda line: show_lines(*[line] * (not as_json))
+        place, _in_use(place), say=lambda line: show.lines(*[line] * (not as_json))
     )
     # What may be compiled says whether its compiled form is used.
     if found["coming"] or "unused" in found:
         with suppress(DaemonDown):
             Client(home, timeout=TIMEOUT).call("prepare_model")
-    show_json(found) if as_json else show_lines(*_made(found))
+    show.json(found) if as_json else show.lines(*_made(found))
 
 
 def show_checked(found: Answer) -> None:
     """Print how a compiled model is."""
     if found["compiled"] is None and not found["wrong"]:
-        show_lines(f"there is no compiled model to check: {found['why']}")
-    show_lines(*(f"whole     {each}" for each in found["files"]))
+        show.lines(f"there is no compiled model to check: {found['why']}")
+    show.lines(*(f"whole     {each}" for each in found["files"]))
     if found["gates"]:
-        show_lines(f"gates     {_gates(found['gates'])}")
-        show_lines(f"once      {_gates(found['compiled']['gates'])}")
-    show_lines(*(f"wrong     {each}" for each in found["wrong"]))
+        show.lines(f"gates     {_gates(found['gates'])}")
+        show.lines(f"once      {_gates(found['compiled']['gates'])}")
+    show.lines(*(f"wrong     {each}" for each in found["wrong"]))
 
 
 def is_wrong(found: Answer) -> int:
@@ -109,13 +109,13 @@ def show_begun(found: Answer) -> None:
     """Print from when on another model is used."""
     model = found["model_id"]
     if found["how"] == "first":
-        show_lines(f"{model} embeds from the next start on: cortex start")
+        show.lines(f"{model} embeds from the next start on: cortex start")
     elif found["how"] == "next start":
-        show_lines(f"the next start migrates to {model}; the model before it answers until then")
+        show.lines(f"the next start migrates to {model}; the model before it answers until then")
     else:
         until = "the model before it answers until then"
-        show_lines(f"migrating to {model} in the background; {until}")
-        show_lines("how far it is: cortex model migration")
+        show.lines(f"migrating to {model} in the background; {until}")
+        show.lines("how far it is: cortex model migration")
 
 
 @command("model use", "all-MiniLM-L6-v2", "~/models/my-model", show=show_begun, timeout=TIMEOUT)
@@ -154,10 +154,10 @@ def migrate(
     before = client.call("migration")["active"]
     begun = client.call("migrate", to=_absolute(to), provider=provider)
     if not no_wait:
-        _watch(client, show=not as_json)
+        _watch(client, is_shown=not as_json)
     found = client.call("migration") if not no_wait else begun
     if as_json:
-        show_json(found)
+        show.json(found)
     elif no_wait:
         print(f"it goes on in the background: {visible(begun['coming']['model_id'])}")
         print("how far it is: cortex model migration")
@@ -168,7 +168,7 @@ def migrate(
 @shows("model migration", "--json", offline=f"{_OFFLINE}:migration")
 def show_migration(found: Answer) -> None:
     """Print which model answers, which one is coming, and which are kept."""
-    show_lines(*_migration_lines(found))
+    show.lines(*_migration_lines(found))
 
 
 @shows("model cancel", "", offline=f"{_OFFLINE}:cancel")
@@ -194,9 +194,9 @@ def _absolute(name: str) -> str:
     return str(path.absolute()) if name.strip() and path.is_dir() else name
 
 
-def _watch(client: Client, *, show: bool) -> None:
+def _watch(client: Client, *, is_shown: bool) -> None:
     """Return once no migration is under way; Ctrl-C ends only the watching."""
-    with progress(show=show, follow="cortex model migration") as bar:
+    with show.progress(is_shown=is_shown, follow="cortex model migration") as bar:
         task = bar.add_task("embedding", total=0, pace="")
         while (found := client.call("migration"))["coming"] or found["state"] in WORKING:
             # How far it is, or what it waits for.

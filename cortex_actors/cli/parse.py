@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, command
-from cortex_actors.cli.output import show_lines
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.text import sections as markdown
@@ -40,7 +40,7 @@ _NAMES = {
 
 def show_parsed(found: dict[str, Any], given: dict[str, Any]) -> None:
     """Print what a file says."""
-    show_lines(*_lines(found, str(given["file"])))
+    show.lines(*_lines(found, str(given["file"])))
 
 
 @command("debug parse", "CLAUDE.md", ".cursor/rules/style.mdc --json", show=show_parsed)

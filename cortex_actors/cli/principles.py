@@ -9,23 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
-from cortex_actors.cli.output import (
-    LONGEST,
-    Block,
-    brief,
-    counted,
-    cut,
-    joined,
-    nothing,
-    shortened,
-    show_blocks,
-    show_facts,
-    show_sections,
-    show_title,
-    standing,
-    when,
-)
+from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import in_days
 
@@ -91,12 +77,12 @@ def show_principles(found: Answer, given: Answer) -> None:
     """Print the principles that were distilled, or one of them whole."""
     if "principles" not in found:
         for line in found["content"].splitlines():
-            show_title(line)
+            show.title(line)
         for line in (found["elaboration"] or "").splitlines():
-            show_title(line, "dim")
+            show.title(line, "dim")
         print()
-        show_facts(*_facts(found))
-        show_sections(
+        show.facts(*_facts(found))
+        show.sections(
             (f"Why {found['why']['rank']:.2f}", ranked(found)),
             ("What it was made of", _made_of(found)),
             ("What it is linked with", [linked(each) for each in found["links"]]),
@@ -104,11 +90,11 @@ def show_principles(found: Answer, given: Answer) -> None:
         )
         return
     known = _is_narrow(given) or any(found["by_status"].values())
-    empty = nothing(found["total"], _NONE if known else _NOTHING)
     title = f"{page_of(found, 'principle', given)}, {_ORDERS[given['sort']]}"
     waning = [f"{number:,} {name}" for name, number in found["by_status"].items() if number]
     more = f" ({', '.join(waning)})" if len(waning) > 1 else ""
-    show_blocks(f"{title}{more}", map(_block, found["principles"]), empty=empty)
+    empty, entries = _NONE if known else _NOTHING, map(_block, found["principles"])
+    show.blocks(f"{title}{more}", entries, empty=empty, total=found["total"])
 
 
 def _is_narrow(given: Answer) -> bool:
@@ -117,7 +103,7 @@ def _is_narrow(given: Answer) -> bool:
     return any(given[name] not in {None, "live"} for name in filters)
 
 
-def _block(principle: Answer) -> Block:
+def _block(principle: Answer) -> show.Block:
     """Return a principle's entry in a list."""
     facts = joined(
         principle["category"],
@@ -131,7 +117,9 @@ def _block(principle: Answer) -> Block:
         ", ".join(principle["projects"]),
         brief(principle["id"]),
     )
-    return Block(f"{principle['rank']:.2f}", shortened(principle["content"], LONGEST), [facts])
+    return show.Block(
+        f"{principle['rank']:.2f}", shortened(principle["content"], show.LONGEST), [facts]
+    )
 
 
 def ranked(found: Answer) -> Iterable[tuple[str, object]]:
@@ -187,7 +175,7 @@ def _made_of(found: Answer) -> Iterable[tuple[str, object]]:
     for each in found["made_of"]:
         lines = [each["content"], *standing(each["sources"])]
         about = "" if each["status"] == "active" else f"  ({each['status']})"
-        lines[0] = f"{cut(lines[0], LONGEST)}{about}"
+        lines[0] = f"{cut(lines[0], show.LONGEST)}{about}"
         yield f"{each['weight']:.2f}  {brief(each['id'])}", "\n".join(lines)
 
 
@@ -324,10 +312,10 @@ def show_links(found: Answer, given: Answer) -> None:
         return
     hidden = found["total"] - len(texts)
     more = f", {hidden:,} more are linked" if hidden else ""
-    show_blocks(
+    show.blocks(
         f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}",
         [
-            Block(
+            show.Block(
                 f"{each['rank']:.2f}",
                 shortened(each["content"], _TEXT),
                 [_about(each), *(link["line"] for link in links)],
@@ -364,14 +352,14 @@ def _show_dot(found: Answer) -> None:
 
 def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:
     """Print one principle and what it is linked with, and why."""
-    show_title(cut(each["content"]))
-    show_title(f"rank {each['rank']:.2f} · {_about(each)}", "dim")
+    show.title(cut(each["content"]))
+    show.title(f"rank {each['rank']:.2f} · {_about(each)}", "dim")
     if not links:
-        show_title(empty, "")
+        show.title(empty, "")
     for link in links:
         print()
-        show_title(link["line"], "")
-        show_title(joined(link["reason"], _DECIDERS.get(link["decided_by"])), "dim")
+        show.title(link["line"], "")
+        show.title(joined(link["reason"], _DECIDERS.get(link["decided_by"])), "dim")
 
 
 def _about(each: Answer) -> str:

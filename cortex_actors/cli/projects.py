@@ -17,21 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from cortex_actors.cli.declare import Argument, One, Option, command, shows
-from cortex_actors.cli.output import (
-    Block,
-    HomeOption,
-    JsonOption,
-    console,
-    counted,
-    joined,
-    progress,
-    shortened,
-    show_blocks,
-    show_json,
-    show_lines,
-    show_table,
-)
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, One, Option, command, shows
+from cortex_actors.cli.show import counted, joined, shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, duration, iso
 from cortex_actors.errors import BadInput, CortexError, NotFound
@@ -49,14 +37,14 @@ STUCK = 150
 _BARS = {"files": "reading files", "texts": "embedding texts"}
 
 
-def watch(client: Client, *, show: bool) -> float:
+def watch(client: Client, *, is_shown: bool) -> float:
     """Return once nothing is left to read or to embed, and how many seconds that took.
 
     So it does when nothing moves for half a minute. Ctrl-C ends the watching, not the work.
     """
     clock = SystemClock()
     begun = clock.monotonic()
-    with progress(show=show, follow="cortex status") as bar:
+    with show.progress(is_shown=is_shown, follow="cortex status") as bar:
         tasks = {key: bar.add_task(name, total=0, pace="") for key, name in _BARS.items()}
         still, same = 0, 0
         before: Answer = {}
@@ -105,16 +93,16 @@ def init(
             wrong.append(error)
             continue
         if not as_json:
-            show_lines(*_followed(found[-1]))
+            show.lines(*_followed(found[-1]))
     took = _watched(client, wait=wait, as_json=as_json) if found else None
     if took is not None:
         took_s = {"took_s": round(took, 3)}
         found = [one | client.call("project_files", project=one["id"]) | took_s for one in found]
         if not as_json:
-            show_lines(*(line for one in found for line in _file_lines(one)))
+            show.lines(*(line for one in found for line in _file_lines(one)))
             print(f"read in {took:.1f} s")
     if as_json and found:
-        show_json(found[0] if len(paths or ()) <= 1 else {"projects": found})
+        show.json(found[0] if len(paths or ()) <= 1 else {"projects": found})
     for each in wrong[:-1]:
         print(f"cortex: {each}", file=sys.stderr)
     if wrong:
@@ -160,7 +148,7 @@ def show_files(found: Answer) -> None:
         for each in found["files"]
     ]
     names = ("file", "statements", "lines left out", "why it was not read")
-    show_table(found["name"], names, rows, empty=next(_file_lines(found)))
+    show.table(found["name"], names, rows, empty=next(_file_lines(found)))
 
 
 @command("projects scan", "", "~/code/atlas-api")
@@ -182,13 +170,13 @@ def scan(
         if not as_json:
             print(f"read in {took:.1f} s; {counted(known, 'insight')} known: cortex insights")
     if as_json:
-        show_json(found)
+        show.json(found)
 
 
 def _watched(client: Client, *, wait: bool | None, as_json: bool) -> float | None:
     """Return how many seconds it took until all was read; None where nobody waits for it."""
-    if wait or (wait is None and not as_json and console().is_terminal):
-        return watch(client, show=not as_json)
+    if wait or (wait is None and not as_json and show.console().is_terminal):
+        return watch(client, is_shown=not as_json)
     return None
 
 
@@ -219,12 +207,12 @@ def show_projects(found: Answer) -> None:
     ]
     empty = "no project is followed; follow one with: cortex init PATH"
     names = ("name", "files", "insights", "watched by", "resolved", "id", "folder")
-    show_table("Projects", names, rows, empty=empty)
+    show.table("Projects", names, rows, empty=empty)
     for file in found["broken"]:
         named = file["path"] in file["reason"]
-        show_lines(file["reason"] if named else f"cannot read {file['path']}: {file['reason']}")
+        show.lines(file["reason"] if named else f"cannot read {file['path']}: {file['reason']}")
     for file in found.get("left_out", ()):
-        show_lines(_left_out(file["path"], file["lines"]))
+        show.lines(_left_out(file["path"], file["lines"]))
 
 
 def folder(path: Path) -> str:
@@ -295,7 +283,7 @@ def show_organising(found: Answer) -> None:
 )
 def show_runs(found: Answer, given: Answer) -> None:
     """Print what the pipeline did."""
-    show_table(
+    show.table(
         counted(len(found["runs"]), "run"),
         ("at", "kind", "of", "state", "ms", "what came of it"),
         [_row(run) for run in found["runs"]],
@@ -338,13 +326,13 @@ def show_schedule(found: Answer) -> None:
     """Print what is done by the clock, or what one job came to."""
     if "jobs" in found:
         jobs = found["jobs"]
-        show_blocks(counted(len(jobs), "job"), map(_entry, jobs), empty="there are no jobs")
+        show.blocks(counted(len(jobs), "job"), map(_entry, jobs), empty="there are no jobs")
         return
     said = found["said"] or "there was nothing to do"
-    show_lines(f"{found['job']}: {said}, in {found['took_s']:.2f} s")
+    show.lines(f"{found['job']}: {said}, in {found['took_s']:.2f} s")
 
 
-def _entry(job: Answer) -> Block:
+def _entry(job: Answer) -> show.Block:
     """Return a job's entry in the list: what came of it last, and when."""
     late = f" (+{duration(job['jitter_s'])})" if job["jitter_s"] else ""
     done = f"{job['state'] or 'done'} {iso(job['finished_at'])}" if job["finished_at"] else None
@@ -355,4 +343,4 @@ def _entry(job: Answer) -> Block:
         f"next in {duration(job['due_in_s'])}" if job["due_in_s"] is not None else None,
     ]
     silent = "there was nothing to do" if done else "not due yet"
-    return Block(job["name"], job["said"] or silent, [joined(*facts)])
+    return show.Block(job["name"], job["said"] or silent, [joined(*facts)])

@@ -7,22 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import One, Option, shows
-from cortex_actors.cli.output import (
-    Block,
-    brief,
-    console,
-    counted,
-    cut,
-    joined,
-    shortened,
-    show_blocks,
-    show_facts,
-    show_lines,
-    show_sections,
-    show_title,
-)
 from cortex_actors.cli.principles import check_line, gap, is_trouble, linked, need, ranked
+from cortex_actors.cli.show import brief, counted, cut, joined, shortened
 from cortex_actors.client.connection import Answer
 
 
@@ -46,20 +34,20 @@ def show_nearest(found: Answer) -> None:
         return
     ready = found["eligible"]
     verb = "has" if ready == 1 else "have"
-    show_blocks(
+    show.blocks(
         f"{ready:,} of {counted(found['looked_at'], 'insight')} {verb} earned it, nearest first",
         map(_entry, found["insights"]),
         empty="nothing was learned yet; follow a project with: cortex init PATH",
     )
 
 
-def _entry(each: Answer) -> Block:
+def _entry(each: Answer) -> show.Block:
     """Return an insight's entry in the overview."""
     lines = [
         *_lacks(each),
         joined(f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])),
     ]
-    return Block(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
+    return show.Block(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
 
 
 def _verdict(found: Answer) -> str:
@@ -94,16 +82,16 @@ def _lacks(each: Answer) -> Iterator[str]:
 
 def _open(found: Answer) -> None:
     """Print an insight with every check."""
-    show_title(cut(found["content"]))
+    show.title(cut(found["content"]))
     print()
-    show_facts(*((need(each["need"]), check_line(each)) for each in found["checks"]))
+    show.facts(*((need(each["need"]), check_line(each)) for each in found["checks"]))
     print()
 
 
 def _show_checks(found: Answer) -> None:
     """Print every check of one insight, and what its promotion would do."""
     _open(found)
-    out = console()
+    out = show.console()
     out.print(_verdict(found))
     becomes = found["becomes"]
     if becomes["does"] == "principle":
@@ -159,8 +147,8 @@ def show_promotion(found: Answer, given: Answer) -> None:
         return
     reason, known = given["reason"], {name: n for name, n in found["reasons"].items() if n}
     if reason is None:
-        show_title(f"{counted(found['looked_at'], 'insight')} on the way to a principle")
-        show_facts(
+        show.title(f"{counted(found['looked_at'], 'insight')} on the way to a principle")
+        show.facts(
             *(
                 (_label(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
                 for name, number in known.items()
@@ -174,7 +162,7 @@ def show_promotion(found: Answer, given: Answer) -> None:
         empty = f"no insight is held up by {label}; leave out --reason to see what is"
     if not found["looked_at"]:
         empty = "nothing was learned yet; follow a project with: cortex init PATH"
-    show_blocks(
+    show.blocks(
         f"{counted(len(found['insights']), 'insight')}, {what}",
         map(_entry, found["insights"]),
         empty=empty,
@@ -189,13 +177,13 @@ def _label(name: str) -> str:
 def _show_what_if(found: Answer) -> None:
     """Print what an insight has and lacks, and what its promotion would do now."""
     _open(found)
-    out = console()
+    out = show.console()
     if found["would"] != _ALREADY:
         out.print(_verdict(found))
     if found["together"] and not found["eligible"]:
         others = counted(len(found["together"]), "other")
         out.print(f"but it has earned it together with {others} of its cluster")
-    show_lines(_would(found))
+    show.lines(_would(found))
     if found["would"] != _PROMOTE and not found["replaces"]:
         return
     preview = found["preview"]
@@ -208,7 +196,7 @@ def _show_what_if(found: Answer) -> None:
         *ranked(preview),
     ]
     links = [linked(each) for each in found["links"]]
-    show_sections(("What it would be", facts), ("What it would be linked with", links))
+    show.sections(("What it would be", facts), ("What it would be linked with", links))
 
 
 #: What would come of a promotion.

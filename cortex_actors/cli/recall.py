@@ -12,9 +12,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, Preset, shows
-from cortex_actors.cli.output import console, joined, shortened, show_lines, show_table, when
 from cortex_actors.cli.projects import meant
+from cortex_actors.cli.show import joined, shortened, when
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import DAY, SECOND, SystemClock
 from cortex_actors.errors import BadInput, visible
@@ -81,7 +82,7 @@ def question_of(question: str) -> str:
 
 def show_hits(found: Answer, empty: str = NOTHING, *, question: str = "") -> None:
     """Print what was found, where it was read or who said it, and which stores did not answer."""
-    out, now = console(), SystemClock().now()
+    out, now = show.console(), SystemClock().now()
     matches = [each for each in question.split() if len(each) > _SHORT]
     for number, hit in enumerate(found["hits"], 1):
         _show_hit(out, hit, f"{number}. {hit['score']:.3f}", now, matches=matches)
@@ -111,12 +112,12 @@ def show_lists(hits: list[dict[str, Any]]) -> None:
         )
         for number, (hit, explained) in enumerate(zip(hits, told, strict=True), 1)
     ]
-    show_table("places in the lists", ("", *_LISTS.values(), *elsewhere), rows, empty="")
+    show.table("places in the lists", ("", *_LISTS.values(), *elsewhere), rows, empty="")
     ours = next(filter(None, told), None)
     if ours is None:  # nothing was found here: there is nothing to say of our own search
         return
     plan, terms = ours.get("plan"), ours.get("terms")
-    out = console()
+    out = show.console()
     if plan:
         out.print(visible(f"vectors: {plan['kind']} ({plan['why']})"))
     if terms is not None:  # an agent is not told which of its words are rare
@@ -359,7 +360,7 @@ named, and both are kept until you decide.""",
 def show_saved(found: Answer) -> None:
     """Print what became of what was said."""
     name = found["id"]
-    show_lines(found["message"])
+    show.lines(found["message"])
     if found["superseded"]:
         print(f"  replaced {', '.join(f'#{each}' for each in found['superseded'])}")
     if found["merged"]:

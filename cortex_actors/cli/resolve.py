@@ -16,8 +16,9 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, shows
-from cortex_actors.cli.output import counted, joined, show_diff, show_json, show_lines
+from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, Refused, UsageError
 from cortex_actors.render import section
@@ -86,11 +87,11 @@ def show_proposed(file: Answer) -> None:
     What stands in the file already is no line of the diff, and is named behind it.
     """
     lines = [each["text"] for each in _notes(file)]
-    show_diff(file["diff"], marked={f"+{each}": _MARK for each in lines})
+    show.diff(file["diff"], marked={f"+{each}": _MARK for each in lines})
     added = set(file["diff"].split("\n"))
     for each in lines:
         if f"+{each}" not in added:
-            show_lines(f" {each}{_MARK}, stands there already")
+            show.lines(f" {each}{_MARK}, stands there already")
 
 
 def _notes(file: Answer) -> list[Answer]:
@@ -179,7 +180,7 @@ def resolve(
     found = ask(dry_run=dry_run, text_only=text_only, approve=accepted)
     if not as_json and (text_only or not all(each["path"] for each in found["files"])):
         return _text(found, output)
-    show_json(found) if as_json else _show(found, dry_run=dry_run)
+    show.json(found) if as_json else _show(found, dry_run=dry_run)
     return 0 if _is_done(found) else Refused.exit_code
 
 
@@ -228,9 +229,9 @@ def _text(found: Answer, output: Path | None) -> int:
         print(text, end="")
     elif _made(output, text):
         count = sum(len(each["bullets"]) for each in found["files"])
-        show_lines(f"wrote {counted(count, 'note')} to {output}")
+        show.lines(f"wrote {counted(count, 'note')} to {output}")
     else:
-        show_lines(f"nothing to change in {output}")
+        show.lines(f"nothing to change in {output}")
     for waiting in filter(None, map(_left_out, found["files"])):
         print(waiting, file=sys.stderr)
     return 0
@@ -242,21 +243,21 @@ def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
         raise UsageError("--undo takes back one write: give a file, not --all")
     found = client.call("undo_resolution", timeout=TIMEOUT, path=where)
     if as_json:
-        show_json(found)
+        show.json(found)
         return 0
-    show_lines(f"took the last write into {found['path']} back; what you wrote since stays")
-    show_diff(found["diff"])
+    show.lines(f"took the last write into {found['path']} back; what you wrote since stays")
+    show.diff(found["diff"])
     return 0
 
 
 def _show(found: Answer, *, dry_run: bool) -> None:
     """Print what came of each file."""
     for each in found["files"]:
-        show_lines(_line(each))
+        show.lines(_line(each))
         if dry_run or each["state"] == "edited":
             show_proposed(each)
     for each in found["left"]:
-        show_lines(f"left alone: {each['reason']}")
+        show.lines(f"left alone: {each['reason']}")
     if not found["files"] and not found["left"]:
         print("there is no instruction file to write; --create makes one")
 

@@ -11,32 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from cortex_actors.cli.declare import Argument, Option, command, shows
-from cortex_actors.cli.output import (
-    NARROWEST,
-    TRUSTS,
-    Block,
-    HomeOption,
-    JsonOption,
-    brief,
-    console,
-    counted,
-    joined,
-    nothing,
-    said_in,
-    shortened,
-    show_blocks,
-    show_diff,
-    show_facts,
-    show_json,
-    show_lines,
-    show_page,
-    show_title,
-    standing,
-    when,
-)
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command, shows
 from cortex_actors.cli.principles import check_line, need
 from cortex_actors.cli.projects import meant
+from cortex_actors.cli.show import brief, counted, joined, said_in, shortened, standing, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import UsageError
@@ -88,7 +67,7 @@ def show_reviews(found: Answer, given: Answer) -> None:
     decided = f"{found['approved']:,} approved, {found['rejected']:,} rejected so far"
     if status != "waiting":
         empty = f"nothing was {status} yet"
-        show_page(entries, found["total"], "text", empty=empty, more=f" {status}")
+        show.page(entries, found["total"], "text", empty=empty, more=f" {status}")
         return
     title = (
         f"{found['total']:,} {'waits' if found['total'] == 1 else 'wait'} for a person: "
@@ -96,8 +75,8 @@ def show_reviews(found: Answer, given: Answer) -> None:
         f"{found['write']:,} to be written into files ({decided})"
     )
     where = " of this project" if given["project"] else ""
-    empty = nothing(found["total"], f"nothing{where} waits for a person ({decided})")
-    show_blocks(title, entries, empty=empty)
+    empty = f"nothing{where} waits for a person ({decided})"
+    show.blocks(title, entries, empty=empty, total=found["total"])
     if entries:
         print("\nwhat one would change: cortex review show ID; then approve ID, or reject ID")
 
@@ -107,7 +86,7 @@ def show_reviews(found: Answer, given: Answer) -> None:
 def show_decision(found: Answer) -> None:
     """Print what a person decided, and what follows."""
     said = found["decision"] or "let use"
-    show_lines(f"{said} {found['id']}: {shortened(found['content'], 160)}")
+    show.lines(f"{said} {found['id']}: {shortened(found['content'], 160)}")
     if found["id"].startswith(_PRINCIPLE) and found["decision"] == "approved":
         print(_WRITTEN)
     elif found["id"].startswith(_PRINCIPLE):
@@ -132,7 +111,7 @@ def show_decision(found: Answer) -> None:
         print(f"the next run makes it a principle: cortex principles; {_WRITTEN}")
 
 
-def _entry(found: Answer) -> Block:
+def _entry(found: Answer) -> show.Block:
     """Return a text's entry in a list."""
     asked = found.get("asks")
     mark = _ASKS[asked] if asked else f"{found['confidence']:.2f}"
@@ -142,7 +121,7 @@ def _entry(found: Answer) -> Block:
         f"sure {found['confidence']:.2f}",
         f"seen {found['observations']}",
         ", ".join(found["projects"]),
-        *map(TRUSTS.get, found.get("trust", ())),
+        *map(show.TRUSTS.get, found.get("trust", ())),
     )
     lines = [
         found.get("because") or "",
@@ -151,7 +130,7 @@ def _entry(found: Answer) -> Block:
         *standing(found["sources"]),
         *_others(found),
     ]
-    return Block(mark, shortened(found["content"], _SHOWN), lines)
+    return show.Block(mark, shortened(found["content"], _SHOWN), lines)
 
 
 def _others(found: Answer) -> list[str]:
@@ -166,13 +145,13 @@ def _others(found: Answer) -> list[str]:
 @shows("review show", "ins_4f0c9b21", insight=_ID)
 def show_review(found: Answer) -> None:
     """Print one text whole."""
-    show_title(found["content"])
+    show.title(found["content"])
     print()
     asked, decided = found["asks"], ""
     if found["decision"] is not None:
         how = _WAYS.get(found.get("way", ""))
         decided = joined(f"{found['decision']} {when(found['decided_at'])}", found.get("by"), how)
-    show_facts(
+    show.facts(
         ("id", found["id"]),
         ("status", found["status"]),
         ("asked", _QUESTIONS[asked] if asked else ""),
@@ -184,10 +163,10 @@ def show_review(found: Answer) -> None:
         ("nearly the same", "\n".join(_others(found))),
     )
     print()
-    show_facts(*((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"]))
+    show.facts(*((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"]))
     for each in found.get("files", ()):
         print(f"\nif you approve it, {each['path']}:")
-        show_diff(each["diff"])
+        show.diff(each["diff"])
     if asked == "promotion" and not found.get("files"):
         print("\nif you approve it, no file of the projects that are followed changes now")
     if asked:
@@ -238,15 +217,15 @@ def revoke(
     if source is None:
         if undo or same or dry_run or note:
             raise UsageError("say what to take back; see: cortex projects revoke --help")
-        found, show = client.call("revoked"), _list_revoked
+        found, print_it = client.call("revoked"), _list_revoked
     elif undo:
         if same or dry_run or note:
             raise UsageError("--undo takes only the source; see: cortex projects revoke --help")
-        found, show = client.call("lift", source=_source(source)), _lifted
+        found, print_it = client.call("lift", source=_source(source)), _lifted
     else:
         found = client.call("revoke", source=_source(source), note=note, same=same, dry_run=dry_run)
-        show = partial(_show_revoked, client)
-    show_json(found) if as_json else show(found)
+        print_it = partial(_show_revoked, client)
+    show.json(found) if as_json else print_it(found)
 
 
 def _source(word: str) -> str | None:
@@ -261,7 +240,7 @@ def _show_revoked(client: Client, found: Answer) -> None:
     would = found["dry_run"]
     verb = "would take back" if would else "took back"
     if not found["revoked"]:
-        show_lines(f"{found['name']} is taken back already; lift that with: --undo")
+        show.lines(f"{found['name']} is taken back already; lift that with: --undo")
         return
     is_text = found["kind"] != "principle"
     did = joined(
@@ -270,7 +249,7 @@ def _show_revoked(client: Client, found: Answer) -> None:
         counted(len(found["principles"]), "principle") if is_text else "given to nobody",
         counted(len(found["files"]), "file") + " to write anew",
     )
-    show_lines(f"{verb} {found['kind']} {found['name']}: {did}")
+    show.lines(f"{verb} {found['kind']} {found['name']}: {did}")
     _some("nobody says any more", [each["content"] for each in found["texts"]], found["gone"])
     _some("no principle any more", [each["content"] for each in found["principles"]])
     _some(
@@ -282,7 +261,7 @@ def _show_revoked(client: Client, found: Answer) -> None:
         return
     if found["files"]:
         _written_by(client, found["files"])
-    show_lines(f"undo it with: cortex projects revoke --undo {found['key']}")
+    show.lines(f"undo it with: cortex projects revoke --undo {found['key']}")
 
 
 def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
@@ -290,8 +269,8 @@ def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
     if not texts:
         return
     print(f"\n{title}:")
-    width = max(console().width - 2, NARROWEST)
-    show_lines(*(f"  {shortened(each, width)}" for each in texts[:_MOST]))
+    width = max(show.console().width - 2, show.NARROWEST)
+    show.lines(*(f"  {shortened(each, width)}" for each in texts[:_MOST]))
     more = (len(texts) if total is None else total) - len(texts[:_MOST])
     if more > 0:
         print(f"  and {more:,} more")
@@ -314,7 +293,7 @@ def _written_by(client: Client, files: Sequence[Answer]) -> None:
     print()
     for path, agent in sorted(asked):
         state = left.get((path, agent), "written anew")
-        show_lines(f"{path}: {state or 'is being written; look with: cortex projects revoke'}")
+        show.lines(f"{path}: {state or 'is being written; look with: cortex projects revoke'}")
 
 
 def _lifted(found: Answer) -> None:
@@ -322,13 +301,13 @@ def _lifted(found: Answer) -> None:
     then = "what it says is read again" if found["read_again"] else "it is followed no longer"
     if found["kind"] == "principle":
         then = "it is given to projects again"
-    show_lines(f"{found['kind']} {found['name']} counts again; {then}")
+    show.lines(f"{found['kind']} {found['name']} counts again; {then}")
 
 
 def _list_revoked(found: Answer) -> None:
     """Print what is taken back, and what of it stands in files still."""
     blocks = [
-        Block(
+        show.Block(
             each["kind"],
             shortened(each["content"] or each["name"], 160),
             [joined(_key(each), when(each["at"])), each["note"] or ""],
@@ -336,10 +315,10 @@ def _list_revoked(found: Answer) -> None:
         for each in found["revoked"]
     ]
     title = f"{counted(len(blocks), 'source')} taken back, newest first"
-    show_blocks(title, blocks, empty="nothing is taken back")
+    show.blocks(title, blocks, empty="nothing is taken back")
     if found["left_over"]:
         print("\nstill standing in files:")
-        show_facts(
+        show.facts(
             *[
                 (shortened(each["bullet"], 80), joined(each["path"], each["reason"]))
                 for each in found["left_over"]

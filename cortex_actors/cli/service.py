@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Annotated
 
 from cortex_actors.cli import fast
-from cortex_actors.cli.declare import Option, command
+from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command
 from cortex_actors.cli.lifecycle import replace_file
-from cortex_actors.cli.output import HomeOption, JsonOption
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, Refused
 from cortex_actors.home import Home
 

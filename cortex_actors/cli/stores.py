@@ -14,16 +14,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, command, shows
-from cortex_actors.cli.output import (
-    Block,
-    counted,
-    joined,
-    shortened,
-    show_blocks,
-    show_lines,
-    show_table,
-)
+from cortex_actors.cli.show import counted, joined, shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, UsageError
 
@@ -83,23 +76,23 @@ def show_listed(found: Answer) -> None:
     """Print the stores that a recall asks, what is known here first."""
     rows, active = found["stores"], len(found["active"])
     title = f"{active} of {counted(len(rows), 'store')} {'is' if active == 1 else 'are'} asked"
-    show_blocks(title, [_entry(each) for each in rows], empty="no store is known")
+    show.blocks(title, [_entry(each) for each in rows], empty="no store is known")
     for name, turned in found.get("turned", {}).items():
-        show_lines(f"{name} is {shown(turned['live'])} until the daemon restarts")
+        show.lines(f"{name} is {shown(turned['live'])} until the daemon restarts")
     for name, tuned in found.get("tuned", {}).items():
         live = {each: value["live"] for each, value in tuned.items()}
-        show_lines(f"{name} has {listed(live)} until the daemon restarts")
-    show_lines(*(f"to mend: {text}" for text in found["trouble"]))
+        show.lines(f"{name} has {listed(live)} until the daemon restarts")
+    show.lines(*(f"to mend: {text}" for text in found["trouble"]))
 
 
 def show_added(found: Answer) -> None:
     """Print which store was added, and where its address leads."""
     ways = [f"{ip} ({_REACH.get(reach, reach)})" for ip, reach in found["resolves"].items()]
     at = f", which is {', '.join(ways)}" if ways else ""
-    show_lines(f"added {found['added']}: {found['store']['url']}{at}")
-    show_lines(*(f"note: {text}" for text in found["warnings"]))
+    show.lines(f"added {found['added']}: {found['store']['url']}{at}")
+    show.lines(*(f"note: {text}" for text in found["warnings"]))
     if found["store"]["enabled"]:
-        show_lines(f"see whether it answers with: cortex stores ping {found['added']}")
+        show.lines(f"see whether it answers with: cortex stores ping {found['added']}")
 
 
 @command(
@@ -157,26 +150,26 @@ def show_removed(found: Answer) -> None:
     """Print which store is asked no more, and what stays of it."""
     name = found["removed"]
     if found.get("shadowed"):
-        show_lines(f"removed {name} of runtime-stores.json, which was not asked")
+        show.lines(f"removed {name} of runtime-stores.json, which was not asked")
         goes = (
             "goes on being asked" if name in found["active"] else "stays, and is not asked either"
         )
-        show_lines(f"{name} of cortex.toml {goes}")
+        show.lines(f"{name} of cortex.toml {goes}")
     else:
-        show_lines(f"removed {name}")
-    show_lines(*(f"note: {text}" for text in found.get("warnings", ())))
+        show.lines(f"removed {name}")
+    show.lines(*(f"note: {text}" for text in found.get("warnings", ())))
 
 
 @shows("stores enable", "notes", timeout=TIMEOUT)
 def show_enabled(found: Answer) -> None:
     """Print which store is asked again."""
-    show_lines(f"{found['store']['name']} is asked from now on{lasts(found)}")
+    show.lines(f"{found['store']['name']} is asked from now on{lasts(found)}")
 
 
 @shows("stores disable", "notes", timeout=TIMEOUT)
 def show_disabled(found: Answer) -> None:
     """Print which store is not asked any more."""
-    show_lines(f"{found['store']['name']} is not asked any more{lasts(found)}")
+    show.lines(f"{found['store']['name']} is not asked any more{lasts(found)}")
 
 
 @shows("stores tune", "notes --weight 2 --floor 0.3")
@@ -184,13 +177,13 @@ def show_tuned(found: Answer) -> None:
     """Print what a store counts now."""
     store = found["store"]
     said = f"{store['name']}: weight {store['weight']:g}, floor {store['floor']:g}"
-    show_lines(f"{said}{lasts(found)}")
+    show.lines(f"{said}{lasts(found)}")
 
 
 def show_types(found: Answer) -> None:
     """Print the types of stores."""
-    blocks = [Block(each["type"], each["about"], [each["example"]]) for each in found["types"]]
-    show_blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
+    blocks = [show.Block(each["type"], each["about"], [each["example"]]) for each in found["types"]]
+    show.blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
 
 
 @command("stores types", "", show=show_types)
@@ -211,7 +204,7 @@ def types() -> Answer:
 def show_health(found: Answer) -> None:
     """Print how each store has been answering."""
     blocks = [_answering(each) for each in found["stores"]]
-    show_blocks("How stores have been answering", blocks, empty="no store is known")
+    show.blocks("How stores have been answering", blocks, empty="no store is known")
 
 
 def missing(found: Answer) -> int:
@@ -219,6 +212,15 @@ def missing(found: Answer) -> int:
     return 0 if all(each["ok"] for each in found["stores"]) else _ABSENT
 
 
+@shows(
+    "stores ping",
+    "",
+    "notes",
+    about="Ask stores whether they are there, and what they are. The exit code is 1 if one is not.",
+    exits=missing,
+    timeout=TIMEOUT,
+    name=Argument(metavar="[NAME]", complete="stores", help="One store; all that are asked."),
+)
 def show_pinged(found: Answer) -> None:
     """Print what each store said."""
     blocks = []
@@ -227,28 +229,16 @@ def show_pinged(found: Answer) -> None:
             known = {key: _plain(value) for key, value in (each["says"] or {}).items()}
             says = joined(*[f"{key} {text}" for key, text in known.items() if text])
             text = f"{each['name']} answered in {each['ms']:,.0f} ms"
-            blocks.append(Block("*", text, [says]))
+            blocks.append(show.Block("*", text, [says]))
         else:
-            blocks.append(Block("-", f"{each['name']}: {each['reason']}"))
-    show_blocks("Stores that were asked", blocks, empty="no store beside this one is asked")
-
-
-@command("stores ping", "", "notes", show=show_pinged, code=missing, timeout=TIMEOUT)
-def ping(
-    client: Client,
-    name: Annotated[
-        str | None,
-        Argument(metavar="[NAME]", complete="stores", help="One store; all that are asked."),
-    ] = None,
-) -> Answer:
-    """Ask stores whether they are there, and what they are. The exit code is 1 if one is not."""
-    return client.call("ping_store", name=name)
+            blocks.append(show.Block("-", f"{each['name']}: {each['reason']}"))
+    show.blocks("Stores that were asked", blocks, empty="no store beside this one is asked")
 
 
 def show_knobs(found: Answer) -> None:
     """Print how everything is turned, or what was changed."""
     if "changed" in found:
-        show_lines(f"changed {listed(found['changed'])}{lasts(found)}")
+        show.lines(f"changed {listed(found['changed'])}{lasts(found)}")
         return
     rows = [
         (
@@ -260,7 +250,7 @@ def show_knobs(found: Answer) -> None:
         for each in found["knobs"]
     ]
     columns = ("knob", "now", "after a restart", "by default")
-    show_table("The fan over the stores", columns, rows, empty="nothing can be turned")
+    show.table("The fan over the stores", columns, rows, empty="nothing can be turned")
 
 
 @command(
@@ -380,7 +370,7 @@ def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Ma
     return {"token": token}
 
 
-def _entry(store: Answer) -> Block:
+def _entry(store: Answer) -> show.Block:
     """Return a store's entry in a list."""
     is_active = store["status"] == "active"
     known = store.get("options") or {}
@@ -394,13 +384,13 @@ def _entry(store: Answer) -> Block:
         "" if is_active else store["status"],
     )
     options = joined(*[f"{key}: {shown(value)}" for key, value in known.items()])
-    return Block(_ON if is_active else _OFF, store["name"], [facts, options])
+    return show.Block(_ON if is_active else _OFF, store["name"], [facts, options])
 
 
-def _answering(store: Answer) -> Block:
+def _answering(store: Answer) -> show.Block:
     """Return how one store has been answering."""
     if not store["total"]:
-        return Block(store["status"], store["name"], ["not asked since the daemon started"])
+        return show.Block(store["status"], store["name"], ["not asked since the daemon started"])
     times = f"usually {store['latency_ms']:,.1f} ms, at most {store['max_latency_ms']:,.1f} ms"
     facts = [
         f"{store['total']:,} asked, {store['success_rate']:.0%} answered",
@@ -408,7 +398,7 @@ def _answering(store: Answer) -> Block:
     ]
     error = store["last_error"]
     last = f"last failure: {shortened(error, _LONGEST)}" if error else ""
-    return Block(store["status"], store["name"], [joined(*facts), last])
+    return show.Block(store["status"], store["name"], [joined(*facts), last])
 
 
 def _plain(value: object) -> str:

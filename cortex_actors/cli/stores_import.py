@@ -7,18 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cortex_actors import settings
-from cortex_actors.cli.declare import Argument, Option, command
-from cortex_actors.cli.output import (
-    Block,
-    HomeOption,
-    JsonOption,
-    confirm,
-    counted,
-    joined,
-    show_blocks,
-    show_json,
-    show_lines,
-)
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command
+from cortex_actors.cli.show import counted, joined
 from cortex_actors.cli.stores import listed, shown
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, DaemonDown, FileTooLarge, NotFound, NotText, visible
@@ -67,7 +58,7 @@ def import_(
         for each in lending:
             line = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
             print(visible(line), file=sys.stderr)
-        confirm(
+        show.confirm(
             "Send these tokens there?",
             refusal="refused to lend tokens of this machine to a file's addresses without being "
             "asked",
@@ -75,7 +66,7 @@ def import_(
             err=True,
         )
     found = Client(home, timeout=TIMEOUT).call("import_stores", text=text, replace=replace)
-    (show_json if as_json else _show)(found)
+    (show.json if as_json else _show)(found)
 
 
 def _text(path: Path) -> str:
@@ -123,16 +114,16 @@ def _foreseen(client: Client, text: str, said: Imported, *, replace: bool) -> An
 def _show_foreseen(said: Imported, found: Answer, *, as_json: bool) -> None:
     """Print what would come of a file."""
     if as_json:
-        show_json({**found, "knobs": found["changed"]})
+        show.json({**found, "knobs": found["changed"]})
         return
     rows = {each["name"]: each for each in found["stores"]}
     blocks = [_entry(each, rows[each.name], found) for each in said.stores if each.name in rows]
     title = f"{counted(len(blocks), 'store')} would be taken"
-    show_blocks(title, blocks, empty="no store of the file would be taken")
+    show.blocks(title, blocks, empty="no store of the file would be taken")
     if found["changed"]:
-        show_lines(f"would turn {listed(found['changed'])}, until the daemon restarts")
-    show_lines(*(f"would leave out {e['name']}: {e['reason']}" for e in found["skipped"]))
-    show_lines(*(f"note: {text}" for text in found["warnings"]))
+        show.lines(f"would turn {listed(found['changed'])}, until the daemon restarts")
+    show.lines(*(f"would leave out {e['name']}: {e['reason']}" for e in found["skipped"]))
+    show.lines(*(f"note: {text}" for text in found["warnings"]))
     if not found["daemon"]:
         print(_UNSEEN)
 
@@ -141,17 +132,17 @@ def _show(found: Answer) -> None:
     """Print what came of it."""
     for did in ("added", "replaced"):
         if found[did]:
-            show_lines(f"{did} {', '.join(found[did])}")
+            show.lines(f"{did} {', '.join(found[did])}")
     if found["changed"]:
-        show_lines(f"turned {listed(found['changed'])}")
+        show.lines(f"turned {listed(found['changed'])}")
         print("that lasts until the daemon restarts; write it into cortex.toml to keep it")
     if not (found["added"] or found["replaced"] or found["changed"]):
         print("the file added nothing")
-    show_lines(*(f"left out {each['name']}: {each['reason']}" for each in found["skipped"]))
-    show_lines(*(f"note: {text}" for text in found["warnings"]))
+    show.lines(*(f"left out {each['name']}: {each['reason']}" for each in found["skipped"]))
+    show.lines(*(f"note: {text}" for text in found["warnings"]))
 
 
-def _entry(store: StoreSpec, row: Answer, found: Answer) -> Block:
+def _entry(store: StoreSpec, row: Answer, found: Answer) -> show.Block:
     """Return a store's entry in a list; its options are shown as the list of stores has them."""
     facts = joined(
         store.type,
@@ -163,7 +154,7 @@ def _entry(store: StoreSpec, row: Answer, found: Answer) -> Block:
         "in place of the one there is" if store.name in found["replaced"] else None,
     )
     options = joined(*[f"{key}: {shown(value)}" for key, value in row["options"].items()])
-    return Block("+", store.name, [facts, options])
+    return show.Block("+", store.name, [facts, options])
 
 
 def _token(store: StoreSpec) -> str | None:

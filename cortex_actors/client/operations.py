@@ -13,16 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.client import results
-from cortex_actors.client.results import (
-    Convergence,
-    Crumb,
-    Detail,
-    Duplicate,
-    Found,
-    Saved,
-    Stale,
-    Thread,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -65,24 +55,27 @@ PATIENCE: Final[Mapping[str, float]] = {
 #: What an operation gives that is not in the table below: its JSON.
 JSON: Final = "dict[str, Any]"
 
+
+def _several(name: str, make: Callable[[Answer], object]) -> Callable[[Answer], object]:
+    """Return what makes results of a list in an answer."""
+    return lambda told: tuple(map(make, told.get(name, ())))
+
+
 #: Operation -> what its method gives, and how that is made of the answer.
 RESULTS: Final[Mapping[str, tuple[str, Callable[[Answer], object]]]] = {
-    "remember": ("Saved", Saved.of),
-    "post": ("Saved", Saved.of),
-    "search": ("Found", Found.of),
-    "recall": ("Found", Found.of),
-    "knowledge_search": ("Found", Found.of),
-    "memory": ("Detail", Detail.of),
-    "thread": ("Thread", Thread.of),
-    "leave_crumb": ("Crumb", Crumb.of),
-    "crumbs": ("tuple[Crumb, ...]", lambda told: tuple(map(Crumb.of, told.get("crumbs", ())))),
-    "convergence": ("Convergence", Convergence.of),
-    "stale": ("tuple[Stale, ...]", lambda told: tuple(map(Stale.of, told.get("stale", ())))),
-    "duplicates": (
-        "tuple[Duplicate, ...]",
-        lambda told: tuple(map(Duplicate.of, told.get("duplicates", ()))),
-    ),
-    "knowledge_topics": (f"tuple[{JSON}, ...]", lambda told: tuple(told.get("topics", ()))),
+    "remember": ("Saved", results.Saved.of),
+    "post": ("Saved", results.Saved.of),
+    "search": ("Found", results.Found.of),
+    "recall": ("Found", results.Found.of),
+    "knowledge_search": ("Found", results.Found.of),
+    "memory": ("Detail", results.Detail.of),
+    "thread": ("Thread", results.Thread.of),
+    "leave_crumb": ("Crumb", results.Crumb.of),
+    "crumbs": ("tuple[Crumb, ...]", _several("crumbs", results.Crumb.of)),
+    "convergence": ("Convergence", results.Convergence.of),
+    "stale": ("tuple[Stale, ...]", _several("stale", results.Stale.of)),
+    "duplicates": ("tuple[Duplicate, ...]", _several("duplicates", results.Duplicate.of)),
+    "knowledge_topics": (f"tuple[{JSON}, ...]", _several("topics", dict)),
 }
 
 #: JSON type -> what may be given for it.

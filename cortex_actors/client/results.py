@@ -139,8 +139,7 @@ class Hit(Recollection):
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
         """Return a hit; what its kind alone has to say stands beside the rest."""
-        made = super(Hit, cls).of({**(answer.get("extra") or {}), **answer})
-        return replace(made, raw=answer)
+        return replace(super(Hit, cls).of({**(answer.get("extra") or {}), **answer}), raw=answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -26,17 +26,18 @@ Writes refused and slow requests into the log, a few lines a minute at most.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, FailFast, Field
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - read at run time
+from starlette.responses import JSONResponse
 
 from cortex_actors import errors
 from cortex_actors.domain.agent import Caller
@@ -97,16 +98,6 @@ def contract(statuses: Mapping[type[errors.CortexError], int]) -> Iterator[None]
         yield
     except errors.CortexError as error:
         raise HTTPException(status_of(error, statuses), str(error)) from error
-
-
-async def answer(send: Send, status: int, detail: object) -> None:
-    """Send a refusal."""
-    body = json.dumps({"detail": detail}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    if status == 401:  # noqa: PLR2004 - the one that HTTP has a header for
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 #: Where the admission leaves who asks, for the routes.
@@ -206,7 +197,7 @@ class Admission:
             if scope["type"] == "websocket":  # a socket that stays open is not offered
                 await send({"type": "websocket.close", "code": _POLICY})
             return
-        reply, begun = _Reply(send), self._visits.begin()
+        reply, begun = _Reply(scope, receive, send=send), self._visits.begin()
         try:
             async with asyncio.timeout(DEADLINE):
                 await self._admitted(scope, receive, reply)
@@ -304,8 +295,8 @@ def _only(headers: Headers, name: str) -> str | None:
 class _Reply:
     """The way back: adds what every answer says, and knows how far the answer has come."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, scope: Scope, receive: Receive, *, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
@@ -318,7 +309,10 @@ class _Reply:
     async def instead(self, status: int, detail: str) -> None:
         """Answer a refusal, unless an answer has begun already: that one just ends."""
         if not self.status:
-            await answer(self, status, detail)
+            # For the one status that HTTP has a header for.
+            headers = {"www-authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
+            refusal = JSONResponse({"detail": detail}, status, headers)
+            await refusal(self._scope, self._receive, self)
 
 
 def _depth(body: bytes) -> int:

@@ -14,14 +14,7 @@ from fastapi.responses import JSONResponse
 
 from cortex_actors import __version__
 from cortex_actors.errors import CortexError, InternalError
-from cortex_actors.gateways import callosum, seren
-from cortex_actors.gateways.admission import (
-    FAULT,
-    Admission,
-    Premises,
-    Visits,
-    status_of,
-)
+from cortex_actors.gateways import admission, callosum, seren
 from cortex_actors.gateways.serving import Serving
 
 if TYPE_CHECKING:
@@ -36,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_actors.sections import HttpSettings
 
 #: What is served, each a maker of its routes.
-CONTRACTS: Final[tuple[Callable[[Premises], APIRouter], ...]] = (
+CONTRACTS: Final[tuple[Callable[[admission.Premises], APIRouter], ...]] = (
     callosum.about_routes,
     callosum.routes,
     callosum.recall_routes,
@@ -67,18 +60,18 @@ def serving(
     """Return a server for a socket that is bound to an address."""
     host, port = address[:2]
     name = f"[{host}]" if ":" in host else host
-    app = Admission(
-        application(Premises(desk, clock, __version__)),
+    app = admission.Admission(
+        application(admission.Premises(desk, clock, __version__)),
         tokens=tokens,
         hosts={*NAMES, name},
         public=PUBLIC,
         most=settings.max_body_bytes,
-        visits=Visits(logs, clock),
+        visits=admission.Visits(logs, clock),
     )
     return Serving(app, address=f"http://{name}:{port}", most=settings.max_connections)
 
 
-def application(premises: Premises) -> ASGIApp:
+def application(premises: admission.Premises) -> ASGIApp:
     """Return all routes, without their admission."""
     app = FastAPI(title="Cortex Actors", version=premises.version, docs_url=None, redoc_url=None)
     for contract in CONTRACTS:
@@ -94,12 +87,12 @@ async def _failed(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, CortexError)  # noqa: S101 - a fact for mypy
     if isinstance(error, InternalError):
         raise error
-    return JSONResponse({"detail": str(error)}, status_of(error))
+    return JSONResponse({"detail": str(error)}, admission.status_of(error))
 
 
 async def _broken(_request: Request, _error: Exception) -> JSONResponse:
     """Answer a fault of ours; it goes on to the admission, which has it written down."""
-    return JSONResponse({"detail": FAULT}, 500)
+    return JSONResponse({"detail": admission.FAULT}, 500)
 
 
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:

@@ -10,7 +10,6 @@ The file of the control socket: made so that only we can connect, removed only i
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
 import stat
@@ -222,7 +221,7 @@ def listen(home: Home) -> socket.socket:
     folder = home.socket.parent
     if folder != home.root and folder.stat().st_uid != os.getuid():
         raise OSError(f"{folder} belongs to another user")
-    with contextlib.suppress(FileNotFoundError):
+    with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(home.socket.lstat().st_mode):
             raise ConfigurationError(
                 f"cannot listen on {home.socket}: something else than a socket is there; look at "
@@ -256,5 +255,5 @@ def identity(home: Home) -> tuple[int, int] | None:
 def remove(home: Home, ours: tuple[int, int] | None) -> None:
     """Remove the socket's file, unless another daemon has put its own there by now."""
     if identity(home) == ours:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             home.socket.unlink()

@@ -30,13 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
 #: Codes of the specification.
-PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL = (
-    -32700,
-    -32600,
-    -32601,
-    -32602,
-    -32603,
-)
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL = -32601, -32602, -32603
 
 #: Our own: any `CortexError`, and the refusal while the daemon drains.
 FAILED, STOPPING = -32000, -32001

@@ -19,15 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter
 
-from cortex_actors.gateways.admission import (
-    FactSearch,
-    MemorySearch,
-    Tiers,
-    TopicSearch,
-    asked,
-    clean,
-    seconds,
-)
+from cortex_actors.gateways import admission
 from cortex_actors.gateways.callosum import Counts
 from cortex_actors.rules import fusion
 
@@ -55,10 +47,10 @@ def loci_routes(premises: Premises) -> APIRouter:
     router = APIRouter(prefix=LOCI_PREFIX, tags=["seren_loci"])
 
     @router.post("/search")
-    async def search(body: FactSearch) -> dict[str, Any]:
+    async def search(body: admission.FactSearch) -> dict[str, Any]:
         """Return facts about a question, the one with that key first."""
         found: dict[str, Any] = {"facts": [], "skipped": []}
-        if query := asked(body.query):
+        if query := admission.asked(body.query):
             found = await premises.desk.outside_facts(
                 query, body.n_results, project=body.project, fundamentals=body.include_fundamentals
             )
@@ -98,7 +90,7 @@ def _hit(fact: Mapping[str, Any], finder: str) -> dict[str, Any]:
     is_exact = fact["match"] == "exact"
     return {
         "id": fact["id"],
-        **{name: clean(fact[name]) for name in ("project", "key", "value", "why")},
+        **{name: admission.clean(fact[name]) for name in ("project", "key", "value", "why")},
         "score": fact["score"],
         "match_kind": "exact" if is_exact else finder,
         "source": _SOURCES.get(fact["source"], "system"),
@@ -136,9 +128,9 @@ def memory_routes(premises: Premises) -> APIRouter:
     router, counts = APIRouter(prefix=MEMORY_PREFIX, tags=["seren_memory"]), Counts(premises)
 
     @router.post("/search")
-    async def search(body: MemorySearch) -> dict[str, Any]:
+    async def search(body: admission.MemorySearch) -> dict[str, Any]:
         """Return memories about a question, best first."""
-        tiers, query = _tiers(body), asked(body.query)
+        tiers, query = _tiers(body), admission.asked(body.query)
         found = _NOTHING
         if tiers and query:
             found = await premises.desk.outside_memories(
@@ -148,7 +140,7 @@ def memory_routes(premises: Premises) -> APIRouter:
         return {"query": body.query, "hits": hits, "searched_tiers": tiers}
 
     @router.post("/by_topic")
-    async def by_topic(body: TopicSearch) -> dict[str, Any]:
+    async def by_topic(body: admission.TopicSearch) -> dict[str, Any]:
         """Return memories that have any of some tags."""
         tiers = _tiers(body)
         found = _NOTHING
@@ -174,7 +166,7 @@ def memory_routes(premises: Premises) -> APIRouter:
     return router
 
 
-def _tiers(body: Tiers) -> list[str]:
+def _tiers(body: admission.Tiers) -> list[str]:
     """Return the tiers that are to be searched, in their order."""
     wanted = {"short": body.include_short, "near": body.include_near, "long": body.include_long}
     return [tier for tier, is_wanted in wanted.items() if is_wanted]
@@ -187,7 +179,7 @@ def _layers(tiers: Sequence[str]) -> list[str]:
 
 def _matching(each: Mapping[str, Any]) -> dict[str, Any]:
     """Return a memory as a hit of its tags."""
-    matched = [clean(tag) for tag in each["matched"]]
+    matched = [admission.clean(tag) for tag in each["matched"]]
     return _row(each, matched_topics=matched, overlap=len(matched))
 
 
@@ -215,10 +207,10 @@ def _hits(found: Sequence[Mapping[str, Any]], *, inline: bool) -> list[dict[str,
 def _row(found: Mapping[str, Any], **more: object) -> dict[str, Any]:
     """Return what both kinds of hits say of a memory, and what only one of them says."""
     tier = _TIER[found["layer"]]
-    topic = clean(_COMMA.join(found["tags"])) or None
+    topic = admission.clean(_COMMA.join(found["tags"])) or None
     metadata = {
         "topic": topic,
-        "created_at": seconds(found["created_at"]),
+        "created_at": admission.seconds(found["created_at"]),
         "source": "agent",
         "agent": found["agent"],
         "type": found["type"],
@@ -226,7 +218,7 @@ def _row(found: Mapping[str, Any], **more: object) -> dict[str, Any]:
     }
     if tier == "long":
         metadata |= {"kind": "core", "evidence_count": found["evidence"]}
-    text = clean(found["text"])
+    text = admission.clean(found["text"])
     told = {name: value for name, value in metadata.items() if value is not None}
     row = {"tier": tier, "content": text, "topic": topic, **more}
     return {**row, "id": found["id"], "metadata": told}
@@ -238,7 +230,7 @@ def _surroundings(found: Mapping[str, Any], *, inline: bool) -> dict[str, Any]:
     before, latest = around["replaced"], around["latest_at"]
     told: dict[str, Any] = {
         "satellites": around["parts"],
-        "latest_satellite_at": None if latest is None else seconds(latest),
+        "latest_satellite_at": None if latest is None else admission.seconds(latest),
         "supersedes": None if before is None else before["id"],
         "superseded_by": None,
     }
@@ -253,6 +245,6 @@ def _episode(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return one episode."""
     return {
         "id": found["id"],
-        "content": clean(found["text"]),
-        "created_at": seconds(found["created_at"]),
+        "content": admission.clean(found["text"]),
+        "created_at": admission.seconds(found["created_at"]),
     }

@@ -191,7 +191,7 @@ class TestAsking:
         told = capsys.readouterr()
         assert "say --yes" in told.err
         assert ONE in told.out
-        monkeypatch.setattr("cortex_actors.cli.output.sys.stdin", _Tty("n\n"))
+        monkeypatch.setattr("cortex_actors.cli.show.sys.stdin", _Tty("n\n"))
         assert 77 == entry.main(["memory", "forget", ONE])
 
         assert ["memory", "memory"] == [name for name, _ in asked]

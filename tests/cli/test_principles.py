@@ -94,7 +94,7 @@ class TestPrinting:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """A command shows what matters within the width, and no text acts on the terminal."""
-        monkeypatch.setattr("cortex_actors.cli.output.PLAIN_WIDTH", width)
+        monkeypatch.setattr("cortex_actors.cli.show.PLAIN_WIDTH", width)
         assert 0 == entry.main(words.split())
         shown = capsys.readouterr().out
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.cli import entry
-from cortex_actors.cli.output import show_diff
+from cortex_actors.cli import entry, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,8 +192,8 @@ class TestShown:
 
     def test_colours(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Where nobody watches a diff has no colours, and an empty one is nothing."""
-        show_diff("")
-        show_diff("+added\n-taken")
+        show.diff("")
+        show.diff("+added\n-taken")
 
         assert "+added\n-taken\n" == capsys.readouterr().out
 

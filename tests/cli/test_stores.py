@@ -70,7 +70,7 @@ class TestPrinting:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """A command shows what matters on 80 columns, and no text acts on the terminal."""
-        monkeypatch.setattr("cortex_actors.cli.output.PLAIN_WIDTH", 80)
+        monkeypatch.setattr("cortex_actors.cli.show.PLAIN_WIDTH", 80)
         for_people(words.split(), _SHOWN[words], capsys)
 
     @pytest.mark.parametrize("words", _SHOWN)

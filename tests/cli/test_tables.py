@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.cli.output import show_table
+from cortex_actors.cli import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ def _shown(
     rows: Sequence[tuple[str, ...]], capsys: pytest.CaptureFixture[str], *, columns: int = 4
 ) -> str:
     """Return the table of some rows."""
-    show_table("runs", ("at", "kind", "of", "what came of it")[:columns], rows, empty="none")
+    show.table("runs", ("at", "kind", "of", "what came of it")[:columns], rows, empty="none")
     return capsys.readouterr().out
 
 
@@ -29,7 +29,7 @@ class TestFolding:
         self, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Times and names are read, and copied, in one piece; sentences and paths are folded."""
-        monkeypatch.setattr("cortex_actors.cli.output.PLAIN_WIDTH", width)
+        monkeypatch.setattr("cortex_actors.cli.show.PLAIN_WIDTH", width)
         shown = _shown(_ROWS, capsys)
 
         assert _AT in shown
@@ -40,7 +40,7 @@ class TestFolding:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Where there is no room for one piece it is folded, and not a letter is lost."""
-        monkeypatch.setattr("cortex_actors.cli.output.PLAIN_WIDTH", 40)
+        monkeypatch.setattr("cortex_actors.cli.show.PLAIN_WIDTH", 40)
         rows = [(_AT, "x" * 24, "y" * 24)]
         shown = _shown(rows, capsys, columns=3)
 

@@ -70,7 +70,7 @@ class TestPrinting:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """A command shows what matters, and no text acts on the terminal."""
-        monkeypatch.setattr("cortex_actors.cli.output.PLAIN_WIDTH", width)
+        monkeypatch.setattr("cortex_actors.cli.show.PLAIN_WIDTH", width)
         for_people(words.split(), _SHOWN[words], capsys)
 
     @pytest.mark.parametrize("words", _SHOWN)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
-from cortex_actors.cli import entry, output, projects
-from cortex_actors.cli.output import Block, show_blocks, show_facts
+from cortex_actors.cli import entry, projects, show
 from cortex_actors.cli.principles import check_line
 from tests.cli.answering import answering, for_programs
 from tests.cli.tuned import ANSWERS, CHECKS, PAIR
@@ -72,7 +71,7 @@ class TestPrinting:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """A command shows what matters within the width, and no text acts on the terminal."""
-        monkeypatch.setattr("cortex_actors.cli.output.PLAIN_WIDTH", width)
+        monkeypatch.setattr("cortex_actors.cli.show.PLAIN_WIDTH", width)
         assert 0 == entry.main(words.split())
         shown = capsys.readouterr().out
 
@@ -258,7 +257,9 @@ class TestWaiting:
 class TestBlocks:
     def test_wide(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Texts stand in a column of their own, whatever their letters, and no line ends blank."""
-        show_blocks("two", [Block("漢字", "an entry", ["about"]), Block("1", "x")], empty="none")
+        show.blocks(
+            "two", [show.Block("漢字", "an entry", ["about"]), show.Block("1", "x")], empty="none"
+        )
 
         assert "two\n\n漢字  an entry\n      about\n\n1     x\n" == capsys.readouterr().out
 
@@ -266,8 +267,8 @@ class TestBlocks:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A long text is broken between words, and a long word anywhere."""
-        monkeypatch.setattr(output, "console", lambda: Console(width=30, markup=False))
-        show_facts(("name", "some words that are long " + "x" * 40), ("", "y"), ("no", ""))
+        monkeypatch.setattr(show, "console", lambda: Console(width=30, markup=False))
+        show.facts(("name", "some words that are long " + "x" * 40), ("", "y"), ("no", ""))
 
         lines = capsys.readouterr().out.splitlines()
         assert "name  some words that are long" == lines[0]

@@ -1,4 +1,4 @@
-"""How commands print: one console, JSON, tables, and options that every command has.
+"""How commands print: one console, JSON, tables, and differences; and how they word what they say.
 
 Lists of texts: a short mark, the text itself, and what is known about it below, faint.
 
@@ -12,24 +12,19 @@ Rich is imported by what draws with it: a command that prints JSON or a line doe
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from json import dumps
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cortex_actors.cli.declare import Option
 from cortex_actors.clock import iso
 from cortex_actors.errors import Refused, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from rich.console import Console
     from rich.progress import Progress
     from rich.text import Text
-
 
 #: Columns where nobody watches: a file or a pipe has no width of its own.
 PLAIN_WIDTH = 160
@@ -37,13 +32,6 @@ PLAIN_WIDTH = 160
 #: Columns of what is read in one piece (an id has 24), those that any other column keeps beside
 #: it, and those that the frame takes of each.
 _LONGEST_PIECE, _ROOM, _FRAME = 24, 8, 3
-
-
-HomeOption = Annotated[
-    Path | None,
-    Option("--home", kind="home", help="The daemon's folder (default: CORTEX_HOME, else XDG's)."),
-]
-JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 def console() -> Console:
@@ -55,7 +43,7 @@ def console() -> Console:
 
 
 @contextmanager
-def progress(*, show: bool, follow: str) -> Iterator[Progress]:
+def progress(*, is_shown: bool, follow: str) -> Iterator[Progress]:
     """Have a bar in a terminal while work goes on: of texts done, with a `pace` and seconds.
 
     Ctrl-C ends the watching, not the work; then `follow` is the command that says how far it is.
@@ -76,42 +64,42 @@ def progress(*, show: bool, follow: str) -> Iterator[Progress]:
     )
     try:
         with Progress(
-            *columns, console=out, transient=True, disable=not (show and out.is_terminal)
+            *columns, console=out, transient=True, disable=not (is_shown and out.is_terminal)
         ) as bar:
             yield bar
     except KeyboardInterrupt:
-        if show:
+        if is_shown:
             print(f"it goes on in the background; how far it is: {follow}")
         raise
 
 
-def show_json(found: object) -> None:
+def json(found: object) -> None:
     """Print JSON for a program."""
-    print(json.dumps(found, indent=2))
+    print(dumps(found, indent=2))
 
 
-def show_lines(*lines: str | None) -> None:
+def lines(*lines: str | None) -> None:
     """Print lines, whatever they hold; None is none."""
     for line in lines:
         if line is not None:
             print(visible(line), flush=True)
 
 
-def show_title(text: str, style: str = "bold") -> None:
+def title(text: str, style: str = "bold") -> None:
     """Print a text that stands above what is said of it, broken at blanks."""
     console().print(visible(text), style=style)
 
 
-def show_sections(*sections: tuple[str, Iterable[tuple[str, object]]]) -> None:
+def sections(*sections: tuple[str, Iterable[tuple[str, object]]]) -> None:
     """Print names with what holds of them below titles; a section without any is left out."""
-    for title, rows in sections:
+    for name, rows in sections:
         if shown := list(rows):
             print()
-            show_title(title)
-            show_facts(*shown, indent=2)
+            title(name)
+            facts(*shown, indent=2)
 
 
-def show_table(
+def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str
 ) -> None:
     """Print a table, or a sentence when it has no rows."""
@@ -128,12 +116,6 @@ def show_table(
     for row in cells:
         table.add_row(*row)
     out.print(table)
-
-
-def shortened(text: str, limit: int = 100) -> str:
-    """Return a text on one line, cut to a length."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def _whole(columns: Sequence[str], rows: Sequence[Sequence[Text]], *, width: int) -> set[int]:
@@ -165,20 +147,10 @@ def _cell(value: object) -> Text:
     return Text("\n".join(visible(line) for line in str(value).split("\n")))
 
 
-#: Characters of an id that a list shows: enough to tell thousands apart, and to ask for one.
-BRIEF = 12
-
-#: Characters of a text that a list shows.
-LONGEST = 300
-
-#: Places that a list names of one insight.
-PLACES = 3
-
-#: What stands between facts on one line.
-_DOT = " · "
-
 #: Columns between a mark and its text, and the fewest that a text is given.
 _GAP = 2
+
+
 NARROWEST = 20
 
 
@@ -190,11 +162,12 @@ class Block(NamedTuple):
     about: Sequence[str] = ()
 
 
-def show_blocks(title: str, blocks: Iterable[Block], *, empty: str) -> None:
-    """Print entries below a title, or a sentence where there are none."""
+def blocks(title: str, blocks: Iterable[Block], *, empty: str, total: int = 0) -> None:
+    """Print entries below a title; where all of a `total` were skipped that, else `empty`."""
     entries = list(blocks)
     if not entries:
-        print(empty)
+        few = f"there {'is' if total == 1 else 'are'} only {total:,}; give a smaller --skip"
+        print(few if total else empty)
         return
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
     from rich.text import Text  # noqa: PLC0415 - see the top
@@ -210,7 +183,7 @@ def show_blocks(title: str, blocks: Iterable[Block], *, empty: str) -> None:
         _beside(out, entry.mark, text, width=width)
 
 
-def show_facts(*facts: tuple[str, object], indent: int = 0) -> None:
+def facts(*facts: tuple[str, object], indent: int = 0) -> None:
     """Print names with what holds of them, names in a column; an empty value is left out."""
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
 
@@ -220,17 +193,77 @@ def show_facts(*facts: tuple[str, object], indent: int = 0) -> None:
         _beside(out, name, _cell(value), width=width, indent=indent)
 
 
-def show_page(blocks: Sequence[Block], total: int, *nouns: str, empty: str, more: str = "") -> None:
+def page(entries: Sequence[Block], total: int, *nouns: str, empty: str, more: str = "") -> None:
     """Print entries below how many of all there are, in the singular and plural of their noun."""
-    title = f"{len(blocks):,} of {counted(total, *nouns)}{more}"
-    show_blocks(title, blocks, empty=nothing(total, empty))
+    heading = f"{len(entries):,} of {counted(total, *nouns)}{more}"
+    blocks(heading, entries, empty=empty, total=total)
 
 
-def nothing(total: int, empty: str) -> str:
-    """Return why a list shows nothing: all there are were skipped, or what `empty` says."""
-    if total:
-        return f"there {'is' if total == 1 else 'are'} only {total:,}; give a smaller --skip"
-    return empty
+def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
+    """Ask a person; raises `Refused` for no, and, saying how to do without, where nobody is."""
+    if not sys.stdin.isatty():
+        raise Refused(f"{refusal}; where nobody can answer, say --yes")
+    import click  # noqa: PLC0415 - only to ask
+
+    if not click.confirm(question, err=err):
+        raise Refused(no)
+
+
+def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0) -> None:
+    """Print a text in a column of its own, with its mark beside the first line.
+
+    No line ends in blanks, as a table's would: whoever copies one copies the text.
+    """
+    from rich.cells import set_cell_size  # noqa: PLC0415 - see the top
+    from rich.text import Text  # noqa: PLC0415 - see the top
+
+    margin = indent + width + _GAP if width else indent
+    lines = text.wrap(out, max(out.width - margin, NARROWEST), overflow="fold")
+    for number, line in enumerate(lines):
+        line.rstrip()
+        lead = Text(" " * indent)
+        lead.append("" if number else set_cell_size(visible(mark), width), style="bold")
+        lead.append(" " * (margin - lead.cell_len) if line.plain else "")
+        out.print(lead + line, soft_wrap=True)
+
+
+#: How a line begins -> how it looks; the first that fits. Colours of the terminal's own palette, so
+#: that they can be read on a light ground and on a dark one.
+_STYLES = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
+
+
+def diff(text: str, marked: Mapping[str, str] | None = None) -> None:
+    """Print a unified diff; what would move a terminal's cursor is written out.
+
+    `marked` are whole lines, each with what is printed behind it.
+    """
+    from rich.text import Text  # noqa: PLC0415 - see the top
+
+    out = console()
+    for line in text.split("\n") if text else ():
+        style = next((style for start, style in _STYLES if line.startswith(start)), "")
+        # Not wrapped by us: whoever copies a line copies all of it.
+        mark = Text((marked or {}).get(line, ""), style="yellow")
+        out.print(Text(visible(line), style=style) + mark, soft_wrap=True)
+
+
+#: Characters of an id that a list shows: enough to tell thousands apart, and to ask for one.
+BRIEF = 12
+
+#: Characters of a text that a list shows.
+LONGEST = 300
+
+#: Places that a list names of one insight.
+PLACES = 3
+
+#: What stands between facts on one line.
+_DOT = " · "
+
+
+def shortened(text: str, limit: int = 100) -> str:
+    """Return a text on one line, cut to a length."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def joined(*facts: str | None) -> str:
@@ -271,16 +304,6 @@ def said_in(place: Mapping[str, Any]) -> str:
     )
 
 
-def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
-    """Ask a person; raises `Refused` for no, and, saying how to do without, where nobody is."""
-    if not sys.stdin.isatty():
-        raise Refused(f"{refusal}; where nobody can answer, say --yes")
-    import click  # noqa: PLC0415 - only to ask
-
-    if not click.confirm(question, err=err):
-        raise Refused(no)
-
-
 def when(at: int | None) -> str:
     """Return a moment as people read it; nothing for none."""
     return "" if at is None else iso(at)
@@ -289,41 +312,3 @@ def when(at: int | None) -> str:
 def cut(text: str, limit: int = LONGEST) -> str:
     """Return the beginning of a long text; where it goes on, it says so."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0) -> None:
-    """Print a text in a column of its own, with its mark beside the first line.
-
-    No line ends in blanks, as a table's would: whoever copies one copies the text.
-    """
-    from rich.cells import set_cell_size  # noqa: PLC0415 - see the top
-    from rich.text import Text  # noqa: PLC0415 - see the top
-
-    margin = indent + width + _GAP if width else indent
-    lines = text.wrap(out, max(out.width - margin, NARROWEST), overflow="fold")
-    for number, line in enumerate(lines):
-        line.rstrip()
-        lead = Text(" " * indent)
-        lead.append("" if number else set_cell_size(visible(mark), width), style="bold")
-        lead.append(" " * (margin - lead.cell_len) if line.plain else "")
-        out.print(lead + line, soft_wrap=True)
-
-
-#: How a line begins -> how it looks; the first that fits. Colours of the terminal's own palette, so
-#: that they can be read on a light ground and on a dark one.
-_STYLES = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
-
-
-def show_diff(text: str, marked: Mapping[str, str] | None = None) -> None:
-    """Print a unified diff; what would move a terminal's cursor is written out.
-
-    `marked` are whole lines, each with what is printed behind it.
-    """
-    from rich.text import Text  # noqa: PLC0415 - see the top
-
-    out = console()
-    for line in text.split("\n") if text else ():
-        style = next((style for start, style in _STYLES if line.startswith(start)), "")
-        # Not wrapped by us: whoever copies a line copies all of it.
-        mark = Text((marked or {}).get(line, ""), style="yellow")
-        out.print(Text(visible(line), style=style) + mark, soft_wrap=True)
