@@ -355,16 +355,8 @@ class Librarian(AsyncioActor):
     async def _keep(self, given: Given, known: Document | None) -> dict[str, Any]:
         """Keep a document, unless it is known as it is."""
         is_found = known is not None and known.withdrawn_at is None
-        if (
-            known
-            and is_found
-            and (known.content_hash, known.read_as, known.topic)
-            == (
-                given.content_hash,
-                READ_AS,
-                given.topic,
-            )
-        ):
+        same = (given.content_hash, READ_AS, given.topic)
+        if known and is_found and (known.content_hash, known.read_as, known.topic) == same:
             return _became(given.source, Became.UNCHANGED, known)
         # The moment tells the pieces of one reading from those of every other.
         at = max(self._clock.now(), known.read_at + 1 if known else 0)

@@ -26,9 +26,8 @@ from cortex_actors.bus.consumer import Wake
 from cortex_actors.clock import ulid
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Ids
-from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import CortexError, MailboxFull
-from cortex_actors.memory.request import SAVED, Given, keep, wished
+from cortex_actors.memory.request import SAVED, keep, wished
 from cortex_actors.rules import convergence
 from cortex_actors.rules.convergence import Found, Group, Voice
 from cortex_actors.runtime.actor import AsyncioActor
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.memory.request import Posted, Wish
+    from cortex_actors.memory.request import Message, Posted, Wish
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import EmbedInTime
     from cortex_actors.storage.ledger.actor import Connection, Records
@@ -177,34 +176,13 @@ class Village(AsyncioActor):
             self._compare()
 
     def post(
-        self,
-        content: str,
-        *,
-        realm: str = Realm.VILLAGE,
-        agent: str | None = None,
-        type: str = MemoryType.DIALOGUE,  # noqa: A002 - named by every client
-        responding_to: Sequence[str] = (),
-        thread: str | None = None,
-        related_agents: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        redact: bool = False,
-        caller: Caller = OWNER,
+        self, given: Message, *, agent: str | None = None, caller: Caller = OWNER
     ) -> asyncio.Task[dict[str, Any]]:
         """Keep a post; return what became of it. The mailbox goes on meanwhile.
 
         Raises `BadInput`, `NotFound` for what it answers, `Refused` for a secret, `NotYours`, and
         what writing the ledger raises.
         """
-        given = Given(
-            content,
-            realm=realm,
-            type=type,
-            responding_to=responding_to,
-            thread=thread,
-            related=related_agents,
-            tags=tags,
-            redact=redact,
-        )
         acting = caller.acting(agent, self._settings.agent)
         make = partial(wished, given, agent=acting, caller=caller)
         return self.spawn(self._post(make), name="post")
