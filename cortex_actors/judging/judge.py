@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 
 N = TypeVar("N", int, float)
-T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
 
@@ -180,25 +179,9 @@ class Judge(AsyncioActor):
         """
         return self.spawn(self._compared(tuple(pairs), run), name="compare")
 
-    def summarise(self, text: str, *, most: int, run: str = "") -> asyncio.Task[str | None]:
-        """Return a text in at most so many letters; None where nobody can."""
-        question = Question(Kind.SUMMARISE, {"texts": [text], "most": most})
-        return self.spawn(self._first(question, run, read=prompts.text_of), name="summarise")
-
-    def merged(
-        self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
-    ) -> asyncio.Task[str | None]:
-        """Return one text that says all that several say; None where nobody can.
-
-        `prefer` says whose words count where two say the same: "a", the first one's, or "b".
-        """
-        question = Question.merge(texts, prefer)
-        return self.spawn(self._first(question, run, read=prompts.text_of), name="merged")
-
-    def synthesise(self, texts: Sequence[str], *, run: str = "") -> asyncio.Task[str | None]:
-        """Return the one principle behind several texts; None where nobody can."""
-        question = Question.about(Kind.SYNTHESISE, texts)
-        return self.spawn(self._first(question, run, read=prompts.text_of), name="synthesise")
+    def write(self, question: Question, *, run: str = "") -> asyncio.Task[str | None]:
+        """Return the text that a question asks for; None where nobody can write it."""
+        return self.spawn(self._written(question, run), name=f"write {question.kind}")
 
     def describe(self) -> JudgeInfo:
         """Return how the layers are, and what became of the questions."""
@@ -217,15 +200,13 @@ class Judge(AsyncioActor):
                 judged[number] = found and _placed(found, *pairs[number][:2])
         return judged
 
-    async def _first(
-        self, question: Question, run: str, *, read: Callable[[Answer], T]
-    ) -> T | None:
-        """Return what `read` makes of the answer of the first layer that has one."""
+    async def _written(self, question: Question, run: str) -> str | None:
+        """Ask layer after layer until one has written something."""
         until = self._budget.until(run, self._clock.monotonic())
         for layer in self._able(question.kind):
             (answer,) = await self._told(layer, [question], run, until=until)
             if answer is not None:
-                return read(answer)
+                return prompts.text_of(answer)
         return None
 
     def _able(self, kind: Kind) -> Iterator[Layer]:
@@ -374,17 +355,21 @@ class QuietJudge:
 
     async def summarise(self, text: str, *, most: int, run: str = "") -> str | None:
         """Return a text in at most so many letters."""
-        return await self._ask(Judge.summarise, text, most=most, run=run)
+        question = Question(Kind.SUMMARISE, {"texts": [text], "most": most})
+        return await self._ask(Judge.write, question, run=run)
 
     async def merged(
         self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
     ) -> str | None:
-        """Return one text that says all that several say; `prefer` is whose words count."""
-        return await self._ask(Judge.merged, texts, prefer=prefer, run=run)
+        """Return one text that says all that several say.
+
+        `prefer` says whose words count where two say the same: "a", the first one's, or "b".
+        """
+        return await self._ask(Judge.write, Question.merge(texts, prefer), run=run)
 
     async def synthesise(self, texts: Sequence[str], *, run: str = "") -> str | None:
         """Return the one principle behind several texts."""
-        return await self._ask(Judge.synthesise, texts, run=run)
+        return await self._ask(Judge.write, Question.about(Kind.SYNTHESISE, texts), run=run)
 
     async def _ask(
         self,

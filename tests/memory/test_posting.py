@@ -65,7 +65,7 @@ class TestAdmitted:
         given: dict[str, Any] = {
             "tags": ["Deploy  Notes"],
             "thread": " a  b ",
-            "related": ["vajra"],
+            "related_agents": ["vajra"],
         }
         post(tables, "one", **given, realm="Village", type="FACT")
         found = one(tables, "one")
@@ -89,14 +89,14 @@ class TestAdmitted:
             {"type": "BOGUS"},
             {"tags": "x"},
             {"tags": ["x" * 65]},
-            {"related": ["?"]},
-            {"related": [f"A{n}" for n in range(33)]},
+            {"related_agents": ["?"]},
+            {"related_agents": [f"A{n}" for n in range(33)]},
             {"responding_to": [1]},
             {"responding_to": "x"},
             {"thread": "x" * 257},
             {"thread": 3},
             {"realm": "bridge"},
-            {"realm": "bridge", "related": ["A"]},
+            {"realm": "bridge", "related_agents": ["A"]},
         ],
     )
     def test_refused(self, given: dict[str, Any]) -> None:
