@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.manifest import Manifest
+    from cortex_actors.embedding.manifest import Form, Manifest
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.embedding.tokens import Piece
 
@@ -75,7 +75,7 @@ class Runner:
     loaded now. Give it up to give its memory back.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Form) -> None:
         try:
             self._tokens = Tokens.load(folder / TOKENIZER, manifest.max_tokens)
         except ImportError as error:

@@ -22,7 +22,7 @@ import logging
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors.clock import DAY
 from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, is_compiled, source_of
@@ -287,20 +287,17 @@ class Migrator(AsyncioActor):
 
     def describe(self) -> Info:
         """Return which models there are and how far the coming one is."""
-        run = self._run
+        names = ("total", "done", "failed", "rate", "left_s")
+        run: dict[str, Any] = {name: getattr(self._run, name) for name in names if self._run}
         return Info(
             state=self._state,
             reason=self._reason or self._failure,
             note=self._note,
             differs=self._seat.differs(),
             active=self._active,
-            coming=None if run is None else run.model,
-            total=0 if run is None else run.total,
-            done=0 if run is None else run.done,
-            failed=0 if run is None else run.failed,
-            rate=0.0 if run is None else run.rate,
-            left_s=None if run is None else run.left_s,
+            coming=self._run.model if self._run else None,
             making=self._making,
+            **run,
         )
 
     def migrate(self, to: str, provider: str | None = None) -> asyncio.Task[Chosen]:

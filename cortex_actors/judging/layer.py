@@ -60,33 +60,23 @@ class Layer(Protocol):
     An answer depends on the question, on `model_id` and on `edition` alone, so that it may be kept.
     """
 
-    @property
-    def decider(self) -> Decider:
-        """Who decides, as the ledger has it."""
+    #: Who decides, as the ledger has it.
+    decider: Decider
 
     @property
     def model_id(self) -> str:
         """Which model; known before anything is loaded, empty while it is missing."""
 
-    @property
-    def edition(self) -> int:
-        """How it is asked: another one asks in another way, and kept answers are not its own."""
-
-    @property
-    def kinds(self) -> frozenset[Kind]:
-        """What it can be asked."""
-
-    @property
-    def bulk(self) -> int:
-        """Questions that suit it at once."""
-
-    @property
-    def at_once(self) -> int:
-        """Times that it may be asked before it has answered."""
-
-    @property
-    def is_metered(self) -> bool:
-        """Whether its answers cost money or minutes, so that a run has a budget."""
+    #: How it is asked: another one asks in another way, and kept answers are not its own.
+    edition: int
+    #: What it can be asked.
+    kinds: frozenset[Kind]
+    #: Questions that suit it at once.
+    bulk: int
+    #: Times that it may be asked before it has answered.
+    at_once: int
+    #: Whether its answers cost money or minutes, so that a run has a budget.
+    is_metered: bool
 
     async def live(self) -> None:
         """Look after what it needs, until cancelled; then let go of it."""
