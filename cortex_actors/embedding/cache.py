@@ -27,12 +27,10 @@ from cortex_actors.embedding.provider import (
     rows_of,
 )
 from cortex_actors.errors import CortexError, ModelChanged
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
-    import asyncio
-
     from cortex_actors.embedding.provider import Outcome, Provider, State
 
 
@@ -142,46 +140,22 @@ class Cache(AsyncioActor):
         #: By the names of `EmbedderInfo`.
         self._counts = Counter[str]()
 
-    def embed(
+    @deferred
+    async def embed(
         self,
         texts: Sequence[str],
         *,
         urgent: bool = False,
         patience: float = 0.0,
         model: str | None = None,
-    ) -> asyncio.Task[Vectors]:
+    ) -> Vectors:
         """Return one unit row a text; the mailbox goes on while they are looked for.
 
         Who stores or compares the rows names the `model` they are to come from; `ModelChanged` is
         raised when it is another one by now. Raises what the pool raises; texts that are known are
         answered whatever state it is in.
         """
-        return self.spawn(
-            self._answer(tuple(texts), urgent=urgent, patience=patience, model=model), name="embed"
-        )
-
-    def describe(self) -> EmbedderInfo:
-        """Return what embeds, and the counters since this actor started."""
-        counts, model = self._counts, self._provider
-        asked = counts["hits"] + counts["found"] + counts["embedded"]
-        return EmbedderInfo(
-            model_id=model.model_id,
-            dimension=model.dimension,
-            max_tokens=model.max_tokens,
-            state=model.state,
-            reason=model.reason,
-            entries=len(self._rows),
-            bytes=4 * len(self._rows) * model.dimension,
-            hit_rate=round(counts["hits"] / asked, 4) if asked else 0.0,
-            spared_rate=round(1 - counts["embedded"] / asked, 4) if asked else 0.0,
-            evicted=self._rows.evicted,
-            provider=dict(model.counters),
-            **counts,
-        )
-
-    async def _answer(
-        self, texts: tuple[str, ...], *, urgent: bool, patience: float, model: str | None
-    ) -> Vectors:
+        texts = tuple(texts)
         try:
             require_model(self._provider, model)
         except ModelChanged:
@@ -201,6 +175,25 @@ class Cache(AsyncioActor):
         if not texts:
             return np.empty((0, self._provider.dimension), dtype=np.float32)
         return rows_of(texts, [rows[text] for text in texts])
+
+    def describe(self) -> EmbedderInfo:
+        """Return what embeds, and the counters since this actor started."""
+        counts, model = self._counts, self._provider
+        asked = counts["hits"] + counts["found"] + counts["embedded"]
+        return EmbedderInfo(
+            model_id=model.model_id,
+            dimension=model.dimension,
+            max_tokens=model.max_tokens,
+            state=model.state,
+            reason=model.reason,
+            entries=len(self._rows),
+            bytes=4 * len(self._rows) * model.dimension,
+            hit_rate=round(counts["hits"] / asked, 4) if asked else 0.0,
+            spared_rate=round(1 - counts["embedded"] / asked, 4) if asked else 0.0,
+            evicted=self._rows.evicted,
+            provider=dict(model.counters),
+            **counts,
+        )
 
     def _known(self, keys: Mapping[str, bytes]) -> dict[str, Row]:
         """Return the vectors that are in memory."""

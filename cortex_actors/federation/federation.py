@@ -54,7 +54,7 @@ from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Outcome, Question
 from cortex_actors.rules import fusion
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
@@ -289,22 +289,16 @@ class Federation(AsyncioActor):
         self._clock = clock
         self._wording = Wording(embed, model=model, patience=settings.patience_s)
 
-    def recall(self, question: Question) -> asyncio.Task[Recall]:
+    @deferred
+    async def recall(self, question: Question) -> Recall:
         """Return what the stores know about a question; the mailbox goes on meanwhile.
 
         Raises `BadInput` for a question that is empty or too long, `NotFound` for a store that
         there is not, and `ModelChanged` when another model answers by now. While no text can be
         embedded, words alone are searched, and why is under `skipped`, as is a store that cannot
         be asked; a store that does not answer is under `failed`. Other stores are asked without
-        what is secret in the question, and not at all when that cannot be told.
-        """
-        return self.spawn(self._recall(question), name="recall")
-
-    async def _recall(self, question: Question) -> Recall:
-        """Ask every store at once, and then for what may stand beside their answer.
-
-        All of it takes no longer than one store may: what a slow one leaves no time for is not
-        looked for.
+        what is secret in the question, and not at all when that cannot be told. All of it takes
+        no longer than one store may: what a slow one leaves no time for is not looked for.
         """
         admit(question)
         begun = self._clock.monotonic()

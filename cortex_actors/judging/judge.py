@@ -29,7 +29,7 @@ from cortex_actors.judging import prompts
 from cortex_actors.judging.chat import LanguageLayer
 from cortex_actors.judging.layer import Kind, Question
 from cortex_actors.judging.nli import EntailmentLayer
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import verdicts
@@ -170,25 +170,12 @@ class Judge(AsyncioActor):
         for layer in self._layers:
             self.spawn(layer.live(), name=f"layer {layer.decider}")
 
-    def compare(
-        self, pairs: Sequence[Pair], *, run: str = ""
-    ) -> asyncio.Task[list[Judgement | None]]:
+    @deferred
+    async def compare(self, pairs: Sequence[Pair], *, run: str = "") -> list[Judgement | None]:
         """Return what each pair of claims is to each other; None where nobody is sure.
 
         Questions that belong together name their `run`: it has one budget.
         """
-        return self.spawn(self._compared(tuple(pairs), run), name="compare")
-
-    def write(self, question: Question, *, run: str = "") -> asyncio.Task[str | None]:
-        """Return the text that a question asks for; None where nobody can write it."""
-        return self.spawn(self._written(question, run), name=f"write {question.kind}")
-
-    def describe(self) -> JudgeInfo:
-        """Return how the layers are, and what became of the questions."""
-        return JudgeInfo(tuple(layer.describe() for layer in self._layers), **self._counts)
-
-    async def _compared(self, pairs: Sequence[Pair], run: str) -> list[Judgement | None]:
-        """Ask each layer about the pairs that none before it was sure of."""
         until = self._budget.until(run, self._clock.monotonic())
         asked = [Question.compare(left, right) for left, right, _ in pairs]
         judged: list[Judgement | None] = [None] * len(pairs)
@@ -200,14 +187,19 @@ class Judge(AsyncioActor):
                 judged[number] = found and _placed(found, *pairs[number][:2])
         return judged
 
-    async def _written(self, question: Question, run: str) -> str | None:
-        """Ask layer after layer until one has written something."""
+    @deferred
+    async def write(self, question: Question, *, run: str = "") -> str | None:
+        """Return the text that a question asks for; None where nobody can write it."""
         until = self._budget.until(run, self._clock.monotonic())
         for layer in self._able(question.kind):
             (answer,) = await self._told(layer, [question], run, until=until)
             if answer is not None:
                 return prompts.text_of(answer)
         return None
+
+    def describe(self) -> JudgeInfo:
+        """Return how the layers are, and what became of the questions."""
+        return JudgeInfo(tuple(layer.describe() for layer in self._layers), **self._counts)
 
     def _able(self, kind: Kind) -> Iterator[Layer]:
         """Yield the layers that can be asked such a thing."""

@@ -28,7 +28,7 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
 from cortex_actors.memory.request import Remembered, Wish
 from cortex_actors.memory.village import Saying
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import memory_merge, memory_records, realms
@@ -132,21 +132,14 @@ class Archivist(AsyncioActor):
         """Look after what was saved without being compared, for as long as this life lasts."""
         self.spawn(self._late(), name="late")
 
-    def remember(self, wish: Wish) -> asyncio.Task[Remembered]:
+    @deferred
+    async def remember(self, wish: Wish) -> Remembered:
         """Return what became of a wish, once it is committed.
 
         Raises `NotFound` for what it answers or replaces and its author may not read, `BadInput`
         for a key that stands for another text, and what writing the ledger raises: then nothing of
         it was kept.
         """
-        return self.spawn(self._remembered(wish), name="remember")
-
-    def look(self) -> None:
-        """Compare what waits for it soon: somebody took memories apart."""
-        self._is_due.set()
-
-    async def _remembered(self, wish: Wish) -> Remembered:
-        """Remember one thing."""
         at = self._clock.now()
         first = wish.memory(f"mem_{ulid(at)}", at)
         first = await self._planner.briefed(first, own=wish.abstract)
@@ -165,6 +158,10 @@ class Archivist(AsyncioActor):
                 if (done := await self._commit(plan, wish)) is not None:
                     return done
             return await self._saved(plain.unmerged(), wish)
+
+    def look(self) -> None:
+        """Compare what waits for it soon: somebody took memories apart."""
+        self._is_due.set()
 
     async def _replaced(self, wish: Wish) -> tuple[str, ...]:
         """Return the active memories that a wish takes the place of; mostly there are none."""

@@ -37,7 +37,7 @@ from cortex_actors.errors import BadInput, CortexError, MailboxFull
 from cortex_actors.memory.request import SAVED, keep, wished
 from cortex_actors.rules import admission, convergence
 from cortex_actors.rules.convergence import Found, Group, Voice
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import agent_records, village
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Crumb
-    from cortex_actors.memory.request import Message, Posted, Wish
+    from cortex_actors.memory.request import Message, Posted
     from cortex_actors.rules.admission import Given
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import EmbedInTime
@@ -185,21 +185,18 @@ class Village(AsyncioActor):
             self._is_woken = False
             self._compare()
 
-    def post(
+    @deferred
+    async def post(
         self, given: Message, *, agent: str | None = None, caller: Caller = OWNER
-    ) -> asyncio.Task[dict[str, Any]]:
+    ) -> dict[str, Any]:
         """Keep a post; return what became of it. The mailbox goes on meanwhile.
 
         Raises `BadInput`, `NotFound` for what it answers, `Refused` for a secret, `NotYours`, and
         what writing the ledger raises.
         """
         acting = caller.acting(agent, self._settings.agent)
-        make = partial(wished, given, agent=acting, caller=caller)
-        return self.spawn(self._post(make), name="post")
-
-    async def _post(self, make: Callable[[], Wish]) -> dict[str, Any]:
-        """Write a post and tell of it, which has it compared; its text is looked at on a thread."""
-        wish = await asyncio.to_thread(make)
+        # Its text is looked at on a thread.
+        wish = await asyncio.to_thread(wished, given, agent=acting, caller=caller)
         now = self._clock.now()
         memory_id = f"mem_{ulid(now)}"
 
@@ -212,21 +209,15 @@ class Village(AsyncioActor):
 
         return (await self._saying.write(work)).shown()
 
-    def converge(
+    @deferred
+    async def converge(
         self, query: str, *, reader: str | None, min_agents: int, threshold: float
-    ) -> asyncio.Task[Answer]:
+    ) -> Answer:
         """Return what the posts near a question have in common; the mailbox goes on meanwhile.
 
         What it finds is told of, unless that is known or the question is looser than the settings.
         Raises `EmbedderDown`, `ModelChanged`, and what reading the ledger raises.
         """
-        work = self._converge(query, reader=reader, min_agents=min_agents, threshold=threshold)
-        return self.spawn(work, name="convergence")
-
-    async def _converge(
-        self, query: str, *, reader: str | None, min_agents: int, threshold: float
-    ) -> Answer:
-        """Find it and tell of it."""
         rows = await self._embed([query], urgent=True, patience=PATIENCE, model=self._model)
         floor = self._settings.relevance  # from which a post is about the question at all
         posts = await self._records.read(
@@ -362,7 +353,8 @@ class Trail(AsyncioActor):
         self._saying = Saying(bus, records, source=TRAIL)
         self._clock = clock
 
-    def leave(self, given: Given, *, agent: str, by: str) -> asyncio.Task[Crumb]:
+    @deferred
+    async def leave(self, given: Given, *, agent: str, by: str) -> Crumb:
         """Keep a crumb and return it; the mailbox goes on meanwhile.
 
         Two that an agent leaves in one moment are two. Raises `BadInput`, `Refused` for a secret,
@@ -378,11 +370,12 @@ class Trail(AsyncioActor):
             saved_by=by,
             session=session_of(agent, now),
         )
-        return self.spawn(self._left(make), name="leave")
+        return (await self._taken(make, once=False))[0]
 
-    def take(
+    @deferred
+    async def take(
         self, text: str, *, agent: str | None, by: str, redact: bool = False
-    ) -> asyncio.Task[tuple[Crumb, bool]]:
+    ) -> tuple[Crumb, bool]:
         """Keep a crumb that was left elsewhere, as its text shows it; return it, and if it is new.
 
         Of one that is known the one kept is returned.
@@ -403,11 +396,7 @@ class Trail(AsyncioActor):
             saved_by=by,
             session=shown.session_id,
         )
-        return self.spawn(self._taken(make, once=True), name="take")
-
-    async def _left(self, make: Callable[[], Crumb]) -> Crumb:
-        """Write a crumb and return it."""
-        return (await self._taken(make, once=False))[0]
+        return await self._taken(make, once=True)
 
     async def _taken(self, make: Callable[[], Crumb], *, once: bool) -> tuple[Crumb, bool]:
         """Write a crumb and say so; its texts are looked through for secrets on a thread.
