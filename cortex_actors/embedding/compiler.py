@@ -57,10 +57,7 @@ POLL = 0.5
 LOCK = ".lock"
 
 #: What the child may say of a model or the disk; any other failure may pass.
-KNOWN: dict[str, type[CompileFailed]] = {
-    "NotCompilable": NotCompilable,
-    "CompileNoRoom": CompileNoRoom,
-}
+KNOWN = {kind.__name__: kind for kind in (NotCompilable, CompileNoRoom)}
 
 
 async def compile_model(

@@ -78,7 +78,7 @@ def deferred(
     """Make a handler a task of its actor: the mailbox goes on, and the asker gets its result."""
 
     @wraps(handler)
-    def begun(actor: A, *args: P.args, **kwargs: P.kwargs) -> asyncio.Task[T]:
+    def begun(actor: A, /, *args: P.args, **kwargs: P.kwargs) -> asyncio.Task[T]:
         return actor.spawn(handler(actor, *args, **kwargs), name=handler.__name__)
 
     return begun
