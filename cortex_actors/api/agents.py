@@ -85,7 +85,9 @@ async def summon(
     said = {key: value for key, value in given.items() if value is not None}
     agent, is_new = await call.records.write(lambda c: _described(c, name, said, now=now))
     kind, tags = MemoryType.AGENT_PROFILE, list(summary.PROFILE_TAGS)
-    record = await _post(call, Message(summary.profile(agent), type=kind, tags=tags), agent.id)
+    record = await _post(
+        call, Message(summary.profile(agent), type=kind, tags=tags), agent=agent.id
+    )
     return {**_shown(agent), "new": is_new, "record": record}
 
 
@@ -100,7 +102,7 @@ async def introduce(call: Call, agent: str) -> dict[str, Any]:
     words = summary.greeting(found)
     thread = summary.thread(found, iso(call.clock.now())[:_DAY])
     kind, tags = MemoryType.CULTURAL, list(summary.GREETING_TAGS)
-    post = await _post(call, Message(words, type=kind, thread=thread, tags=tags), found.id)
+    post = await _post(call, Message(words, type=kind, thread=thread, tags=tags), agent=found.id)
     return {"id": post, "agent": found.id, "thread": thread, "content": words}
 
 
@@ -135,7 +137,7 @@ async def revoke_token(call: Call, agent: str) -> dict[str, Any]:
     return {"agent": name, "revoked": True}
 
 
-async def _post(call: Call, message: Message, agent: str) -> str:
+async def _post(call: Call, message: Message, *, agent: str) -> str:
     """Say something in the village; return the id of the post."""
     posted = await call.actors.village.ask(Village.post, message, agent=agent, caller=call.caller)
     return str(posted["id"])

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from cortex_actors.memory.archivist import Archivist
     from cortex_actors.memory.custodian import AccessReporter, Custodian
     from cortex_actors.memory.librarian import Librarian
-    from cortex_actors.memory.village import Trail, Village
+    from cortex_actors.memory.trail import Trail
+    from cortex_actors.memory.village import Village
     from cortex_actors.pipeline.organiser import Organiser
     from cortex_actors.pipeline.resolver import Resolver
     from cortex_actors.runtime.names import Names

@@ -24,7 +24,8 @@ from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.memory import CrumbType, Priority, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.memory.request import Message
-from cortex_actors.memory.village import Trail, Village
+from cortex_actors.memory.trail import Trail
+from cortex_actors.memory.village import Village
 from cortex_actors.rules import admission
 from cortex_actors.rules import convergence as agreeing
 from cortex_actors.rules.admission import Given

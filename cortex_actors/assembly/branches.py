@@ -16,7 +16,8 @@ from cortex_actors.memory.archivist import Archivist
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.memory.librarian import Librarian
 from cortex_actors.memory.planner import Planner
-from cortex_actors.memory.village import Trail, Village
+from cortex_actors.memory.trail import Trail
+from cortex_actors.memory.village import Village
 from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.pipeline.likeness import SecondOpinion
 from cortex_actors.pipeline.organiser import Organiser

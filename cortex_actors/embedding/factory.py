@@ -74,7 +74,7 @@ _WORDS = re.compile(r"\w+")
 class _AtOnce:
     """A provider with nothing to load: its state is the same for as long as it lives."""
 
-    def __init__(self, model_id: str, dimension: int, state: State, reason: str = "") -> None:
+    def __init__(self, model_id: str, dimension: int, *, state: State, reason: str = "") -> None:
         self.model_id, self.dimension = model_id, dimension
         self.max_tokens, self.bulk = sys.maxsize, 1
         self.state, self.reason = state, reason
@@ -99,7 +99,7 @@ class HashingProvider(_AtOnce):
     """
 
     def __init__(self, dimension: int = DIMENSION) -> None:
-        super().__init__(f"hashing-v1-{dimension}", dimension, State.READY)
+        super().__init__(f"hashing-v1-{dimension}", dimension, state=State.READY)
         self.bulk = BULK
         self._threads: Threads | None = None
 
@@ -180,7 +180,7 @@ class AbsentProvider(_AtOnce):
 
     def __init__(self, model_id: str, dimension: int, reason: str) -> None:
         """Be missing for a reason, which names the mend."""
-        super().__init__(model_id, dimension, State.MISSING, reason)
+        super().__init__(model_id, dimension, state=State.MISSING, reason=reason)
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Raise `ModelMissing`."""

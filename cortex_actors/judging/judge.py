@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -27,7 +27,7 @@ from cortex_actors.domain.insight import Conflict, statement_hash
 from cortex_actors.errors import CortexError, JudgeDown
 from cortex_actors.judging import prompts
 from cortex_actors.judging.chat import LanguageLayer
-from cortex_actors.judging.layer import Kind, Question
+from cortex_actors.judging.layer import JudgeInfo, Kind, Question
 from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Claim, Judgement
-    from cortex_actors.judging.layer import Answer, Layer, LayerInfo, MakeLayers, Told
+    from cortex_actors.judging.layer import Answer, Layer, MakeLayers, Told
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import JudgingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
@@ -99,24 +99,6 @@ def _latest(known: dict[str, N], run: str, value: N) -> N:
     if len(known) > RUNS:
         del known[next(iter(known))]
     return value
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeInfo:
-    """Which layers there are, and what became of the questions since this actor started."""
-
-    layers: tuple[LayerInfo, ...]
-    #: Questions that were put to a layer, one for each layer that saw it.
-    asked: int = 0
-    #: Those that a kept answer spared, that were answered, and that a layer failed at.
-    known: int = 0
-    answered: int = 0
-    failed: int = 0
-    #: Those left out because the run had used its budget, and for being too long.
-    over_budget: int = 0
-    too_long: int = 0
-    #: Requests whose asker had gone before an answer came.
-    late: int = 0
 
 
 log = logging.getLogger("cortex.judge")

@@ -54,6 +54,24 @@ class LayerInfo:
     counters: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class JudgeInfo:
+    """Which layers there are, and what became of the questions since this actor started."""
+
+    layers: tuple[LayerInfo, ...]
+    #: Questions that were put to a layer, one for each layer that saw it.
+    asked: int = 0
+    #: Those that a kept answer spared, that were answered, and that a layer failed at.
+    known: int = 0
+    answered: int = 0
+    failed: int = 0
+    #: Those left out because the run had used its budget, and for being too long.
+    over_budget: int = 0
+    too_long: int = 0
+    #: Requests whose asker had gone before an answer came.
+    late: int = 0
+
+
 class Layer(Protocol):
     """A model that answers questions, wherever it runs.
 

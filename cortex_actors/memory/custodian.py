@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -262,9 +261,12 @@ class AccessReporter:
 
     def report(self, some: Sequence[Access]) -> None:
         """Tell it which memories were in an answer."""
-        if not some:
-            return
-        is_told = False
-        with suppress(MailboxFull):
-            is_told = self._custodian.tell(Custodian.accessed, tuple(some))
-        self.lost += 0 if is_told else len(some)
+        if some and not self._is_told(tuple(some)):
+            self.lost += len(some)
+
+    def _is_told(self, some: tuple[Access, ...]) -> bool:
+        """Say whether the custodian takes it."""
+        try:
+            return self._custodian.tell(Custodian.accessed, some)
+        except MailboxFull:
+            return False

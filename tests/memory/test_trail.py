@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.domain.memory import CrumbType
 from cortex_actors.errors import BadInput
-from cortex_actors.memory.village import TRAIL, Trail
+from cortex_actors.memory.trail import NAME, Trail
 from cortex_actors.rules.admission import Given
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.agent_records import Wanted
@@ -30,13 +30,13 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
     """Give a ledger, a bus and names, and a trail that is at work."""
     async with opened(tmp_path) as found:
         make = partial(Trail, found.bus, found.records, clock=found.clock)
-        await found.employ(TRAIL, make)
+        await found.employ(NAME, make)
         yield found
 
 
 def leaving(office: Office) -> Callable[..., Any]:
     """Return what leaves a crumb of the agent A."""
-    return partial(office.names.method(TRAIL, Trail.leave), agent="A", by="owner")
+    return partial(office.names.method(NAME, Trail.leave), agent="A", by="owner")
 
 
 async def kept(office: Office) -> list[Crumb]:
@@ -70,7 +70,7 @@ class TestTake:
         """A text of another system is taken in once, of the agent and moment that it names."""
         left = await leaving(office)(Given("done", unfinished=["port it"], references={"a": "b"}))
         text = render(left).replace("A_2026", "V_2026").replace("Future A ", "Future vajra ")
-        take = partial(office.names.method(TRAIL, Trail.take), text, by="owner")
+        take = partial(office.names.method(NAME, Trail.take), text, by="owner")
         told = [await take(agent=agent) for agent in (None, None, "B")]
         taken, again, other = [crumb for crumb, _ in told]
 
@@ -94,6 +94,6 @@ class TestTake:
         left = await leaving(office)(Given("done"))
         text = render(left).replace("2026-01-01", "2026-01-03")
         with pytest.raises(BadInput, match="not yet"):
-            await office.names.method(TRAIL, Trail.take)(text, agent=None, by="owner")
+            await office.names.method(NAME, Trail.take)(text, agent=None, by="owner")
 
         assert [left] == await kept(office)

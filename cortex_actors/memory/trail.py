@@ -1,0 +1,120 @@
+"""Trail: the crumbs that a session leaves for the next.
+
+hears   -
+says    crumb:left
+asks    ledger (writes crumbs)
+keeps   -
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cortex_actors.clock import SECOND, iso, ulid
+from cortex_actors.domain.agent import agent_id
+from cortex_actors.domain.event import Ids
+from cortex_actors.errors import BadInput
+from cortex_actors.memory.village import Saying
+from cortex_actors.rules import admission
+from cortex_actors.runtime.actor import AsyncioActor, deferred
+from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.storage import agent_records
+from cortex_actors.text.summary import parse, session_of
+from cortex_actors.topics import CRUMB_LEFT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cortex_actors.bus.bus import Bus
+    from cortex_actors.clock import Clock
+    from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.memory import Crumb
+    from cortex_actors.rules.admission import Given
+    from cortex_actors.storage.ledger.actor import Connection, Records
+
+#: Microseconds by which another machine's clock may be ahead of ours.
+AHEAD = 24 * 3_600 * SECOND
+
+#: What it is called, in the tree and as the source of what it says.
+NAME = "trail"
+
+
+class Trail(AsyncioActor):
+    """Keeps crumbs; each is in the ledger, and told of, before whoever left it is answered.
+
+    A crash loses the crumbs in hand: whoever leaves one is told that nobody knows.
+    """
+
+    #: Sessions that end at once: two hundred are a flood, and wait.
+    mailbox_limit = 200
+    overflow = Overflow.BACK_PRESSURE
+
+    def __init__(self, bus: Bus, records: Records, *, clock: Clock) -> None:
+        """Begin with nothing in hand."""
+        super().__init__()
+        self._saying = Saying(bus, records, source=NAME)
+        self._clock = clock
+
+    @deferred
+    async def leave(self, given: Given, *, agent: str, by: str) -> Crumb:
+        """Keep a crumb and return it; the mailbox goes on meanwhile.
+
+        Two that an agent leaves in one moment are two. Raises `BadInput`, `Refused` for a secret,
+        and what writing the ledger raises.
+        """
+        now = self._clock.now()
+        make = partial(
+            admission.crumb,
+            given,
+            agent=agent,
+            name=f"crm_{ulid(now)}",
+            at=now,
+            saved_by=by,
+            session=session_of(agent, now),
+        )
+        return (await self._taken(make, once=False))[0]
+
+    @deferred
+    async def take(
+        self, text: str, *, agent: str | None, by: str, redact: bool = False
+    ) -> tuple[Crumb, bool]:
+        """Keep a crumb that was left elsewhere, as its text shows it; return it, and if it is new.
+
+        Of one that is known the one kept is returned.
+
+        It was left when the text says, and is of the agent that it names unless one is given.
+        Raises as `leave` does, and `BadInput` for one of the days to come, which would be the last
+        that was left until then.
+        """
+        shown = parse(text)
+        if shown.left_at > self._clock.now() + AHEAD:
+            raise BadInput(f"cannot take the crumb: it was left at {iso(shown.left_at)}, not yet")
+        make = partial(
+            admission.crumb,
+            admission.again(shown, redact=redact),
+            agent=agent_id(shown.agent_id) if agent is None else agent,
+            name=f"crm_{ulid(shown.left_at)}",
+            at=shown.left_at,
+            saved_by=by,
+            session=shown.session_id,
+        )
+        return await self._taken(make, once=True)
+
+    async def _taken(self, make: Callable[[], Crumb], *, once: bool) -> tuple[Crumb, bool]:
+        """Write a crumb and say so; its texts are looked through for secrets on a thread.
+
+        `once` returns the same one that is there already: its name tells the two apart.
+        """
+        crumb = await asyncio.to_thread(make)
+
+        def work(connection: Connection) -> tuple[Crumb, Sequence[Event[Payload]]]:
+            known = agent_records.like(connection, crumb) if once else None
+            if known is not None:
+                return known, ()
+            agent_records.leave(connection, crumb)
+            return crumb, [self._saying.event(CRUMB_LEFT, Ids((crumb.id,)))]
+
+        kept = await self._saying.write(work)
+        return kept, kept.id == crumb.id
