@@ -138,7 +138,7 @@ class Cache(AsyncioActor):
         self._stored = stored
         self._embed = embed
         #: By the names of `EmbedderInfo`.
-        self._counts = Counter[str]()
+        self._counts: Counter[str] = Counter()
 
     @deferred
     async def embed(
