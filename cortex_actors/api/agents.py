@@ -15,8 +15,9 @@ from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import all_fields
 from cortex_actors.clock import iso
 from cortex_actors.domain.agent import BUILT_IN, Agent, agent_id, checked, unknown
-from cortex_actors.domain.memory import MemoryType, Realm
+from cortex_actors.domain.memory import MemoryType
 from cortex_actors.errors import NotFound
+from cortex_actors.memory.request import Message
 from cortex_actors.memory.village import Village
 from cortex_actors.process.tokens import Tokens
 from cortex_actors.storage import agent_records as known
@@ -84,7 +85,9 @@ async def summon(
     said = {key: value for key, value in given.items() if value is not None}
     agent, is_new = await call.records.write(lambda c: _described(c, name, said, now=now))
     kind, tags = MemoryType.AGENT_PROFILE, list(summary.PROFILE_TAGS)
-    record = await _post(call, summary.profile(agent), agent=agent.id, type=kind, tags=tags)
+    record = await _post(
+        call, Message(summary.profile(agent), type=kind, tags=tags), agent=agent.id
+    )
     return {**_shown(agent), "new": is_new, "record": record}
 
 
@@ -99,7 +102,7 @@ async def introduce(call: Call, agent: str) -> dict[str, Any]:
     words = summary.greeting(found)
     thread = summary.thread(found, iso(call.clock.now())[:_DAY])
     kind, tags = MemoryType.CULTURAL, list(summary.GREETING_TAGS)
-    post = await _post(call, words, agent=found.id, type=kind, thread=thread, tags=tags)
+    post = await _post(call, Message(words, type=kind, thread=thread, tags=tags), agent=found.id)
     return {"id": post, "agent": found.id, "thread": thread, "content": words}
 
 
@@ -134,11 +137,9 @@ async def revoke_token(call: Call, agent: str) -> dict[str, Any]:
     return {"agent": name, "revoked": True}
 
 
-async def _post(call: Call, words: str, **more: Any) -> str:  # noqa: ANN401 - as `Village.post`
+async def _post(call: Call, message: Message, *, agent: str) -> str:
     """Say something in the village; return the id of the post."""
-    posted = await call.actors.village.ask(
-        Village.post, words, realm=Realm.VILLAGE, caller=call.caller, **more
-    )
+    posted = await call.actors.village.ask(Village.post, message, agent=agent, caller=call.caller)
     return str(posted["id"])
 
 

@@ -23,6 +23,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.memory import CrumbType, Priority, Realm
 from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.memory.request import Message
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
 from cortex_actors.rules import admission
@@ -156,19 +157,17 @@ async def post(
     what it answers, where the two are in one realm. Raises `BadInput`, `NotFound` for what it
     answers, `Refused` for a secret (`redact` takes them out), `NotYours`.
     """
-    return await call.actors.village.ask(
-        Village.post,
+    message = Message(
         content,
         realm=realm,
-        agent=agent,
         type=type,
         responding_to=responding_to or (),
         thread=thread,
         related_agents=related_agents or (),
         tags=tags or (),
         redact=redact,
-        caller=call.caller,
     )
+    return await call.actors.village.ask(Village.post, message, agent=agent, caller=call.caller)
 
 
 @operation("agents.thread", http="GET /village/threads/{thread}", agents=True)

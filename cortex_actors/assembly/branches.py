@@ -15,7 +15,7 @@ from cortex_actors.federation.roster import Roster
 from cortex_actors.memory.archivist import Archivist
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.memory.librarian import Librarian
-from cortex_actors.memory.planner import Looking, Phrasing, Planner
+from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
 from cortex_actors.pipeline.accumulator import Accumulator
@@ -164,28 +164,17 @@ def _archivist(parts: BranchParts) -> Callable[[], Archivist]:
     query, model, matrix, world = _neighbours(parts), parts.model, parts.matrix, parts.world
 
     def make() -> Archivist:
-        phrasing = Phrasing(judge)
-        rules = partial(_rules, Ruling(judging, model, world.home.rules))
-        around = Vicinity(query, model=model, matrix=matrix)
         planner = Planner(
-            Looking(around, gates=settings.gates, rules=rules),
+            Vicinity(query, model=model, matrix=matrix),
             records,
-            phrasing,
+            judge,
             embed=embed,
+            rules=partial(_rules, Ruling(judging, model, world.home.rules)),
             gates=settings.gates,
             model=model,
             clock=world.clock,
         )
-        return Archivist(
-            bus,
-            records,
-            planner,
-            phrasing=phrasing,
-            embed=embed,
-            model=model,
-            clock=world.clock,
-            settings=settings,
-        )
+        return Archivist(bus, records, planner, clock=world.clock, settings=settings)
 
     return make
 

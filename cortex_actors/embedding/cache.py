@@ -11,7 +11,7 @@ A mapping of limited size that forgets what was not used for longest.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeAlias, TypeVar
@@ -27,12 +27,10 @@ from cortex_actors.embedding.provider import (
     rows_of,
 )
 from cortex_actors.errors import CortexError, ModelChanged
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
-    import asyncio
-
     from cortex_actors.embedding.provider import Outcome, Provider, State
 
 
@@ -87,7 +85,7 @@ class Embed(Protocol):
         """Return a unit row or an error for each text; `ModelChanged` for another model's pool."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderInfo:
     """What embeds, whether it can, and where the vectors of late came from."""
 
@@ -100,20 +98,20 @@ class EmbedderInfo:
     entries: int
     bytes: int
     #: Texts answered from memory, from the ledger, and by the model.
-    hits: int
-    found: int
-    embedded: int
+    hits: int = 0
+    found: int = 0
+    embedded: int = 0
     #: Share of the texts that were answered from memory, and without the model; 0 before the first.
     hit_rate: float
     spared_rate: float
     #: Vectors forgotten for want of room.
     evicted: int
     #: Times the ledger could not be asked, and the model was asked instead.
-    unread: int
+    unread: int = 0
     #: Stored vectors that were no unit vectors of this model, and were made again.
-    damaged: int
+    damaged: int = 0
     #: Requests that meant another model.
-    turned_away: int
+    turned_away: int = 0
     #: What the provider counts: `restarts`, `tokens`, `split` ...
     provider: Mapping[str, int]
 
@@ -139,57 +137,29 @@ class Cache(AsyncioActor):
         self._rows: Lru[tuple[str, bytes], Row] = Lru(entries)
         self._stored = stored
         self._embed = embed
-        self._hits = self._found = self._embedded = self._unread = 0
-        self._damaged = self._turned_away = 0
+        #: By the names of `EmbedderInfo`.
+        self._counts: Counter[str] = Counter()
 
-    def embed(
+    @deferred
+    async def embed(
         self,
         texts: Sequence[str],
         *,
         urgent: bool = False,
         patience: float = 0.0,
         model: str | None = None,
-    ) -> asyncio.Task[Vectors]:
+    ) -> Vectors:
         """Return one unit row a text; the mailbox goes on while they are looked for.
 
         Who stores or compares the rows names the `model` they are to come from; `ModelChanged` is
         raised when it is another one by now. Raises what the pool raises; texts that are known are
         answered whatever state it is in.
         """
-        return self.spawn(
-            self._answer(tuple(texts), urgent=urgent, patience=patience, model=model), name="embed"
-        )
-
-    def describe(self) -> EmbedderInfo:
-        """Return what embeds, and the counters since this actor started."""
-        asked = self._hits + self._found + self._embedded
-        return EmbedderInfo(
-            model_id=self._provider.model_id,
-            dimension=self._provider.dimension,
-            max_tokens=self._provider.max_tokens,
-            state=self._provider.state,
-            reason=self._provider.reason,
-            entries=len(self._rows),
-            bytes=4 * len(self._rows) * self._provider.dimension,
-            hits=self._hits,
-            found=self._found,
-            embedded=self._embedded,
-            hit_rate=round(self._hits / asked, 4) if asked else 0.0,
-            spared_rate=round(1 - self._embedded / asked, 4) if asked else 0.0,
-            evicted=self._rows.evicted,
-            unread=self._unread,
-            damaged=self._damaged,
-            turned_away=self._turned_away,
-            provider=dict(self._provider.counters),
-        )
-
-    async def _answer(
-        self, texts: tuple[str, ...], *, urgent: bool, patience: float, model: str | None
-    ) -> Vectors:
+        texts = tuple(texts)
         try:
             require_model(self._provider, model)
         except ModelChanged:
-            self._turned_away += 1
+            self._counts["turned_away"] += 1
             raise
         require_texts(texts)
         keys = {text: digest(text) for text in texts}
@@ -206,12 +176,31 @@ class Cache(AsyncioActor):
             return np.empty((0, self._provider.dimension), dtype=np.float32)
         return rows_of(texts, [rows[text] for text in texts])
 
+    def describe(self) -> EmbedderInfo:
+        """Return what embeds, and the counters since this actor started."""
+        counts, model = self._counts, self._provider
+        asked = counts["hits"] + counts["found"] + counts["embedded"]
+        return EmbedderInfo(
+            model_id=model.model_id,
+            dimension=model.dimension,
+            max_tokens=model.max_tokens,
+            state=model.state,
+            reason=model.reason,
+            entries=len(self._rows),
+            bytes=4 * len(self._rows) * model.dimension,
+            hit_rate=round(counts["hits"] / asked, 4) if asked else 0.0,
+            spared_rate=round(1 - counts["embedded"] / asked, 4) if asked else 0.0,
+            evicted=self._rows.evicted,
+            provider=dict(model.counters),
+            **counts,
+        )
+
     def _known(self, keys: Mapping[str, bytes]) -> dict[str, Row]:
         """Return the vectors that are in memory."""
         model = self._provider.model_id
         rows = {text: self._rows.get((model, key)) for text, key in keys.items()}
         known = {text: row for text, row in rows.items() if row is not None}
-        self._hits += len(known)
+        self._counts["hits"] += len(known)
         return known
 
     async def _looked_up(self, keys: Mapping[str, bytes]) -> dict[str, Row]:
@@ -221,14 +210,13 @@ class Cache(AsyncioActor):
         try:
             stored = await self._stored(self._provider.model_id, list(keys.values()))
         except CortexError:
-            self._unread += 1
+            self._counts["unread"] += 1
             return {}
         there = {text: key for text, key in keys.items() if key in stored}
         found = {
             t: self._keep(key, stored[key]) for t, key in there.items() if self._fits(stored[key])
         }
-        self._found += len(found)
-        self._damaged += len(there) - len(found)
+        self._counts.update(found=len(found), damaged=len(there) - len(found))
         return found
 
     def _made(
@@ -241,7 +229,7 @@ class Cache(AsyncioActor):
                 made[text] = outcome
             else:
                 made[text] = self._keep(keys[text], outcome)
-                self._embedded += 1
+                self._counts["embedded"] += 1
         return made
 
     def _fits(self, row: Row) -> bool:

@@ -38,6 +38,7 @@ from cortex_actors.embedding.manifest import (
     ONNX,
     REFERENCE,
     TEXTS,
+    Form,
     Gates,
     Kind,
     Manifest,
@@ -237,7 +238,7 @@ def cut(tokenizer: Path, texts: Sequence[str], *, max_tokens: int) -> list[str]:
     return [_cut(encode, text, max_tokens) for text in texts]
 
 
-def rows(folder: Path, manifest: Manifest, texts: Sequence[str]) -> Vectors:
+def rows(folder: Path, manifest: Form, texts: Sequence[str]) -> Vectors:
     """Return the unit vectors that a model makes of texts, on every core."""
     runner = Runner(folder, manifest)
     threads = os.cpu_count() or 1

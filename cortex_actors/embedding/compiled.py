@@ -19,7 +19,7 @@ import asyncio
 import heapq
 import logging
 import threading
-from collections import deque
+from collections import Counter, deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.manifest import Manifest
+    from cortex_actors.embedding.manifest import Form, Manifest
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.embedding.tokens import Piece
 
@@ -75,7 +75,7 @@ class Runner:
     loaded now. Give it up to give its memory back.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Form) -> None:
         try:
             self._tokens = Tokens.load(folder / TOKENIZER, manifest.max_tokens)
         except ImportError as error:
@@ -331,7 +331,8 @@ class Meter:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._texts = self._tokens = self._pieces = self._split = self._batches = 0
+        #: By the names of `counters`.
+        self._counts = Counter[str](texts=0, tokens=0, pieces=0, split=0, batches=0)
         self._padding = 0
         #: (when, tokens) of the last minute's requests.
         self._lately: deque[tuple[float, int]] = deque()
@@ -341,11 +342,13 @@ class Meter:
         """Count a request that was answered."""
         lengths = [len(piece.ids) for piece in begun.pieces]
         owners = [piece.owner for piece in begun.pieces]
-        self._texts += len(set(owners))
-        self._split += len({a for a, b in pairwise(owners) if a == b})
-        self._pieces += len(owners)
-        self._tokens += sum(lengths)
-        self._batches += len(begun.batches)
+        self._counts.update(
+            texts=len(set(owners)),
+            split=len({a for a, b in pairwise(owners) if a == b}),
+            pieces=len(owners),
+            tokens=sum(lengths),
+            batches=len(begun.batches),
+        )
         self._padding += padding(lengths, begun.batches)
         self._lately.append((self._clock.monotonic(), sum(lengths)))
         self._forget()
@@ -363,15 +366,11 @@ class Meter:
         """
         self._forget()
         waits = sorted(self._waits)
-        computed = self._tokens + self._padding
+        batches, computed = self._counts["batches"], self._counts["tokens"] + self._padding
         return {
-            "texts": self._texts,
-            "tokens": self._tokens,
+            **self._counts,
             "tokens_per_s": round(sum(tokens for _, tokens in self._lately) / MINUTE),
-            "pieces": self._pieces,
-            "split": self._split,
-            "batches": self._batches,
-            "batch_tokens": round(computed / self._batches) if self._batches else 0,
+            "batch_tokens": round(computed / batches) if batches else 0,
             "padding_percent": round(100 * self._padding / computed) if computed else 0,
             "wait_p50_us": _percentile(waits, 0.50),
             "wait_p99_us": _percentile(waits, 0.99),

@@ -12,7 +12,7 @@ import fcntl
 import logging
 import os
 import shutil
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,10 +57,7 @@ POLL = 0.5
 LOCK = ".lock"
 
 #: What the child may say of a model or the disk; any other failure may pass.
-KNOWN: dict[str, type[CompileFailed]] = {
-    "NotCompilable": NotCompilable,
-    "CompileNoRoom": CompileNoRoom,
-}
+KNOWN = {kind.__name__: kind for kind in (NotCompilable, CompileNoRoom)}
 
 
 async def compile_model(
@@ -79,7 +76,7 @@ async def compile_model(
     child and leaves nothing. Raises `NotCompilable` (remembered: see `refusals`), `CompileNoRoom`,
     or another `CompileFailed` for what may go better the next time.
     """
-    say = on_line or _unheard
+    say = on_line or log.debug
     try:
         async with asyncio.timeout(timeout):
             return await _found_or_made(model, folder, clock=clock, say=say, child=child)
@@ -177,42 +174,32 @@ async def _refusal(error: ChildError, model: Model, folder: Path, clock: Clock) 
 @asynccontextmanager
 async def _alone(folder: Path, *, clock: Clock, say: Say) -> AsyncIterator[None]:
     """Hold the lock of the folder of models, however long another process has it."""
-    lock = _Lock(folder)
-    try:
-        if not await _finished(lock.taken):
+    with ExitStack() as held:
+        descriptor = await _finished(_opened, folder, held)
+        if not _is_locked(descriptor):
             say("another process compiles a model here; waiting for it")
-            while not await _finished(lock.taken):
+            while not _is_locked(descriptor):
                 await clock.sleep(POLL)
         yield
-    finally:
-        lock.close()
 
 
-class _Lock:
-    """The lock of a folder of models; the kernel lets go of it however its owner ends."""
+def _opened(folder: Path, held: ExitStack) -> int:
+    """Open the lock's file, which `held` closes: the kernel lets go of it however we end."""
+    with calibration.disk(folder):
+        folder.mkdir(mode=calibration.MODE, parents=True, exist_ok=True)
+        # No child inherits it, as Python's descriptors are.
+        descriptor = private(folder / LOCK, os.O_RDWR | os.O_CREAT)
+    held.callback(os.close, descriptor)
+    return descriptor
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._descriptor = -1
 
-    def taken(self) -> bool:
-        """Take the lock if it is free, and say whether that was so; on a thread."""
-        if self._descriptor < 0:
-            with calibration.disk(self._folder):
-                self._folder.mkdir(mode=calibration.MODE, parents=True, exist_ok=True)
-                path = self._folder / LOCK
-                # No child inherits it, as Python's descriptors are.
-                self._descriptor = private(path, os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def close(self) -> None:
-        """Let go."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+def _is_locked(descriptor: int) -> bool:
+    """Take the lock if it is free, and say whether that was so; waits for nothing."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 async def _finished(call: Callable[..., T], *given: object) -> T:
@@ -242,7 +229,3 @@ def _hear(say: Say, line: str) -> None:
         say(line.removeprefix(PROGRESS))
     elif line.strip():
         log.debug("the compiler wrote: %s", line)
-
-
-def _unheard(_line: str) -> None:
-    """Take progress that nobody follows."""

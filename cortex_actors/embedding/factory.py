@@ -71,7 +71,27 @@ SHORT = 3
 _WORDS = re.compile(r"\w+")
 
 
-class HashingProvider:
+class _AtOnce:
+    """A provider with nothing to load: its state is the same for as long as it lives."""
+
+    def __init__(self, model_id: str, dimension: int, *, state: State, reason: str = "") -> None:
+        self.model_id, self.dimension = model_id, dimension
+        self.max_tokens, self.bulk = sys.maxsize, 1
+        self.state, self.reason = state, reason
+        self.counters: Mapping[str, int] = {}
+
+    async def start(self) -> None:
+        """Do nothing: there is nothing to load."""
+
+    async def settled(self) -> State:
+        """Return its state."""
+        return self.state
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+
+class HashingProvider(_AtOnce):
     """Feature hashing (Weinberger and others 2009) into signed, unit-length vectors.
 
     The same text has the same vector on every machine, in every process and for ever: a change of
@@ -79,21 +99,9 @@ class HashingProvider:
     """
 
     def __init__(self, dimension: int = DIMENSION) -> None:
-        self.model_id = f"hashing-v1-{dimension}"
-        self.dimension = dimension
-        self.max_tokens = sys.maxsize
+        super().__init__(f"hashing-v1-{dimension}", dimension, state=State.READY)
         self.bulk = BULK
-        self.state = State.READY
-        self.reason = ""
-        self.counters: Mapping[str, int] = {}
         self._threads: Threads | None = None
-
-    async def start(self) -> None:
-        """Do nothing: there is nothing to load."""
-
-    async def settled(self) -> State:
-        """Return `ready`."""
-        return self.state
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one unit row a text; raises `BadInput` for what is not text.
@@ -164,7 +172,7 @@ def _place(feature: str) -> tuple[int, int]:
     return number >> 1, 1 if number & 1 else -1
 
 
-class AbsentProvider:
+class AbsentProvider(_AtOnce):
     """Stands for the model under its own id, so that its vectors are never compared with others.
 
     What is stored can still be searched by words; whatever would be embedded waits.
@@ -172,28 +180,12 @@ class AbsentProvider:
 
     def __init__(self, model_id: str, dimension: int, reason: str) -> None:
         """Be missing for a reason, which names the mend."""
-        self.model_id = model_id
-        self.dimension = dimension
-        self.max_tokens = sys.maxsize
-        self.bulk = 1
-        self.state = State.MISSING
-        self.reason = reason
-        self.counters: Mapping[str, int] = {}
-
-    async def start(self) -> None:
-        """Do nothing: there is nothing to load."""
-
-    async def settled(self) -> State:
-        """Return `missing`."""
-        return self.state
+        super().__init__(model_id, dimension, state=State.MISSING, reason=reason)
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Raise `ModelMissing`."""
         del texts, urgent
         raise ModelMissing(self.reason)
-
-    async def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
 
 
 #: What the id of a compiled model has behind its float model's.
@@ -235,12 +227,12 @@ class Info:
     coming: Chosen | None
     #: Distinct texts that may be found, those with a vector of the coming model, and those that it
     #: cannot embed.
-    total: int
-    done: int
-    failed: int
+    total: int = 0
+    done: int = 0
+    failed: int = 0
     #: Texts a second, and seconds until the switch; None while that is not known.
-    rate: float
-    left_s: float | None
+    rate: float = 0.0
+    left_s: float | None = None
     making: Making | None = None
 
 

@@ -70,15 +70,12 @@ class Gates:
     overlap: float
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a compiled model is made of, how it is fed, and how good it was found."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How a compiled model is fed, and what it gives."""
 
     #: The name of its vector space: `<source>+<kind>-<start of the ONNX file's SHA-256>`.
     model_id: str
-    #: The float model's id.
-    source: str
-    kind: Kind
     dimension: int
     #: Tokens of a window, the special ones included.
     max_tokens: int
@@ -90,6 +87,15 @@ class Manifest:
     pad: int
     #: The graph's int64 inputs of shape (batch, length), in its order.
     inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest(Form):
+    """What a compiled model is made of, and how good it was found."""
+
+    #: The float model's id.
+    source: str
+    kind: Kind
     #: File -> SHA-256 in hex.
     hashes: Mapping[str, str]
     #: SHA-256 over the source's weights.

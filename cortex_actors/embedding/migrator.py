@@ -22,7 +22,7 @@ import logging
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors.clock import DAY
 from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, is_compiled, source_of
@@ -38,14 +38,14 @@ from cortex_actors.errors import (
     Refused,
     UsageError,
 )
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import embeddings, models
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.factory import Seat
@@ -287,58 +287,29 @@ class Migrator(AsyncioActor):
 
     def describe(self) -> Info:
         """Return which models there are and how far the coming one is."""
-        run = self._run
+        names = ("total", "done", "failed", "rate", "left_s")
+        run: dict[str, Any] = {name: getattr(self._run, name) for name in names if self._run}
         return Info(
             state=self._state,
             reason=self._reason or self._failure,
             note=self._note,
             differs=self._seat.differs(),
             active=self._active,
-            coming=None if run is None else run.model,
-            total=0 if run is None else run.total,
-            done=0 if run is None else run.done,
-            failed=0 if run is None else run.failed,
-            rate=0.0 if run is None else run.rate,
-            left_s=None if run is None else run.left_s,
+            coming=self._run.model if self._run else None,
             making=self._making,
+            **run,
         )
 
-    def migrate(self, to: str, provider: str | None = None) -> asyncio.Task[Chosen]:
+    @deferred
+    async def migrate(self, to: str, provider: str | None = None) -> Chosen:
         """Begin a migration and return its model; the work goes on by itself.
 
         Asked again for the same model, it is the same migration. Raises `ModelMissing` naming the
         mend, `Refused` for the model that answers or while another migration is under way.
         """
-        return self.spawn(self._rung(self._begin(to, provider)), name="migrate")
-
-    def cancel(self) -> asyncio.Task[Chosen]:
-        """End the migration that is under way and return its model; raises `NotFound` if none is.
-
-        What it made is kept as long as that of a model that was replaced.
-        """
-        return self.spawn(self._rung(self._cancel()), name="cancel")
-
-    def prune(self) -> asyncio.Task[dict[str, int]]:
-        """Forget the vectors of every model that neither answers nor comes; return how many."""
-        return self.spawn(self._prune(), name="prune")
-
-    def prepare(self) -> None:
-        """Try a compile that failed once more."""
-        self._tried.clear()
-        self._failure = self._note = ""
-        self._bell.set()
-
-    async def _rung(self, wish: Coroutine[None, None, Chosen]) -> Chosen:
-        """Fulfil a wish and look at once what it means."""
-        found = await wish
-        self._bell.set()
-        return found
-
-    async def _begin(self, to: str, kind: str | None) -> Chosen:
-        """Write down which model is to come."""
         target = await self._records.read(partial(models.find, model_id=to))
-        if target is None or kind is not None:
-            target = await self._candidate(to, kind)
+        if target is None or provider is not None:
+            target = await self._candidate(to, provider)
         elif (found := await asyncio.to_thread(self._seat.make, target)).state is State.MISSING:
             raise ModelMissing(f"cannot migrate to {to}: {found.reason}")
         active = self._seat.provider.model_id
@@ -348,7 +319,33 @@ class Migrator(AsyncioActor):
                 f"{active}; to embed with the float form, set embedding.compile = false"
             )
         await self._records.write(partial(models.begin, model=target, at=self._clock.now()))
+        self._bell.set()
         return target
+
+    @deferred
+    async def cancel(self) -> Chosen:
+        """End the migration that is under way and return its model; raises `NotFound` if none is.
+
+        What it made is kept as long as that of a model that was replaced.
+        """
+        found = await self._records.write(partial(models.cancel, at=self._clock.now()))
+        if found is None:
+            raise NotFound("cannot cancel: no migration is under way")
+        self._bell.set()
+        return found
+
+    @deferred
+    async def prune(self) -> dict[str, int]:
+        """Forget the vectors of every model that neither answers nor comes; return how many."""
+        found = await self._records.read(lambda c: [each.model_id for each in models.retired(c)])
+        found += await self._records.read(models.strangers)
+        return {each: await self._forget(each) for each in found}
+
+    def prepare(self) -> None:
+        """Try a compile that failed once more."""
+        self._tried.clear()
+        self._failure = self._note = ""
+        self._bell.set()
 
     async def _candidate(self, name: str, kind: str | None) -> Chosen:
         """Return the model of a name; raises `ModelMissing`."""
@@ -374,19 +371,6 @@ class Migrator(AsyncioActor):
             await provider.embed(["how long is a vector?"], urgent=True)
         finally:
             await provider.close()
-
-    async def _cancel(self) -> Chosen:
-        """Retire the coming model; whatever works on it finds it gone."""
-        found = await self._records.write(partial(models.cancel, at=self._clock.now()))
-        if found is None:
-            raise NotFound("cannot cancel: no migration is under way")
-        return found
-
-    async def _prune(self) -> dict[str, int]:
-        """Forget every model that is not in use, in small units."""
-        found = await self._records.read(lambda c: [each.model_id for each in models.retired(c)])
-        found += await self._records.read(models.strangers)
-        return {each: await self._forget(each) for each in found}
 
     async def _forget(self, model_id: str) -> int:
         """Delete a model's vectors and return how many there were."""

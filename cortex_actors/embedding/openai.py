@@ -283,14 +283,22 @@ class OpenAIProvider(KeptProvider):
         self.dimension = width
         return checked(found.rows, len(pieces), dimension=width)
 
-    async def _require_working(self) -> None:
-        """Raise `ModelMissing` when the endpoint refuses everything, and not only one text."""
+    async def _probe(self) -> None:
+        """Embed a word; raises `ModelMissing` when the endpoint refuses even that."""
         try:
             await self._asked([PROBE], self._clock.monotonic() + LONGEST_CALL)
         except BadInput as error:
-            missing = ModelMissing(_refuses_all(error))
+            raise ModelMissing(
+                f"{error}, and refuses any other text, too; see what it says, and embedding.model"
+            ) from error
+
+    async def _require_working(self) -> None:
+        """Raise `ModelMissing` when the endpoint refuses everything, and not only one text."""
+        try:
+            await self._probe()
+        except ModelMissing as missing:
             self._stumble(State.MISSING, str(missing))
-            raise missing from error
+            raise
 
     async def _watch(self) -> None:
         """Look whether it works; then again after a while, or when somebody had trouble."""
@@ -306,9 +314,7 @@ class OpenAIProvider(KeptProvider):
     async def _look(self) -> float | None:
         """Embed a word, note the state that follows, and return the seconds until the next look."""
         try:
-            await self._asked([PROBE], self._clock.monotonic() + LONGEST_CALL)
-        except BadInput as error:
-            self._become(State.MISSING, _refuses_all(error))
+            await self._probe()
         except ModelMissing as error:
             self._become(State.MISSING, str(error))
         except CortexError as error:
@@ -338,8 +344,3 @@ class OpenAIProvider(KeptProvider):
 def _tokens(text: str) -> int:
     """Return about how many tokens a text has, rather too many than too few."""
     return -(-len(text.encode()) // TOKEN_BYTES)
-
-
-def _refuses_all(error: BadInput) -> str:
-    """Return the reason for an endpoint that refuses even a single word."""
-    return f"{error}, and refuses any other text, too; see what it says, and embedding.model"

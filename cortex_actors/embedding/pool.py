@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cortex_actors.embedding.provider import State, digest, refusal, require_model, require_texts
 from cortex_actors.errors import BadInput, CortexError, MailboxFull
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 
@@ -356,14 +356,15 @@ class Pool(AsyncioActor):
         """Let go of the model; runs in the actor's task, not after a crash."""
         await self._provider.close()
 
-    def embed(
+    @deferred
+    async def embed(
         self,
         texts: Sequence[str],
         *,
         urgent: bool = False,
         patience: float = 0.0,
         model: str | None = None,
-    ) -> asyncio.Task[list[Outcome]]:
+    ) -> list[Outcome]:
         """Return a unit row or an error for each text; the mailbox goes on while they are made.
 
         `urgent` is for a caller that a person waits for; `patience` is how many seconds to wait
@@ -372,9 +373,20 @@ class Pool(AsyncioActor):
         provider's, `BadInput` for what no model could read, and `MailboxFull` when too many texts
         wait.
         """
-        return self.spawn(
-            self._answer(tuple(texts), urgent=urgent, patience=patience, model=model), name="embed"
-        )
+        texts = tuple(texts)
+        require_model(self._provider, model)
+        require_texts(texts)
+        if not texts:
+            return []
+        await self._ready(patience)
+        at = self._clock.monotonic()
+        refused = {text: why for text in texts if (why := self._poison.refused(text, at))}
+        self._tally.counts["spared"] += len(refused)
+        coming = self._want([text for text in texts if text not in refused], urgent=urgent, at=at)
+        if coming:
+            # `wait`, because `gather` would cancel what other callers share if this one were.
+            await asyncio.wait(coming.values())
+        return [refused[text] if text in refused else coming[text].result() for text in texts]
 
     def describe(self) -> PoolInfo:
         """Return what it has in hand and has done since it started."""
@@ -396,23 +408,6 @@ class Pool(AsyncioActor):
             tokens_per_s=round(tokens / busy, 1) if busy else 0.0,
             **tally.counts,
         )
-
-    async def _answer(
-        self, texts: tuple[str, ...], *, urgent: bool, patience: float, model: str | None
-    ) -> list[Outcome]:
-        require_model(self._provider, model)
-        require_texts(texts)
-        if not texts:
-            return []
-        await self._ready(patience)
-        at = self._clock.monotonic()
-        refused = {text: why for text in texts if (why := self._poison.refused(text, at))}
-        self._tally.counts["spared"] += len(refused)
-        coming = self._want([text for text in texts if text not in refused], urgent=urgent, at=at)
-        if coming:
-            # `wait`, because `gather` would cancel what other callers share if this one were.
-            await asyncio.wait(coming.values())
-        return [refused[text] if text in refused else coming[text].result() for text in texts]
 
     async def _ready(self, patience: float) -> None:
         """Wait for a model that is loading or being restarted; raise why there is none."""

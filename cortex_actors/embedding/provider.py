@@ -65,25 +65,16 @@ class Provider(Protocol):
     model is missing; the dimension of a remote one also until it was asked for the first time.
     """
 
-    @property
-    def model_id(self) -> str:
-        """The name of the vector space."""
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in one vector."""
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens the model reads at once; a longer text is the mean of its windows."""
-
-    @property
-    def bulk(self) -> int:
-        """Texts of one request that suit the model, when nobody waits for them."""
-
-    @property
-    def state(self) -> State:
-        """Whether it can embed now."""
+    #: The name of the vector space.
+    model_id: str
+    #: Numbers in one vector.
+    dimension: int
+    #: Tokens the model reads at once; a longer text is the mean of its windows.
+    max_tokens: int
+    #: Texts of one request that suit the model, when nobody waits for them.
+    bulk: int
+    #: Whether it can embed now.
+    state: State
 
     @property
     def reason(self) -> str:

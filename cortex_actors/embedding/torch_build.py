@@ -37,9 +37,9 @@ from cortex_actors.embedding.manifest import (
     REFERENCE,
     TEXTS,
     TOKENIZER,
+    Form,
     Gates,
     Kind,
-    Manifest,
 )
 from cortex_actors.embedding.rowwise import by_row
 from cortex_actors.embedding.tokens import Piece, Tokens, split_text
@@ -65,9 +65,6 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 #: ONNX's version of operators: the newest that torch's TorchScript exporter writes well.
 OPSET = 17
 
-#: What of a manifest the model itself says.
-SHAPE = ("inputs", "pad", "max_tokens", "dimension", "pooling", "normalize")
-
 #: What is traced: two texts of different lengths, so that padding is seen.
 EXAMPLE = ["One short text.", "A text that is longer than the other one, because both are padded."]
 
@@ -88,8 +85,8 @@ class Graph(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by 
         return features["sentence_embedding"]
 
 
-def draft_of(model: SentenceTransformer) -> Manifest:
-    """Return a manifest of what a model says of itself (`SHAPE`); the rest of it is empty.
+def draft_of(model: SentenceTransformer) -> Form:
+    """Return what a model says of itself.
 
     Raises `NotCompilable` for a model that cannot become a graph.
     """
@@ -97,10 +94,8 @@ def draft_of(model: SentenceTransformer) -> Manifest:
     if why := _obstacle(model, modules):
         raise NotCompilable(why)
     tokenizer = modules[0].tokenizer
-    return Manifest(
+    return Form(
         model_id="a model in the making",
-        source="",
-        kind=Kind.FP32,
         # Not what it says of itself: the last module may know nothing of those before it.
         dimension=len(model.encode(EXAMPLE[0], show_progress_bar=False)),
         max_tokens=int(model.max_seq_length),
@@ -108,16 +103,10 @@ def draft_of(model: SentenceTransformer) -> Manifest:
         normalize=_is(modules[-1], "Normalize"),
         pad=int(tokenizer.pad_token_id),
         inputs=tuple(name for name in INPUTS if name in tokenizer.model_input_names),
-        hashes={},
-        source_hash="",
-        versions={},
-        gates=Gates(0.0, 0.0, 0.0),
-        note="",
-        made_at=0,
     )
 
 
-def export(model: SentenceTransformer, draft: Manifest, *, to: Path) -> None:
+def export(model: SentenceTransformer, draft: Form, *, to: Path) -> None:
     """Write the graph; raises `NotCompilable` when torch cannot trace it, `OSError` for the disk.
 
     Tracing follows one example; that the graph holds for other lengths and counts is the trial's
@@ -248,7 +237,7 @@ def _form(folder: Path, kind: Kind) -> Path:
     return form
 
 
-def _reference(model: SentenceTransformer, folder: Path, draft: Manifest) -> Vectors:
+def _reference(model: SentenceTransformer, folder: Path, draft: Form) -> Vectors:
     """Keep the calibration texts and the float model's vectors of them, and return these.
 
     The texts are cut at the model's window, so that no form of the model sees more of them.
@@ -267,7 +256,7 @@ def _reference(model: SentenceTransformer, folder: Path, draft: Manifest) -> Vec
     return rows
 
 
-def _exported(form: Path, draft: Manifest, reference: Vectors) -> Gates:
+def _exported(form: Path, draft: Form, reference: Vectors) -> Gates:
     """Return how near the exported graph is; raises `NotCompilable` if it is not the same model."""
     try:
         rows = calibration.rows(form, draft, calibration.kept_texts(form.parent))
@@ -285,7 +274,7 @@ def _exported(form: Path, draft: Manifest, reference: Vectors) -> Gates:
     return calibration.measure(reference, rows)
 
 
-def _quantised(source: Path, form: Path, draft: Manifest, reference: Vectors) -> Gates | str:
+def _quantised(source: Path, form: Path, draft: Form, reference: Vectors) -> Gates | str:
     """Write the int8 form and return how near it is, or why there is none.
 
     Weights have a scale for each channel, because one for all loses ten times more; activations one
@@ -305,7 +294,7 @@ def _quantised(source: Path, form: Path, draft: Manifest, reference: Vectors) ->
     )
 
 
-def _kept(folder: Path, draft: Manifest, *, int8: Gates | str, fp32: Gates) -> dict[str, object]:
+def _kept(folder: Path, draft: Form, *, int8: Gates | str, fp32: Gates) -> dict[str, object]:
     """Keep the form that is good enough, and return what is known of it."""
     kind, gates, note = Kind.FP32, fp32, ""
     if isinstance(int8, str):
@@ -317,9 +306,7 @@ def _kept(folder: Path, draft: Manifest, *, int8: Gates | str, fp32: Gates) -> d
     (folder / kind / ONNX).replace(folder / ONNX)
     for each in Kind:
         shutil.rmtree(folder / each)
-    known = asdict(draft)
-    shape = {name: known[name] for name in SHAPE}
-    return {**shape, "kind": kind, "gates": asdict(gates), "note": note}
+    return {**asdict(draft), "kind": kind, "gates": asdict(gates), "note": note}
 
 
 def cutter(model: SentenceTransformer) -> tuple[int, Cut]:

@@ -23,17 +23,9 @@ asked only where it is known to be of our model, by its own word or by a person'
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from cortex_actors.text.suspicion import suspicion
-
-if TYPE_CHECKING:
-    from cortex_actors.storage.embeddings import Matrix
-
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.hit import REMOTE, Hit
@@ -41,9 +33,12 @@ from cortex_actors.errors import StoreDown
 from cortex_actors.federation.store import Answer
 from cortex_actors.rules.fusion import base_relevance
 from cortex_actors.text.hazards import hidden, visible
+from cortex_actors.text.suspicion import suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cortex_actors.storage.embeddings import Matrix
 
 
 #: Characters an id may have: some stores use paths for ids, none uses a page. What is kept of a
@@ -68,21 +63,6 @@ def fields(document: object, *, shape: str) -> Mapping[str, Any]:
     return document
 
 
-def listed(document: object, name: str, *, shape: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the list of that name in an answer, and what is to be said of it.
-
-    An answer without it, or with null in its place, knows nothing; the former says so, because
-    another kind of program may be answering. Raises `StoreDown` for what is no list.
-    """
-    found = fields(document, shape=shape)
-    rows = found.get(name)
-    if rows is None:
-        return [], () if name in found else (f"answered without {name}, which counts as none",)
-    if not isinstance(rows, list):
-        raise foreign(shape)
-    return rows, ()
-
-
 def hits_in(
     document: object,
     read: Callable[[Mapping[str, Any]], Hit | None],
@@ -91,9 +71,17 @@ def hits_in(
     shape: str,
     notes: Sequence[str] = (),
 ) -> Answer:
-    """Return what a document has under `hits`; raises as `listed` and `answer` do."""
-    rows, more = listed(document, "hits", shape=shape)
-    return answer(rows, read, limit=limit, shape=shape, notes=(*notes, *more))
+    """Return what a document has under `hits`; raises as `answer` does, and for what is no list.
+
+    An answer without it, or with null in its place, knows nothing; the former says so, because
+    another kind of program may be answering.
+    """
+    found = fields(document, shape=shape)
+    rows = found.get("hits")
+    if not isinstance(rows, list | None):
+        raise foreign(shape)
+    more = () if "hits" in found else ("answered without hits, which counts as none",)
+    return answer(rows or [], read, limit=limit, shape=shape, notes=(*notes, *more))
 
 
 def answer(

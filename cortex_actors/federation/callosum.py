@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cortex_actors.errors import BadInput
+from cortex_actors.federation import schema
 from cortex_actors.federation.store import Auth, StoreSpec
+from cortex_actors.sections import FederationSettings
 from cortex_actors.text.credentials import TOKEN_KEYS, plain
 
 #: Entries that a file may have: more is not a list that anybody has written.
@@ -26,26 +28,8 @@ MOST_STORES: Final = 256
 #: Letters of a key or a name that a reason shows.
 _SHOWN: Final = 64
 
-#: Ways to fuse that mean the same in both programs.
-_MODES: Final = ("rrf", "percentile", "rrf_pct")
-
-#: Knobs that both programs have, and what they may be here: whole numbers, or any.
-_WHOLE: Final = {
-    "n_results": (1, 200),
-    "fetch_multiplier": (1, 20),
-    "min_per_store": (0, 200),
-    "edge_budget": (0, 100),
-    "satellite_budget": (0, 100),
-    "hops": (1, 4),
-    "hop_terms": (1, 20),
-    "hop_budget": (0, 100),
-}
-_NUMBERS: Final = {
-    "k": (1, 1_000_000),
-    # More than nothing: a store that has no time never answers.
-    "per_store_timeout_s": (math.ulp(0.0), 30),
-    "authority_margin": (0, 1),
-}
+#: What both programs can turn, under one name and within the same bounds (the settings').
+_SHARED: Final = frozenset(schema.KNOBS) - {"max_store_share", "local"}
 
 #: What of such a file means nothing here, and what does instead.
 _ELSEWHERE: Final = {
@@ -189,22 +173,17 @@ def _knob(key: object, value: object) -> dict[str, Any]:
     """Return what one key means; raises `BadInput` for what means nothing here."""
     if key == "satellite_edges_enabled":
         return {}
-    if key == "edges_enabled" and isinstance(value, bool):
-        return {"edges_enabled": value}
-    if key == "fusion_mode" and value in _MODES:
-        return {"fusion_mode": value}
-    if key in _WHOLE and isinstance(key, str):
-        number = _bounded_number(value, "it", *_WHOLE[key])
-        if number.is_integer():
-            return {key: int(number)}
-        raise BadInput("it is no whole number")
-    if key in _NUMBERS and isinstance(key, str):
-        return {key: _bounded_number(value, "it", *_NUMBERS[key])}
-    if key == "fusion_mode":
-        raise BadInput(f"it is none of {', '.join(_MODES)}")
-    if key == "edges_enabled":
-        raise BadInput("it is neither true nor false")
-    raise BadInput(_ELSEWHERE.get(str(key), "it means nothing here"))
+    if key not in _SHARED:
+        raise BadInput(_ELSEWHERE.get(str(key), "it means nothing here"))
+    if isinstance(value, bool) != (key == "edges_enabled"):
+        raise BadInput(
+            "it is neither true nor false" if key == "edges_enabled" else "it is no number"
+        )
+    try:
+        found = FederationSettings.model_validate({key: value})
+    except ValueError as error:
+        raise BadInput(schema.problem(error)) from None
+    return {str(key): getattr(found, str(key))}
 
 
 def _shortened(key: object) -> str:
@@ -231,8 +210,7 @@ def _bounded_number(value: object, what: str, least: float, most: float) -> floa
     except ValueError:
         number = math.nan
     if not least <= number <= most:
-        low = "more than 0" if least == math.ulp(0.0) else f"{least:g}"
-        raise BadInput(f"{what} is no number from {low} to {most:,g}")
+        raise BadInput(f"{what} is no number from {least:g} to {most:,g}")
     return number
 
 

@@ -176,10 +176,9 @@ class Vault:
                     return await asyncio.wrap_future(answer)
             except TimeoutError:
                 message = f"the keyring did not answer within {self._patience:g} s"
-                raise StoreDown(f"{message}; {_OTHERWISE}") from None
             except Exception as error:  # noqa: BLE001 - as above; its text is not ours to show
                 message = f"the keyring failed ({type(error).__name__})"
-                raise StoreDown(f"{message}; {_OTHERWISE}") from None
+            raise StoreDown(f"{message}; {_OTHERWISE}")
 
 
 def system() -> Ring | None:

@@ -4,30 +4,66 @@ hears   -
 says    -
 asks    roster (who is asked, and how), cache (the question's vector)
 keeps   - (a question in hand is lost on a crash; whoever asked is told)
+
+Beside: what an answer is shown with, and what is no part of it.
+
+What stands around a hit in its own store, what is filed under the topics of the hits, and what lies
+one step behind them. It is over and above what was asked for, and moves nothing of it.
+
+Edges: what is filed under the topics of an answer, in every store that can be asked by topic.
+
+A store is asked about topics of what other programs said and of what the village knows; what is
+known here is also asked about its own. What comes of it stands beside the answer, where it moves
+nothing: it was found by a word that somebody filed it under, and compared with no question.
+
+Hops: asking again with what the first hits say, for what lies one step behind the question.
+
+"Who looks after the queue?" finds a note that the queue is Atlas's, and only the note about Atlas
+says who that is. The question goes out once more with the beginning of the best hits behind it;
+what is new then stands beside the answer, with the words that led to it.
+
+Satellites: what a store itself has put around a hit, shown beside it.
+
+A store may say with a hit what was noted about it since, and what it took the place of
+(`extra["surroundings"]`). That is no answer to the question, so it takes nobody's place.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import REMOTE, Hit, Recall
 from cortex_actors.errors import CortexError
 from cortex_actors.federation.answers import flagged
-from cortex_actors.federation.expansion import Beside, bare
-from cortex_actors.federation.fan import Wording, admit, asked, merged, party, wanted
+from cortex_actors.federation.fan import (
+    Bridge,
+    Wording,
+    admit,
+    asked,
+    fused,
+    merged,
+    party,
+    wanted,
+    within,
+)
+from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Outcome, Question
 from cortex_actors.rules import fusion
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
+    from cortex_actors.federation.fan import Party
+    from cortex_actors.federation.store import Member
+    from cortex_actors.rules.fusion import Placed
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import FederationSettings
     from cortex_actors.storage.embeddings import EmbedInTime
@@ -36,6 +72,199 @@ log = logging.getLogger("cortex.federation")
 
 #: Characters of other programs' texts that are looked through on the loop; more take a thread.
 AT_ONCE = 8_192
+
+
+#: What such a hit says of where it comes from.
+SOURCE = "topic-edge"
+
+#: Seconds that all of them may take: nobody waits long for what stands beside an answer.
+LONGEST = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """What the hits of an answer are filed under, and which hits those are.
+
+    Attributes:
+        theirs: topics that other programs may be asked about.
+        ours: topics of all hits.
+        known: store -> ids of it that the answer has.
+
+    """
+
+    theirs: tuple[str, ...]
+    ours: tuple[str, ...]
+    known: dict[str, tuple[str, ...]]
+
+    def of(self, member: Member) -> tuple[str, ...]:
+        """Return what a member is asked about."""
+        return self.ours if member.store.kind == LOCAL else self.theirs
+
+
+def topics_of(packet: Sequence[Placed]) -> Topics:
+    """Return the topics of an answer."""
+    known: dict[str, tuple[str, ...]] = {}
+    for one in packet:
+        known[one.store] = (*known.get(one.store, ()), one.hit.id)
+    hits = [one.hit for one in packet]
+    theirs = topics(hit for hit in hits if is_public(hit))
+    return Topics(tuple(theirs), tuple(topics(hits)), known)
+
+
+async def edges(
+    members: Sequence[Member],
+    question: Question,
+    filed: Topics,
+    *,
+    budget: int,
+    seconds: float,
+    clock: Clock,
+) -> list[Hit]:
+    """Return at most `budget` hits that share a topic: each store's first, then each one's second.
+
+    Of one place what shares most comes first, then what is configured first. How much a hit shares
+    is its store's word, so that decides no more. A store that fails or is late has
+    none, and nothing is said of it: the answer is whole without.
+    """
+    seconds = min(seconds, LONGEST)
+
+    async def ask(member: Member) -> list[Hit]:
+        told = await within(
+            member.store.name,
+            lambda: member.store.by_topic(
+                filed.of(member),
+                limit=budget,
+                exclude_ids=filed.known.get(member.store.name, ()),
+                question=question,
+                seconds=seconds,
+            ),
+            seconds=seconds,
+            clock=clock,
+        )
+        return [] if told.answer is None else _edges(told.answer.hits, filed.of(member))
+
+    jobs = [ask(each) for each in members if each.store.has_topics and filed.of(each)]
+    found = [hit for some in await asyncio.gather(*jobs) for hit in some]
+    return sorted(found, key=lambda hit: (hit.store_rank, -(hit.native_score or 0.0)))[:budget]
+
+
+def _edges(hits: Sequence[Hit], asked: Sequence[str]) -> list[Hit]:
+    """Return what a store has under some topics, marked as what stands beside an answer."""
+    found = []
+    for rank, hit in enumerate(hits, start=1):
+        # By which topics it was found: those its store names, else those it has.
+        metadata = hit.extra.get("metadata")
+        said = metadata.get("matched_topics") if isinstance(metadata, dict) else None
+        named = hit.extra.get("matched_topics") or said
+        some = named if isinstance(named, list) and named else topics([hit])
+        known = {" ".join(each.lower().split()) for each in some if isinstance(each, str)}
+        shared = [each for each in asked if each in known]
+        overlap = float(len(shared))
+        extra = {**hit.extra, "source": SOURCE, "matched_topics": shared, "overlap": overlap}
+        bare_hit = replace(hit, score=0.0, base_relevance=0.0, store_rank=rank)
+        found.append(replace(bare_hit, native_score=overlap, extra=extra))
+    return found
+
+
+#: What such a hit says of where it comes from.
+HOP_SOURCE = "hop"
+
+#: Characters of each hit that the question goes out with, and of those that an answer shows.
+PIECE, TOLD = 200, 120
+
+
+def bridge(hits: Sequence[Hit], terms: int) -> Bridge:
+    """Return what the beginnings of the first hits say, for here and for elsewhere.
+
+    A hit whose text holds a secret is no part of what is sent: its beginning may end amidst the
+    secret, which then has no key's shape any more.
+    """
+    some = hits[:terms]
+    theirs = [
+        _piece(hit.text) for hit in some if is_public(hit) and sendable(hit.text) == (hit.text, "")
+    ]
+    return Bridge(" ".join(_piece(hit.text) for hit in some), " ".join(filter(None, theirs)))
+
+
+def fresh(placed: Iterable[Placed], known: set[tuple[str, str]], *, budget: int) -> list[Placed]:
+    """Return at most `budget` hits that are not known yet, and know them from then on."""
+    found: list[Placed] = []
+    for one in placed:
+        if len(found) >= budget:
+            break
+        if (one.store, one.hit.id) not in known:
+            known.add((one.store, one.hit.id))
+            found.append(one)
+    return found
+
+
+def marked(one: Placed, *, hop: int, by: Bridge) -> Hit:
+    """Return a hit that says at which asking it was found, and what led to it.
+
+    What led to another program's hit is what that program was asked.
+    """
+    led = by.theirs if one.hit.trust == REMOTE else by.ours
+    extra = {**one.hit.extra, "source": HOP_SOURCE, "hop": hop, "hop_bridge": led[:TOLD]}
+    if "source" in one.hit.extra:  # of a document: where it was read
+        extra["document"] = one.hit.extra["source"]
+    return replace(one.hit, score=0.0, store_rank=one.rank, extra=extra)
+
+
+def _piece(text: str) -> str:
+    """Return the beginning of a text, on one line."""
+    return " ".join(text[:PIECE].split())
+
+
+#: What a store calls an edge -> what the answer calls it.
+EDGES = {"satellite": "satellite-edge", "supersedes": "supersedes-edge"}
+
+#: Where adapters put what stands around a hit.
+SURROUNDINGS = "surroundings"
+
+
+def satellites(hits: Sequence[Hit], budget: int) -> list[Hit]:
+    """Return at most so many of what stands around some hits: of each one, then a second of each.
+
+    What is among the hits itself is left out, and so is what stands around two of them the second
+    time.
+    """
+    known = {(hit.store, hit.id) for hit in hits}
+    found: dict[tuple[str, str], Hit] = {}
+    for each in chain.from_iterable(zip_longest(*(_around(hit) for hit in hits))):
+        if len(found) >= budget:
+            break
+        if each is not None and (each.store, each.id) not in known:
+            found.setdefault((each.store, each.id), each)
+    return list(found.values())
+
+
+def bare(hit: Hit) -> Hit:
+    """Return a hit without what stands around it, which an answer has beside it, if at all."""
+    if SURROUNDINGS not in hit.extra:
+        return hit
+    return replace(hit, extra={n: v for n, v in hit.extra.items() if n != SURROUNDINGS})
+
+
+def _around(hit: Hit) -> Iterator[Hit]:
+    """Return what stands around one hit, in its store's order."""
+    some = hit.extra.get(SURROUNDINGS)
+    for each in some if isinstance(some, list) else ():
+        if not isinstance(each, dict) or each.get("edge") not in EDGES:
+            continue
+        metadata = each.get("metadata")
+        yield Hit(
+            id=str(each.get("id") or ""),
+            text=str(each.get("text") or ""),
+            score=0.0,
+            store=hit.store,
+            base_relevance=0.0,
+            trust=hit.trust,
+            extra={
+                "source": EDGES[each["edge"]],
+                "around": hit.id,
+                "metadata": metadata if isinstance(metadata, dict) else {},
+            },
+        )
 
 
 class Federation(AsyncioActor):
@@ -59,24 +288,17 @@ class Federation(AsyncioActor):
         self._roster = roster
         self._clock = clock
         self._wording = Wording(embed, model=model, patience=settings.patience_s)
-        self._beside = Beside(self._wording, clock)
 
-    def recall(self, question: Question) -> asyncio.Task[Recall]:
+    @deferred
+    async def recall(self, question: Question) -> Recall:
         """Return what the stores know about a question; the mailbox goes on meanwhile.
 
         Raises `BadInput` for a question that is empty or too long, `NotFound` for a store that
         there is not, and `ModelChanged` when another model answers by now. While no text can be
         embedded, words alone are searched, and why is under `skipped`, as is a store that cannot
         be asked; a store that does not answer is under `failed`. Other stores are asked without
-        what is secret in the question, and not at all when that cannot be told.
-        """
-        return self.spawn(self._recall(question), name="recall")
-
-    async def _recall(self, question: Question) -> Recall:
-        """Ask every store at once, and then for what may stand beside their answer.
-
-        All of it takes no longer than one store may: what a slow one leaves no time for is not
-        looked for.
+        what is secret in the question, and not at all when that cannot be told. All of it takes
+        no longer than one store may: what a slow one leaves no time for is not looked for.
         """
         admit(question)
         begun = self._clock.monotonic()
@@ -93,7 +315,7 @@ class Federation(AsyncioActor):
         self.spawn(self._noted(first.outcomes), name="note")
         packet = merged(first.lists, wants, knobs)
         answered = [each for each in whom.members if each.store.name in first.answered]
-        beside = await self._beside.found(
+        beside = await self._found_beside(
             replace(whom, members=tuple(answered)), packet, knobs, until=until
         )
         hits = [one.shown for one in packet]
@@ -120,6 +342,80 @@ class Federation(AsyncioActor):
             # Uncaught it would end this actor, and every question in hand with it.
             trace = None if isinstance(error, CortexError) else error
             log.warning("how the stores answered was not noted: %s", error, exc_info=trace)
+
+    async def _found_beside(
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
+    ) -> list[Hit]:
+        """Return what stands beside an answer: around a hit, under its topics, one step behind.
+
+        It ends by the monotonic time `until`, with what there is by then. Whatever fails is left
+        out in silence: the answer is whole without.
+        """
+        if not packet or whom.question.past is not None:
+            return []
+        around = satellites([one.hit for one in packet], knobs.satellite_budget)
+        filed, behind = await asyncio.gather(
+            _or_nothing(self._filed(whom, packet, knobs, until=until)),
+            _or_nothing(self._behind(whom, packet, knobs, until=until)),
+        )
+        known = {(one.hit.store, one.hit.id) for one in packet}
+        found: dict[tuple[str, str], Hit] = {}
+        for hit in (*around, *filed, *behind):
+            if (hit.store, hit.id) not in known:
+                found.setdefault((hit.store, hit.id), hit)
+        return list(found.values())
+
+    async def _filed(
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
+    ) -> list[Hit]:
+        """Return what shares a topic with the answer.
+
+        What is known here is one list, and tells what is near by itself while nobody else is asked.
+        """
+        left, budget = until - self._clock.monotonic(), knobs.edge_budget
+        if whom.is_alone or not knobs.edges_enabled or not budget or left <= 0:
+            return []
+        filed = topics_of(packet)
+        return await edges(
+            whom.members, whom.question, filed, budget=budget, seconds=left, clock=self._clock
+        )
+
+    async def _behind(
+        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
+    ) -> list[Hit]:
+        """Return what is found by asking again with what was found, as often as is wanted."""
+        known = {(one.store, one.hit.id) for one in packet}
+        found: list[Hit] = []
+        last = packet
+        for hop in range(2, (whom.question.hops or knobs.hops) + 1):
+            room, left = knobs.hop_budget - len(found), until - self._clock.monotonic()
+            if room < 1 or left <= 0 or not last:
+                break
+            by = bridge([one.hit for one in last], knobs.hop_terms)
+            try:
+                async with asyncio.timeout(left):
+                    question = await self._wording.onward(whom.question, by)
+            except TimeoutError:  # a model that loads has more patience than there is time
+                break
+            left = max(until - self._clock.monotonic(), 0.0)
+            # Other programs are asked only where they may hear of something new.
+            may = question.outward is not None
+            members = [each for each in whom.members if may or each.store.kind == LOCAL]
+            told = await asked(
+                members, question, limit=len(known) + room, seconds=left, clock=self._clock
+            )
+            last = fresh(fused(told.lists, knobs), known, budget=room)
+            found += [marked(one, hop=hop, by=by) for one in last]
+        return found
+
+
+async def _or_nothing(more: Awaitable[list[Hit]]) -> list[Hit]:
+    """Return what comes of a look for more, or nothing of it."""
+    try:
+        return await more
+    except Exception as error:
+        log.warning("what stands beside an answer was left out", exc_info=error)
+        return []
 
 
 async def _looked_through(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -134,9 +134,6 @@ class LocalStore:
         )
         return Answer(tuple(hit for hit in hits if hit.store in self.collections))
 
-    async def close(self) -> None:
-        """Let go of nothing: the ledger is not its own."""
-
 
 def members(search: Search, local: str) -> tuple[LocalStore, ...]:
     """Return the stores that are always asked, `together` or `separate`."""

@@ -240,8 +240,7 @@ class Register:
 
     def _base(self) -> list[StoreSpec]:
         """Return the settings' stores as they stand there."""
-        stores = () if self.settings is None else self.settings.stores
-        return [schema.spec_of(each, managed=False) for each in stores]
+        return [schema.spec_of(each, managed=False) for each in self.by_settings.stores]
 
     def _local(self) -> list[StoreSpec]:
         """Return what is kept here as if it were a store like others."""

@@ -22,7 +22,7 @@ from cortex_actors.federation import schema
 from cortex_actors.federation.answers import told
 from cortex_actors.federation.changes import StoreChanges
 from cortex_actors.federation.store import LOCAL, Fan
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.sections import LONGEST_ASK, FederationSettings
 from cortex_actors.topics import STORE_ADDED, STORE_DOWN, STORE_REMOVED, STORE_UP
@@ -159,51 +159,9 @@ class Roster(AsyncioActor):
             ]
         }
 
-    def listed(self) -> asyncio.Task[dict[str, Any]]:
+    @deferred
+    async def listed(self) -> dict[str, Any]:
         """Return every store and what may be turned; a file in trouble is looked at again."""
-        return self.spawn(self._listed(), name="list stores")
-
-    def change(self, work: Work) -> asyncio.Task[dict[str, Any]]:
-        """Do a change when it is its turn; raises as the method of `StoreChanges` that is called.
-
-        The mailbox goes on meanwhile.
-        """
-        return self.spawn(self._changed(work), name="change the stores")
-
-    def foresee(self, text: str, *, may_replace: bool) -> asyncio.Task[dict[str, Any]]:
-        """Return what `StoreChanges.take_in` would do now; nothing is changed."""
-        return self.spawn(self._foreseen(text, may_replace=may_replace), name="foresee an import")
-
-    def ping(self, name: str | None) -> asyncio.Task[dict[str, Any]]:
-        """Ask a store, or all that are enabled, whether it is there; raises `NotFound`."""
-        return self.spawn(self._pinged(name), name="ping stores")
-
-    async def _changed(self, work: Work) -> dict[str, Any]:
-        """Do a change, let questions see it, and say who came and went."""
-        await self._ready.wait()
-        async with self._turn:
-            try:
-                done = await work(self._changes)
-                if self._books.register.waiting():  # somebody wrote into the file by hand
-                    await self._books.bring()
-            finally:
-                self._swap()
-        for topic, names in ((STORE_ADDED, done.added), (STORE_REMOVED, done.removed)):
-            if names:
-                await self._say(topic, names)
-        return {**done.answer, "active": self._books.register.active()}
-
-    async def _foreseen(self, text: str, *, may_replace: bool) -> dict[str, Any]:
-        """Look at what a file would bring, between two changes."""
-        await self._ready.wait()
-        async with self._turn:
-            try:
-                return await self._changes.foresee(text, may_replace=may_replace)
-            finally:
-                self._swap()
-
-    async def _listed(self) -> dict[str, Any]:
-        """Look again where somebody had something to mend, then tell."""
         await self._ready.wait()
         register = self._books.register
         if register.trouble:
@@ -219,8 +177,38 @@ class Roster(AsyncioActor):
             "trouble": list(register.trouble),
         }
 
-    async def _pinged(self, name: str | None) -> dict[str, Any]:
-        """Ask, and set up what can be asked by now; it is no question, and counts for nothing."""
+    @deferred
+    async def change(self, work: Work) -> dict[str, Any]:
+        """Do a change when it is its turn; raises as the method of `StoreChanges` that is called.
+
+        The mailbox goes on meanwhile.
+        """
+        await self._ready.wait()
+        async with self._turn:
+            try:
+                done = await work(self._changes)
+                if self._books.register.waiting():  # somebody wrote into the file by hand
+                    await self._books.bring()
+            finally:
+                self._swap()
+        for topic, names in ((STORE_ADDED, done.added), (STORE_REMOVED, done.removed)):
+            if names:
+                await self._say(topic, names)
+        return {**done.answer, "active": self._books.register.active()}
+
+    @deferred
+    async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
+        """Return what `StoreChanges.take_in` would do now; nothing is changed."""
+        await self._ready.wait()
+        async with self._turn:
+            try:
+                return await self._changes.foresee(text, may_replace=may_replace)
+            finally:
+                self._swap()
+
+    @deferred
+    async def ping(self, name: str | None) -> dict[str, Any]:
+        """Ask a store, or all that are enabled, whether it is there; raises `NotFound`."""
         await self._ready.wait()
         register = self._books.register
         some = [register.spec(each) for each in ((name,) if name is not None else register.local)]

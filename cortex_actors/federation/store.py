@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.sections import FederationSettings
 from cortex_actors.storage.search.query import EVERYTHING, Past, Where
@@ -116,17 +116,14 @@ class Outcome:
 class RecallStore(Protocol):
     """One store: local collections, or another program."""
 
-    @property
-    def name(self) -> str:
-        """What the answer calls it."""
-
-    @property
-    def kind(self) -> str:
-        """Its type, as the settings call it."""
-
-    @property
-    def most(self) -> int:
-        """Hits that it gives at most."""
+    #: What the answer calls it.
+    name: str
+    #: Its type, as the settings call it.
+    kind: str
+    #: Hits that it gives at most.
+    most: int
+    #: Whether it can be asked by topic, being of the kind that it is.
+    has_topics: bool
 
     def unmet(self, question: Question) -> str:
         """Return why a question cannot be put to it; empty when it can.
@@ -140,18 +137,6 @@ class RecallStore(Protocol):
 
         `seconds` is how long it may take; a store that has no limit of its own is given up then.
         """
-
-    async def close(self) -> None:
-        """Let go of what was opened."""
-
-
-@runtime_checkable
-class TopicStore(Protocol):
-    """A store that can be asked by topic as well."""
-
-    @property
-    def has_topics(self) -> bool:
-        """Whether it can, being of the kind that it is."""
 
     async def by_topic(
         self,

@@ -23,7 +23,7 @@ from fastapi import APIRouter, Depends, Request
 
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
-from cortex_actors.federation import expansion
+from cortex_actors.federation import federation
 from cortex_actors.gateways import admission
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _OURS: Final = frozenset(
 )
 
 #: What we say under `source` of what stands beside an answer; a store has other words there.
-_WAYS: Final = (expansion.SOURCE, expansion.HOP_SOURCE, *expansion.EDGES.values())
+_WAYS: Final = (federation.SOURCE, federation.HOP_SOURCE, *federation.EDGES.values())
 
 #: Milliseconds of a second.
 _MS: Final = 1_000

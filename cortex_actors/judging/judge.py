@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -27,9 +27,9 @@ from cortex_actors.domain.insight import Conflict, statement_hash
 from cortex_actors.errors import CortexError, JudgeDown
 from cortex_actors.judging import prompts
 from cortex_actors.judging.chat import LanguageLayer
-from cortex_actors.judging.layer import Kind, Question
+from cortex_actors.judging.layer import JudgeInfo, Kind, Question
 from cortex_actors.judging.nli import EntailmentLayer
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import verdicts
@@ -40,14 +40,13 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Claim, Judgement
-    from cortex_actors.judging.layer import Answer, Layer, LayerInfo, MakeLayers, Told
+    from cortex_actors.judging.layer import Answer, Layer, MakeLayers, Told
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import JudgingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
 
 
 N = TypeVar("N", int, float)
-T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
 
@@ -102,24 +101,6 @@ def _latest(known: dict[str, N], run: str, value: N) -> N:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeInfo:
-    """Which layers there are, and what became of the questions since this actor started."""
-
-    layers: tuple[LayerInfo, ...]
-    #: Questions that were put to a layer, one for each layer that saw it.
-    asked: int = 0
-    #: Those that a kept answer spared, that were answered, and that a layer failed at.
-    known: int = 0
-    answered: int = 0
-    failed: int = 0
-    #: Those left out because the run had used its budget, and for being too long.
-    over_budget: int = 0
-    too_long: int = 0
-    #: Requests whose asker had gone before an answer came.
-    late: int = 0
-
-
 log = logging.getLogger("cortex.judge")
 
 #: Two claims and the cosine of their vectors, None where it is not known.
@@ -171,41 +152,12 @@ class Judge(AsyncioActor):
         for layer in self._layers:
             self.spawn(layer.live(), name=f"layer {layer.decider}")
 
-    def compare(
-        self, pairs: Sequence[Pair], *, run: str = ""
-    ) -> asyncio.Task[list[Judgement | None]]:
+    @deferred
+    async def compare(self, pairs: Sequence[Pair], *, run: str = "") -> list[Judgement | None]:
         """Return what each pair of claims is to each other; None where nobody is sure.
 
         Questions that belong together name their `run`: it has one budget.
         """
-        return self.spawn(self._compared(tuple(pairs), run), name="compare")
-
-    def summarise(self, text: str, *, most: int, run: str = "") -> asyncio.Task[str | None]:
-        """Return a text in at most so many letters; None where nobody can."""
-        question = Question(Kind.SUMMARISE, {"texts": [text], "most": most})
-        return self.spawn(self._first(question, run, read=prompts.text_of), name="summarise")
-
-    def merged(
-        self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
-    ) -> asyncio.Task[str | None]:
-        """Return one text that says all that several say; None where nobody can.
-
-        `prefer` says whose words count where two say the same: "a", the first one's, or "b".
-        """
-        question = Question.merge(texts, prefer)
-        return self.spawn(self._first(question, run, read=prompts.text_of), name="merged")
-
-    def synthesise(self, texts: Sequence[str], *, run: str = "") -> asyncio.Task[str | None]:
-        """Return the one principle behind several texts; None where nobody can."""
-        question = Question.about(Kind.SYNTHESISE, texts)
-        return self.spawn(self._first(question, run, read=prompts.text_of), name="synthesise")
-
-    def describe(self) -> JudgeInfo:
-        """Return how the layers are, and what became of the questions."""
-        return JudgeInfo(tuple(layer.describe() for layer in self._layers), **self._counts)
-
-    async def _compared(self, pairs: Sequence[Pair], run: str) -> list[Judgement | None]:
-        """Ask each layer about the pairs that none before it was sure of."""
         until = self._budget.until(run, self._clock.monotonic())
         asked = [Question.compare(left, right) for left, right, _ in pairs]
         judged: list[Judgement | None] = [None] * len(pairs)
@@ -217,16 +169,19 @@ class Judge(AsyncioActor):
                 judged[number] = found and _placed(found, *pairs[number][:2])
         return judged
 
-    async def _first(
-        self, question: Question, run: str, *, read: Callable[[Answer], T]
-    ) -> T | None:
-        """Return what `read` makes of the answer of the first layer that has one."""
+    @deferred
+    async def write(self, question: Question, *, run: str = "") -> str | None:
+        """Return the text that a question asks for; None where nobody can write it."""
         until = self._budget.until(run, self._clock.monotonic())
         for layer in self._able(question.kind):
             (answer,) = await self._told(layer, [question], run, until=until)
             if answer is not None:
-                return read(answer)
+                return prompts.text_of(answer)
         return None
+
+    def describe(self) -> JudgeInfo:
+        """Return how the layers are, and what became of the questions."""
+        return JudgeInfo(tuple(layer.describe() for layer in self._layers), **self._counts)
 
     def _able(self, kind: Kind) -> Iterator[Layer]:
         """Yield the layers that can be asked such a thing."""
@@ -374,17 +329,21 @@ class QuietJudge:
 
     async def summarise(self, text: str, *, most: int, run: str = "") -> str | None:
         """Return a text in at most so many letters."""
-        return await self._ask(Judge.summarise, text, most=most, run=run)
+        question = Question(Kind.SUMMARISE, {"texts": [text], "most": most})
+        return await self._ask(Judge.write, question, run=run)
 
     async def merged(
         self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
     ) -> str | None:
-        """Return one text that says all that several say; `prefer` is whose words count."""
-        return await self._ask(Judge.merged, texts, prefer=prefer, run=run)
+        """Return one text that says all that several say.
+
+        `prefer` says whose words count where two say the same: "a", the first one's, or "b".
+        """
+        return await self._ask(Judge.write, Question.merge(texts, prefer), run=run)
 
     async def synthesise(self, texts: Sequence[str], *, run: str = "") -> str | None:
         """Return the one principle behind several texts."""
-        return await self._ask(Judge.synthesise, texts, run=run)
+        return await self._ask(Judge.write, Question.about(Kind.SYNTHESISE, texts), run=run)
 
     async def _ask(
         self,

@@ -54,39 +54,47 @@ class LayerInfo:
     counters: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class JudgeInfo:
+    """Which layers there are, and what became of the questions since this actor started."""
+
+    layers: tuple[LayerInfo, ...]
+    #: Questions that were put to a layer, one for each layer that saw it.
+    asked: int = 0
+    #: Those that a kept answer spared, that were answered, and that a layer failed at.
+    known: int = 0
+    answered: int = 0
+    failed: int = 0
+    #: Those left out because the run had used its budget, and for being too long.
+    over_budget: int = 0
+    too_long: int = 0
+    #: Requests whose asker had gone before an answer came.
+    late: int = 0
+
+
 class Layer(Protocol):
     """A model that answers questions, wherever it runs.
 
     An answer depends on the question, on `model_id` and on `edition` alone, so that it may be kept.
     """
 
-    @property
-    def decider(self) -> Decider:
-        """Who decides, as the ledger has it."""
+    #: Who decides, as the ledger has it.
+    decider: Decider
 
     @property
     def model_id(self) -> str:
         """Which model; known before anything is loaded, empty while it is missing."""
 
-    @property
-    def edition(self) -> int:
-        """How it is asked: another one asks in another way, and kept answers are not its own."""
-
-    @property
-    def kinds(self) -> frozenset[Kind]:
-        """What it can be asked."""
-
-    @property
-    def bulk(self) -> int:
-        """Questions that suit it at once."""
-
-    @property
-    def at_once(self) -> int:
-        """Times that it may be asked before it has answered."""
-
-    @property
-    def is_metered(self) -> bool:
-        """Whether its answers cost money or minutes, so that a run has a budget."""
+    #: How it is asked: another one asks in another way, and kept answers are not its own.
+    edition: int
+    #: What it can be asked.
+    kinds: frozenset[Kind]
+    #: Questions that suit it at once.
+    bulk: int
+    #: Times that it may be asked before it has answered.
+    at_once: int
+    #: Whether its answers cost money or minutes, so that a run has a budget.
+    is_metered: bool
 
     async def live(self) -> None:
         """Look after what it needs, until cancelled; then let go of it."""

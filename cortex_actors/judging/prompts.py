@@ -39,7 +39,7 @@ from cortex_actors.text.lexicon import table
 from cortex_actors.text.suspicion import suspicion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from cortex_actors.judging.layer import Answer, Question
 
@@ -88,18 +88,14 @@ class Written(_Answer):
         return one
 
 
-#: What is asked -> the shape of its answer.
-SHAPES: Mapping[Kind, _Shape] = {
-    Kind.COMPARE: Comparison,
-    Kind.SUMMARISE: Written,
-    Kind.MERGE: Written,
-    Kind.SYNTHESISE: Written,
-}
+def _shape(kind: Kind) -> _Shape:
+    """Return the shape of the answers to a kind of question."""
+    return Comparison if kind is Kind.COMPARE else Written
 
 
 def schema(kind: Kind) -> dict[str, Any]:
     """Return the JSON schema of an answer, as strict as OpenAI's dialect wants it."""
-    made: dict[str, Any] = _strict(SHAPES[kind].model_json_schema())
+    made: dict[str, Any] = _strict(_shape(kind).model_json_schema())
     return made
 
 
@@ -107,9 +103,9 @@ def read(kind: Kind, content: str) -> Answer:
     """Return the answer that a model's words hold; raises `BadInput` when they hold none."""
     text = _THOUGHTS.sub("", content, count=1)
     fenced = _FENCE.match(text)
-    document = _unwrapped(_json(fenced[1] if fenced else text), SHAPES[kind])
+    document = _unwrapped(_json(fenced[1] if fenced else text), _shape(kind))
     try:
-        return SHAPES[kind].model_validate(document).model_dump(mode="json")
+        return _shape(kind).model_validate(document).model_dump(mode="json")
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
@@ -120,7 +116,7 @@ def read(kind: Kind, content: str) -> Answer:
 def accepts(kind: Kind, answer: object) -> bool:
     """Return whether something that was kept is an answer of this shape."""
     try:
-        SHAPES[kind].model_validate(answer)
+        _shape(kind).model_validate(answer)
     except ValidationError:
         return False
     return True

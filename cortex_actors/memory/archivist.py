@@ -26,10 +26,9 @@ from cortex_actors import topics
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
-from cortex_actors.memory.planner import UNEMBEDDED, Phrasing
 from cortex_actors.memory.request import Remembered, Wish
 from cortex_actors.memory.village import Saying
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import memory_merge, memory_records, realms
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Memory
-    from cortex_actors.memory.planner import Embed, Planner
+    from cortex_actors.memory.planner import Planner
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
@@ -115,21 +114,15 @@ class Archivist(AsyncioActor):
         records: Records,
         planner: Planner,
         *,
-        phrasing: Phrasing,
-        embed: Embed,
-        model: str,
         clock: Clock,
         settings: MemorySettings,
     ) -> None:
-        """Begin with nothing in hand; vectors are those of one model for as long as this lives."""
+        """Begin with nothing in hand; vectors are those of the planner's model."""
         super().__init__()
         self._bus = bus
         self._saying = Saying(bus, records, source=NAME)
         self._records = records
         self._planner = planner
-        self._phrasing = phrasing
-        self._embed = embed
-        self._model = model
         self._clock = clock
         self._settings = settings
         self._lineup = Lineup(settings.merge_together)
@@ -139,25 +132,18 @@ class Archivist(AsyncioActor):
         """Look after what was saved without being compared, for as long as this life lasts."""
         self.spawn(self._late(), name="late")
 
-    def remember(self, wish: Wish) -> asyncio.Task[Remembered]:
+    @deferred
+    async def remember(self, wish: Wish) -> Remembered:
         """Return what became of a wish, once it is committed.
 
         Raises `NotFound` for what it answers or replaces and its author may not read, `BadInput`
         for a key that stands for another text, and what writing the ledger raises: then nothing of
         it was kept.
         """
-        return self.spawn(self._remembered(wish), name="remember")
-
-    def look(self) -> None:
-        """Compare what waits for it soon: somebody took memories apart."""
-        self._is_due.set()
-
-    async def _remembered(self, wish: Wish) -> Remembered:
-        """Remember one thing."""
         at = self._clock.now()
         first = wish.memory(f"mem_{ulid(at)}", at)
-        first = await self._phrasing.briefed(first, own=wish.abstract, run=first.id)
-        vector = await self._vector(first.text)
+        first = await self._planner.briefed(first, own=wish.abstract)
+        vector = await self._planner.vector(first.text, patience=self._settings.patience_s)
         plain = Plan(first, vectors={} if vector is None else {digest(first.text): vector})
         if not wish.is_mergeable:
             return await self._commit(plain, wish) or await self._saved(plain, wish)
@@ -172,6 +158,10 @@ class Archivist(AsyncioActor):
                 if (done := await self._commit(plan, wish)) is not None:
                     return done
             return await self._saved(plain.unmerged(), wish)
+
+    def look(self) -> None:
+        """Compare what waits for it soon: somebody took memories apart."""
+        self._is_due.set()
 
     async def _replaced(self, wish: Wish) -> tuple[str, ...]:
         """Return the active memories that a wish takes the place of; mostly there are none."""
@@ -193,7 +183,7 @@ class Archivist(AsyncioActor):
 
     async def _commit(self, plan: Plan, wish: Wish) -> Remembered | None:
         """Write a plan and say so; None when it does not hold any more."""
-        how = How(wish.caller.by, self._clock.now(), self._model, quiet=wish.is_probe)
+        how = How(wish.caller.by, self._clock.now(), self._planner.model, quiet=wish.is_probe)
 
         def unit(connection: Connection) -> tuple[Remembered | None, list[Event[Payload]]]:
             key = wish.key and f"remember {wish.agent} {wish.key}"
@@ -241,7 +231,7 @@ class Archivist(AsyncioActor):
         done = 0
         for each in waiting:
             try:
-                (vector,) = await self._embed([each.text], model=self._model)
+                vector = await self._planner.embedded(each.text)
             except Unembeddable:  # no model takes it, and it must not keep the others waiting
                 await self._records.write(partial(memory_merge.compared, memory_id=each.id))
                 done += 1
@@ -253,24 +243,13 @@ class Archivist(AsyncioActor):
 
     async def _absorbed(self, plan: Plan) -> bool:
         """Write what became of a memory that was saved before; False when it does not hold."""
-        how = How(NAME, self._clock.now(), self._model)
+        how = How(NAME, self._clock.now(), self._planner.model)
 
         def unit(connection: Connection) -> tuple[bool, list[Event[Payload]]]:
             holds = memory_merge.commit(connection, plan, how)
             return holds, self._said(plan) if holds else []
 
         return await self._saying.write(unit)
-
-    async def _vector(self, text: str) -> Matrix | None:
-        """Return the vector of a text; None where there is none for now."""
-        patience = self._settings.patience_s
-        try:
-            rows = await self._embed([text], urgent=True, patience=patience, model=self._model)
-        except UNEMBEDDED as error:
-            log.debug("a memory has no vector yet: %s", error)
-            return None
-        row: Matrix = rows[0]
-        return row
 
     def _said(self, plan: Plan) -> list[Event[Payload]]:
         """Return what is said of a plan: what was saved, and what it became one with."""

@@ -265,7 +265,7 @@ class AccessReporter:
             self.lost += len(some)
 
     def _is_told(self, some: tuple[Access, ...]) -> bool:
-        """Tell it; return whether there was room for that."""
+        """Say whether the custodian takes it."""
         try:
             return self._custodian.tell(Custodian.accessed, some)
         except MailboxFull:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.project import Became, Chunk, Document, Trust, chunk_id
 from cortex_actors.errors import BadInput, CortexError, FileTooLarge, LedgerDown, NotFound
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
@@ -290,7 +290,8 @@ class Librarian(AsyncioActor):
         """Let the threads end with the actor."""
         self.actor_ref.on_end(self._threads.close)
 
-    def ingest(self, path: str, topic: str | None = None) -> asyncio.Task[dict[str, Any]]:
+    @deferred
+    async def ingest(self, path: str, topic: str | None = None) -> dict[str, Any]:
         """Read a document, or all in a folder; return what became of each.
 
         A folder's documents that are there no more are withdrawn; one that was handed in alone
@@ -298,17 +299,6 @@ class Librarian(AsyncioActor):
         is told under `failed`, and what it said before stands. Raises `NotFound`, `BadInput`; of a
         single document whatever hinders reading it.
         """
-        return self.spawn(self._ingest(path, topic), name="ingest")
-
-    def take(self, given: Given) -> asyncio.Task[dict[str, Any]]:
-        """Read a document that is handed in with its bytes; return what became of it.
-
-        Raises `FileTooLarge`, `NotText`.
-        """
-        return self.spawn(self._take(given), name="take")
-
-    async def _ingest(self, path: str, topic: str | None) -> dict[str, Any]:
-        """Read what lies at a path."""
         skips = frozenset(self._settings.knowledge_skips)
         shelf = await self._threads.run(load_shelf, path, skips=skips)
         sources = [source for source, _ in shelf.files]
@@ -332,6 +322,15 @@ class Librarian(AsyncioActor):
             "closed": shelf.closed,
         }
 
+    @deferred
+    async def take(self, given: Given) -> dict[str, Any]:
+        """Read a document that is handed in with its bytes; return what became of it.
+
+        Raises `FileTooLarge`, `NotText`.
+        """
+        known = await self._records.read(lambda c: documents.by_source(c, [given.source]))
+        return await self._keep(given, known.get(given.source))
+
     async def _one(
         self, source: str, topic: str, known: Mapping[str, Document], *, single: bool
     ) -> dict[str, Any]:
@@ -347,24 +346,11 @@ class Librarian(AsyncioActor):
                     raise
                 return {**_became(source, Became.FAILED), "error": str(error)}
 
-    async def _take(self, given: Given) -> dict[str, Any]:
-        """Read what was handed in."""
-        known = await self._records.read(lambda c: documents.by_source(c, [given.source]))
-        return await self._keep(given, known.get(given.source))
-
     async def _keep(self, given: Given, known: Document | None) -> dict[str, Any]:
         """Keep a document, unless it is known as it is."""
         is_found = known is not None and known.withdrawn_at is None
-        if (
-            known
-            and is_found
-            and (known.content_hash, known.read_as, known.topic)
-            == (
-                given.content_hash,
-                READ_AS,
-                given.topic,
-            )
-        ):
+        same = (given.content_hash, READ_AS, given.topic)
+        if known and is_found and (known.content_hash, known.read_as, known.topic) == same:
             return _became(given.source, Became.UNCHANGED, known)
         # The moment tells the pieces of one reading from those of every other.
         at = max(self._clock.now(), known.read_at + 1 if known else 0)

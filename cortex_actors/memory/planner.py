@@ -19,6 +19,7 @@ Whom the archivist asks beside the ledger: handed in, so that this branch knows 
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Memory
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.rules.merging import Gates
-    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.embeddings import EmbedInTime, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.dense import Asked
     from cortex_actors.storage.similar_memories import Vicinity
@@ -155,109 +156,10 @@ class Seen:
     candidates: tuple[Candidate, ...] = ()
 
 
-class Looking:
-    """Looks around a text, within its scope."""
-
-    def __init__(self, around: Vicinity, *, gates: Gates, rules: Rules) -> None:
-        """Look through `around`, and judge by the rules."""
-        self._around = around
-        self._gates = gates
-        self._rules = rules
-
-    async def ask(self, vector: Matrix, scope: Scope) -> Asked:
-        """Ask the index before the ledger is read."""
-        most = self._gates.nearest + self._gates.neighbours + self._gates.rounds
-        return await self._around.ask(vector, scope, most=most)
-
-    def candidates(
-        self,
-        connection: Connection,
-        node: Memory,
-        asked: Asked,
-        *,
-        made_of: Collection[str],
-        but: Collection[str],
-        is_new: bool,
-    ) -> Seen:
-        """Return what is near a text and what it may become one with.
-
-        `made_of` are the leaves of the text so far, `but` the memories that are left out.
-        """
-        scope = Scope.of(node)
-        if is_new:
-            known = similar_memories.find_active(connection, scope, digest(node.text))
-            if known is not None:
-                return Seen(known)
-        near = self._around.near(connection, asked, scope, most=self._gates.nearest, but=but)
-        wanted = [each for each in near if each.cosine >= self._gates.never]
-        rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
-        found: list[Candidate] = []
-        for each in wanted:
-            other = rows.get(each.memory_id)
-            if other is None or other.pinned_at is not None:
-                continue
-            leaves = self._around.leaves(connection, other.id)
-            parted = memory_states.of(connection, leaves).values()
-            if any(not some.isdisjoint(made_of) for some in parted):
-                continue
-            said = self._ruled(node, other, each.cosine)
-            vectors = tuple(
-                np.frombuffer(blob, np.float32)
-                for blob in leaves.values()
-                if blob is not None and len(blob) == asked.vector.nbytes  # else it is damaged
-            )
-            found.append(Candidate(other, each.cosine, said, frozenset(leaves), vectors))
-        return Seen(None, tuple(found))
-
-    def crowd(
-        self, connection: Connection, merged: Memory, asked: Asked, *, but: Collection[str]
-    ) -> str | None:
-        """Return why a new text must not come to be among what is known; None where it may.
-
-        Neighbours that it would take in next do not count: they are the same thing, and gone then.
-        """
-        gates, scope = self._gates, Scope.of(merged)
-        said = similar_memories.says(connection, scope, digest(merged.text))
-        if said is not None and said not in but:
-            return f"{said} says that already"
-        most = gates.neighbours + gates.nearest
-        near = self._around.near(connection, asked, scope, most=most, but=but)
-        if not near or near[0].cosine <= gates.crowded:
-            return None
-        rows = memory_records.by_id(connection, [each.memory_id for each in near])
-        counted = [
-            each.cosine
-            for each in near
-            if each.memory_id in rows
-            and self._ruled(merged, rows[each.memory_id], each.cosine).verdict is not Verdict.MERGE
-        ]
-        score = neighbour_score(counted, gates.neighbours)
-        return f"{score:.2f} from what is known" if score > gates.crowded else None
-
-    def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
-        """Return what the rules say of two memories."""
-        thresholds, lexicon = self._rules()
-        return ruled(
-            spoken(node),
-            spoken(other),
-            cosine_,
-            gates=self._gates,
-            thresholds=thresholds,
-            lexicon=lexicon,
-        )
-
+log = logging.getLogger("cortex.archivist")
 
 #: Why a text has no vector for now.
 UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded, ModelChanged)
-
-
-class Embed(Protocol):
-    """Turns texts into unit vectors."""
-
-    def __call__(
-        self, texts: Sequence[str], *, urgent: bool = False, patience: float = 0.0, model: str
-    ) -> Awaitable[Matrix]:
-        """Return one row of that model for each text; raises one of `UNEMBEDDED` if it cannot."""
 
 
 class JudgePort(Protocol):
@@ -321,23 +223,51 @@ class Planner:
 
     def __init__(
         self,
-        looking: Looking,
+        around: Vicinity,
         records: Records,
-        phrasing: Phrasing,
+        judge: JudgePort,
         *,
-        embed: Embed,
+        embed: EmbedInTime,
+        rules: Rules,
         gates: Gates,
         model: str,
         clock: Clock,
     ) -> None:
-        """Compare vectors of that model."""
-        self._looking = looking
+        """Look through `around`, judge by the rules, and compare vectors of that model."""
+        self.model = model
+        self._around = around
         self._records = records
-        self._phrasing = phrasing
+        self._judge = judge
         self._embed = embed
+        self._rules = rules
         self._gates = gates
-        self._model = model
         self._clock = clock
+
+    async def briefed(self, memory: Memory, *, own: str | None) -> Memory:
+        """Return a memory with a model's abstract and summary, where its text is long enough.
+
+        An agent's own abstract is kept.
+        """
+        text, run = spoken(memory), memory.id
+        if not self._judge.is_there or len(sentences(text)) <= SUMMARY:
+            return memory
+        short = own or await self._judge.summarise(text, most=ABSTRACT, run=run)
+        long = await self._judge.summarise(text, most=BRIEFED, run=run)
+        return replace(memory, abstract=short or memory.abstract, summary=long or memory.summary)
+
+    async def embedded(self, text: str, *, urgent: bool = False, patience: float = 0.0) -> Matrix:
+        """Return the vector of a text; raises one of `UNEMBEDDED` where there is none for now."""
+        rows = await self._embed([text], urgent=urgent, patience=patience, model=self.model)
+        row: Matrix = rows[0]
+        return row
+
+    async def vector(self, text: str, *, patience: float = 0.0) -> Matrix | None:
+        """Return the vector of a text that somebody waits for; None where there is none for now."""
+        try:
+            return await self.embedded(text, urgent=True, patience=patience)
+        except UNEMBEDDED as error:
+            log.debug("a memory has no vector yet: %s", error)
+            return None
 
     async def plan(
         self,
@@ -374,9 +304,9 @@ class Planner:
 
     async def _look(self, node: _Node) -> Seen:
         """Return what is near the text as it is now."""
-        asked = await self._looking.ask(node.vector, Scope.of(node.memory))
+        asked = await self._ask(node.vector, node.memory)
         look = partial(
-            self._looking.candidates,
+            self._candidates,
             node=node.memory,
             asked=asked,
             made_of=node.leaves,
@@ -396,7 +326,8 @@ class Planner:
             said = each.ruled
             if said.verdict is Verdict.ASK:
                 texts = spoken(node.memory), spoken(each.memory)
-                word = await self._phrasing.compared(*texts, each.cosine, run=node.first.id)
+                asked = (Claim(texts[0]), Claim(texts[1]), each.cosine)
+                (word,) = await self._judge.compare([asked], run=node.first.id)
                 said = merging.believed(word, *texts)
             if said.verdict is Verdict.CONFLICT:
                 node.clashes[each.memory.id] = Clash(each.memory.id, said.by, said.why)
@@ -405,10 +336,12 @@ class Planner:
         return False
 
     async def _merged(self, node: _Node, candidate: Candidate, said: Ruled) -> bool:
-        """Let a node take a candidate in, if the text that they become passes the gates."""
+        """Merge a candidate into what there is; by a model's text where that can be believed."""
         both = spoken(node.memory), spoken(candidate.memory)
-        by_model = await self._phrasing.merged(*both, prefer=node.prefer, run=node.first.id)
-        if by_model is not None and await self._taken(node, candidate, by_model, said=said):
+        run = node.first.id
+        text = await self._judge.merged(list(both), prefer=str(node.prefer), run=run)
+        is_it = text is not None and objection(text, both) is None
+        if text is not None and is_it and await self._taken(node, candidate, text, said=said):
             return True
         text = united(*both, prefer=node.prefer)
         return await self._taken(node, candidate, text, said=said)
@@ -418,7 +351,7 @@ class Planner:
         text = f"{node.memory.role}: {content}" if node.memory.role else content
         if len(text.encode()) > LONGEST:
             return False
-        vector = await self._vector(text)
+        vector = await self.vector(text)
         if vector is None:
             return False
         others = [node.vector, *node.cores, *candidate.vectors]
@@ -430,8 +363,8 @@ class Planner:
         but = {*node.but, candidate.memory.id}
         # A text that was there before has not grown, whatever stands around it.
         if text not in {node.memory.text, candidate.memory.text}:
-            asked = await self._looking.ask(vector, Scope.of(became))
-            crowd = partial(self._looking.crowd, merged=became, asked=asked, but=but)
+            asked = await self._ask(vector, became)
+            crowd = partial(self._crowd, merged=became, asked=asked, but=but)
             if await self._records.read(crowd) is not None:
                 return False
         node.steps.append(Step(became, candidate.memory, said.by, said.why))
@@ -441,45 +374,84 @@ class Planner:
         node.vectors[digest(text)] = vector
         return True
 
-    async def _vector(self, text: str) -> Matrix | None:
-        """Return the vector of a merged text; None where there is none now."""
-        try:
-            rows = await self._embed([text], urgent=True, model=self._model)
-        except UNEMBEDDED:
-            return None
-        row: Matrix = rows[0]
-        return row
+    async def _ask(self, vector: Matrix, memory: Memory) -> Asked:
+        """Ask the index what is near, before the ledger is read."""
+        most = self._gates.nearest + self._gates.neighbours + self._gates.rounds
+        return await self._around.ask(vector, Scope.of(memory), most=most)
 
+    def _candidates(
+        self,
+        connection: Connection,
+        node: Memory,
+        asked: Asked,
+        *,
+        made_of: Collection[str],
+        but: Collection[str],
+        is_new: bool,
+    ) -> Seen:
+        """Return what is near a text and what it may become one with.
 
-class Phrasing:
-    """Puts questions to the judge; what belongs to one memory is one `run`, with one budget."""
-
-    def __init__(self, judge: JudgePort) -> None:
-        """Ask that judge."""
-        self._judge = judge
-
-    async def compared(self, one: str, other: str, cosine: float, *, run: str) -> Judgement | None:
-        """Return what two texts are to each other; None where nobody is sure."""
-        if not self._judge.is_there:
-            return None
-        (said,) = await self._judge.compare([(Claim(one), Claim(other), cosine)], run=run)
-        return said
-
-    async def merged(self, new: str, old: str, *, prefer: Prefer, run: str) -> str | None:
-        """Return one text for two that say the same; None where nobody can, or it is not it."""
-        if not self._judge.is_there:
-            return None
-        text = await self._judge.merged([new, old], prefer=str(prefer), run=run)
-        return None if text is None or objection(text, (new, old)) is not None else text
-
-    async def briefed(self, memory: Memory, *, own: str | None, run: str) -> Memory:
-        """Return a memory with a model's abstract and summary, where its text is long enough.
-
-        An agent's own abstract is kept.
+        `made_of` are the leaves of the text so far, `but` the memories that are left out.
         """
-        text = spoken(memory)
-        if not self._judge.is_there or len(sentences(text)) <= SUMMARY:
-            return memory
-        short = own or await self._judge.summarise(text, most=ABSTRACT, run=run)
-        long = await self._judge.summarise(text, most=BRIEFED, run=run)
-        return replace(memory, abstract=short or memory.abstract, summary=long or memory.summary)
+        scope = Scope.of(node)
+        if is_new:
+            known = similar_memories.find_active(connection, scope, digest(node.text))
+            if known is not None:
+                return Seen(known)
+        near = self._around.near(connection, asked, scope, most=self._gates.nearest, but=but)
+        wanted = [each for each in near if each.cosine >= self._gates.never]
+        rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
+        found: list[Candidate] = []
+        for each in wanted:
+            other = rows.get(each.memory_id)
+            if other is None or other.pinned_at is not None:
+                continue
+            leaves = self._around.leaves(connection, other.id)
+            parted = memory_states.of(connection, leaves).values()
+            if any(not some.isdisjoint(made_of) for some in parted):
+                continue
+            said = self._ruled(node, other, each.cosine)
+            vectors = tuple(
+                np.frombuffer(blob, np.float32)
+                for blob in leaves.values()
+                if blob is not None and len(blob) == asked.vector.nbytes  # else it is damaged
+            )
+            found.append(Candidate(other, each.cosine, said, frozenset(leaves), vectors))
+        return Seen(None, tuple(found))
+
+    def _crowd(
+        self, connection: Connection, merged: Memory, asked: Asked, *, but: Collection[str]
+    ) -> str | None:
+        """Return why a new text must not come to be among what is known; None where it may.
+
+        Neighbours that it would take in next do not count: they are the same thing, and gone then.
+        """
+        gates, scope = self._gates, Scope.of(merged)
+        said = similar_memories.says(connection, scope, digest(merged.text))
+        if said is not None and said not in but:
+            return f"{said} says that already"
+        most = gates.neighbours + gates.nearest
+        near = self._around.near(connection, asked, scope, most=most, but=but)
+        if not near or near[0].cosine <= gates.crowded:
+            return None
+        rows = memory_records.by_id(connection, [each.memory_id for each in near])
+        counted = [
+            each.cosine
+            for each in near
+            if each.memory_id in rows
+            and self._ruled(merged, rows[each.memory_id], each.cosine).verdict is not Verdict.MERGE
+        ]
+        score = neighbour_score(counted, gates.neighbours)
+        return f"{score:.2f} from what is known" if score > gates.crowded else None
+
+    def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
+        """Return what the rules say of two memories."""
+        thresholds, lexicon = self._rules()
+        return ruled(
+            spoken(node),
+            spoken(other),
+            cosine_,
+            gates=self._gates,
+            thresholds=thresholds,
+            lexicon=lexicon,
+        )

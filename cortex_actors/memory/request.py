@@ -155,7 +155,7 @@ MOST = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Message:
     """A post as a request has it: nothing of it was looked at yet."""
 
     content: object
@@ -163,7 +163,7 @@ class Given:
     type: object = MemoryType.DIALOGUE
     responding_to: object = ()
     thread: object = None
-    related: object = ()
+    related_agents: object = ()
     tags: object = ()
     redact: bool = False
 
@@ -192,13 +192,13 @@ class Posted:
         }
 
 
-def wished(given: Given, *, agent: str, caller: Caller) -> Wish:
+def wished(given: Message, *, agent: str, caller: Caller) -> Wish:
     """Return what is kept of a post; raises `BadInput`, and `Refused` for a secret.
 
     A post is a working memory: what is said to others is meant to be found for some days.
     """
     realm = _word(given.realm, Realm, "realm")
-    related = tuple(dict.fromkeys(map(agent_id, _list(given.related, "related_agents"))))
+    related = tuple(dict.fromkeys(map(agent_id, _list(given.related_agents, "related_agents"))))
     if realm is Realm.BRIDGE and not set(related) - {agent}:
         raise BadInput(
             "cannot post on a bridge to nobody: name whom it is for in related_agents (--to AGENT)"

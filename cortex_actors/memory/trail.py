@@ -18,7 +18,7 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.village import Saying
 from cortex_actors.rules import admission
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import agent_records
 from cortex_actors.text.summary import parse, session_of
@@ -57,7 +57,8 @@ class Trail(AsyncioActor):
         self._saying = Saying(bus, records, source=NAME)
         self._clock = clock
 
-    def leave(self, given: Given, *, agent: str, by: str) -> asyncio.Task[Crumb]:
+    @deferred
+    async def leave(self, given: Given, *, agent: str, by: str) -> Crumb:
         """Keep a crumb and return it; the mailbox goes on meanwhile.
 
         Two that an agent leaves in one moment are two. Raises `BadInput`, `Refused` for a secret,
@@ -73,11 +74,12 @@ class Trail(AsyncioActor):
             saved_by=by,
             session=session_of(agent, now),
         )
-        return self.spawn(self._left(make), name="leave")
+        return (await self._taken(make, once=False))[0]
 
-    def take(
+    @deferred
+    async def take(
         self, text: str, *, agent: str | None, by: str, redact: bool = False
-    ) -> asyncio.Task[tuple[Crumb, bool]]:
+    ) -> tuple[Crumb, bool]:
         """Keep a crumb that was left elsewhere, as its text shows it; return it, and if it is new.
 
         Of one that is known the one kept is returned.
@@ -98,11 +100,7 @@ class Trail(AsyncioActor):
             saved_by=by,
             session=shown.session_id,
         )
-        return self.spawn(self._taken(make, once=True), name="take")
-
-    async def _left(self, make: Callable[[], Crumb]) -> Crumb:
-        """Write a crumb and return it."""
-        return (await self._taken(make, once=False))[0]
+        return await self._taken(make, once=True)
 
     async def _taken(self, make: Callable[[], Crumb], *, once: bool) -> tuple[Crumb, bool]:
         """Write a crumb and say so; its texts are looked through for secrets on a thread.

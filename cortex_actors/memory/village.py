@@ -26,12 +26,11 @@ from cortex_actors.bus.consumer import Wake
 from cortex_actors.clock import ulid
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Ids
-from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import CortexError, MailboxFull
-from cortex_actors.memory.request import SAVED, Given, keep, wished
+from cortex_actors.memory.request import SAVED, keep, wished
 from cortex_actors.rules import convergence
 from cortex_actors.rules.convergence import Found, Group, Voice
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import village
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.memory.request import Posted, Wish
+    from cortex_actors.memory.request import Message, Posted
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import EmbedInTime
     from cortex_actors.storage.ledger.actor import Connection, Records
@@ -176,42 +175,18 @@ class Village(AsyncioActor):
             self._is_woken = False
             self._compare()
 
-    def post(
-        self,
-        content: str,
-        *,
-        realm: str = Realm.VILLAGE,
-        agent: str | None = None,
-        type: str = MemoryType.DIALOGUE,  # noqa: A002 - named by every client
-        responding_to: Sequence[str] = (),
-        thread: str | None = None,
-        related_agents: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        redact: bool = False,
-        caller: Caller = OWNER,
-    ) -> asyncio.Task[dict[str, Any]]:
+    @deferred
+    async def post(
+        self, given: Message, *, agent: str | None = None, caller: Caller = OWNER
+    ) -> dict[str, Any]:
         """Keep a post; return what became of it. The mailbox goes on meanwhile.
 
         Raises `BadInput`, `NotFound` for what it answers, `Refused` for a secret, `NotYours`, and
         what writing the ledger raises.
         """
-        given = Given(
-            content,
-            realm=realm,
-            type=type,
-            responding_to=responding_to,
-            thread=thread,
-            related=related_agents,
-            tags=tags,
-            redact=redact,
-        )
         acting = caller.acting(agent, self._settings.agent)
-        make = partial(wished, given, agent=acting, caller=caller)
-        return self.spawn(self._post(make), name="post")
-
-    async def _post(self, make: Callable[[], Wish]) -> dict[str, Any]:
-        """Write a post and tell of it, which has it compared; its text is looked at on a thread."""
-        wish = await asyncio.to_thread(make)
+        # Its text is looked at on a thread.
+        wish = await asyncio.to_thread(wished, given, agent=acting, caller=caller)
         now = self._clock.now()
         memory_id = f"mem_{ulid(now)}"
 
@@ -224,21 +199,15 @@ class Village(AsyncioActor):
 
         return (await self._saying.write(work)).shown()
 
-    def converge(
+    @deferred
+    async def converge(
         self, query: str, *, reader: str | None, min_agents: int, threshold: float
-    ) -> asyncio.Task[Answer]:
+    ) -> Answer:
         """Return what the posts near a question have in common; the mailbox goes on meanwhile.
 
         What it finds is told of, unless that is known or the question is looser than the settings.
         Raises `EmbedderDown`, `ModelChanged`, and what reading the ledger raises.
         """
-        work = self._converge(query, reader=reader, min_agents=min_agents, threshold=threshold)
-        return self.spawn(work, name="convergence")
-
-    async def _converge(
-        self, query: str, *, reader: str | None, min_agents: int, threshold: float
-    ) -> Answer:
-        """Find it and tell of it."""
         rows = await self._embed([query], urgent=True, patience=PATIENCE, model=self._model)
         floor = self._settings.relevance  # from which a post is about the question at all
         posts = await self._records.read(

@@ -19,8 +19,19 @@ from __future__ import annotations
 import asyncio
 import math
 from dataclasses import asdict
+from functools import wraps
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, Self, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    NoReturn,
+    ParamSpec,
+    Self,
+    TypeVar,
+    cast,
+)
 
 import pykka
 from pykka import ActorRegistry
@@ -50,6 +61,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+A = TypeVar("A", bound="AsyncioActor")
+P = ParamSpec("P")
 
 #: Messages that are not simply given to on_receive: the runtime's own, and those of Pykka's
 #: proxies, which are tuples.
@@ -57,6 +70,18 @@ _SPECIAL = (tuple, *CONTROL)
 
 #: An answer that comes later.
 _DEFERRED = asyncio.Future
+
+
+def deferred(
+    handler: Callable[Concatenate[A, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[A, P], asyncio.Task[T]]:
+    """Make a handler a task of its actor: the mailbox goes on, and the asker gets its result."""
+
+    @wraps(handler)
+    def begun(actor: A, /, *args: P.args, **kwargs: P.kwargs) -> asyncio.Task[T]:
+        return actor.spawn(handler(actor, *args, **kwargs), name=handler.__name__)
+
+    return begun
 
 
 class Course:
@@ -347,10 +372,6 @@ _PRIVATE = {
     for name in (*vars(pykka.Actor), *vars(AsyncioActor), "_actor_ref", "_course", "_life")
     if name[0] == "_" and name[1] != "_"
 } - {"_abc_impl"}
-
-
-A = TypeVar("A", bound="AsyncioActor")
-P = ParamSpec("P")
 
 
 class ActorHandle:

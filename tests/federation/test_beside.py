@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.hit import Hit
-from cortex_actors.federation import expansion
+from cortex_actors.federation import federation
 from cortex_actors.federation.store import LOCAL
 from cortex_actors.sections import FederationSettings
 from cortex_actors.testing import PATIENCE, ManualClock
@@ -125,7 +125,7 @@ class TestTime:
     async def test_hangs(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A store that hangs when it is asked for more costs no more than its seconds."""
         # More than anybody waits here, so that the store's own seconds are what ends it.
-        monkeypatch.setattr(expansion, "LONGEST", 10 * PATIENCE)
+        monkeypatch.setattr(federation, "LONGEST", 10 * PATIENCE)
         clock, far = ManualClock(), Hanging(hit("a", topic="ci"))
         found = await ask([remote(far, clock=clock)], clock=clock, per_store_timeout_s=SOON)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import BadInput, EmbedderDown
-from cortex_actors.federation.expansion import bridge
 from cortex_actors.federation.fan import Bridge
+from cortex_actors.federation.federation import bridge
 from cortex_actors.federation.store import LOCAL, Answer
 from cortex_actors.sections import FederationSettings
 from tests.federation.remotes import Far, hit, remote

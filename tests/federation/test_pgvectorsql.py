@@ -19,11 +19,11 @@ from cortex_actors.federation.adapters.pgvector import (
     name_of,
     read_layout,
 )
-from cortex_actors.federation.adapters.pgvector_answers import (
-    Broken,
-    DatabaseDown,
+from cortex_actors.federation.adapters.troubles import (
+    Ended,
     Layout,
     Odd,
+    Told,
     meaning,
 )
 from cortex_actors.federation.schema import Options
@@ -123,10 +123,10 @@ class TestErrors:
             ("22000", "different vector dimensions", Odd),
             ("28P01", "password", StoreUnusable),
             ("42P01", "no such table", StoreUnusable),
-            ("53300", "too many connections", DatabaseDown),
-            ("57P01", "terminating connection", Broken),
-            ("", "Connection refused", Broken),
-            ("", "server closed the connection", Broken),
+            ("53300", "too many connections", Told),
+            ("57P01", "terminating connection", Ended),
+            ("", "Connection refused", Ended),
+            ("", "server closed the connection", Ended),
             ("", "certificate verify failed", StoreUnusable),
         ],
     )

@@ -12,8 +12,8 @@ from cortex_actors.federation.answers import (
     ID_LIMIT,
     ROWS,
     answer,
+    hits_in,
     id_of,
-    listed,
     measured,
     number,
     record,
@@ -52,13 +52,15 @@ class TestListed:
     )
     def test_nothing(self, document: object, notes: tuple[str, ...]) -> None:
         """No hits is an answer; a document without a word of them is one too, and says so."""
-        assert ([], notes) == listed(document, "hits", shape=SHAPE)
+        found = hits_in(document, read, limit=2, shape=SHAPE)
+
+        assert ((), notes) == (found.hits, found.skipped)
 
     @pytest.mark.parametrize("document", [[], "hits", 5, None, {"hits": {}}, {"hits": "none"}])
     def test_other(self, document: object) -> None:
         """What is no object, or has something else than a list there, is no answer."""
         with pytest.raises(StoreDown, match="in a shape that is not a store's answer; see"):
-            listed(document, "hits", shape=SHAPE)
+            hits_in(document, read, limit=2, shape=SHAPE)
 
 
 class TestAnswer:
@@ -97,8 +99,7 @@ class TestAnswer:
     def test_anything(self, document: object) -> None:
         """Whatever JSON comes is an answer or `StoreDown`, and every hit has an id and a text."""
         try:
-            rows, notes = listed({"hits": document}, "hits", shape=SHAPE)
-            found = answer(rows, read, limit=2, shape=SHAPE, notes=notes)
+            found = hits_in({"hits": document}, read, limit=2, shape=SHAPE)
         except StoreDown:
             return
         assert len(found.hits) <= 2

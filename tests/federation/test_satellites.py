@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.federation.expansion import satellites
+from cortex_actors.federation.federation import satellites
 from cortex_actors.sections import FederationSettings
 from tests.federation.remotes import Far, hit, remote
 from tests.federation.support import Village

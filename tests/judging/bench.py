@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.judging.judge import JudgeInfo
-    from cortex_actors.judging.layer import Answer, Layer, Question, Told
+    from cortex_actors.judging.layer import Answer, JudgeInfo, Layer, Question, Told
     from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.sections import JudgingSettings
     from tests.embedding.support import ManualClock

@@ -13,7 +13,7 @@ from cortex_actors.domain.memory import Memory, MemoryStatus
 from cortex_actors.embedding.provider import unit
 from cortex_actors.errors import EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.memory.archivist import NAME, Archivist
-from cortex_actors.memory.planner import Looking, Phrasing, Planner
+from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.request import Remembered, Wish
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.sections import MemorySettings
@@ -162,25 +162,18 @@ class Remembering:
         """Return the archivist with its parts."""
         office, gates = self.office, self.settings.gates
         around = Vicinity(no_index, model=MODEL, matrix=VectorMatrix(MODEL, 100))
-        phrasing = Phrasing(self.judge)
         planner = Planner(
-            Looking(around, gates=gates, rules=lambda: (DEFAULTS, None)),
+            around,
             office.records,
-            phrasing,
+            self.judge,
             embed=self.embed,
+            rules=lambda: (DEFAULTS, None),
             gates=gates,
             model=MODEL,
             clock=office.clock,
         )
         return Archivist(
-            office.bus,
-            office.records,
-            planner,
-            phrasing=phrasing,
-            embed=self.embed,
-            model=MODEL,
-            clock=office.clock,
-            settings=self.settings,
+            office.bus, office.records, planner, clock=office.clock, settings=self.settings
         )
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import select
 
-from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown
+from cortex_actors.memory.request import Message
 from cortex_actors.memory.village import NAME, Village
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import embeddings, memory_records, village
@@ -46,7 +47,7 @@ class Speaking:
         self.settings = MemorySettings(**settings)
         self.meanings: dict[str, Matrix] = {}
         self.is_away = False
-        self.post: Callable[..., Any] = office.names.method(NAME, Village.post)
+        self._post: Callable[..., Any] = office.names.method(NAME, Village.post)
         self.converge: Callable[..., Any] = partial(
             office.names.method(NAME, Village.converge), reader=None, min_agents=2, threshold=0.7
         )
@@ -75,8 +76,14 @@ class Speaking:
         """Post a text, with its vector where it has one already; return its id."""
         if meaning is not None:
             await self.means(text, meaning)
-        posted = await self.post(text, agent=agent, **{"caller": OWNER, **more})
-        return str(posted["id"])
+        return str((await self.post(text, agent=agent, **more))["id"])
+
+    async def post(
+        self, text: str, *, agent: str | None = None, caller: Caller = OWNER, **more: Any
+    ) -> dict[str, Any]:
+        """Post a text; return what became of it."""
+        posted: dict[str, Any] = await self._post(Message(text, **more), agent=agent, caller=caller)
+        return posted
 
     async def means(self, text: str, meaning: Matrix) -> None:
         """Give a text its vector."""

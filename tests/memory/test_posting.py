@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
-from cortex_actors.memory.request import EXISTING, SAVED, Given, Posted, keep, wished
+from cortex_actors.memory.request import EXISTING, SAVED, Message, Posted, keep, wished
 from cortex_actors.storage import memory_records, village
 from cortex_actors.testing import EPOCH
 from tests.storage.things import Tables, in_memory, mem
@@ -32,7 +32,7 @@ def tables() -> Iterator[Tables]:
 
 def wish(content: object = "x", agent: str = "A", **given: Any) -> Wish:
     """Return what is kept of a post."""
-    return wished(Given(content, **given), agent=agent, caller=OWNER)
+    return wished(Message(content, **given), agent=agent, caller=OWNER)
 
 
 def post(tables: Tables, name: str, content: str = "x", **given: Any) -> Posted:
@@ -65,7 +65,7 @@ class TestAdmitted:
         given: dict[str, Any] = {
             "tags": ["Deploy  Notes"],
             "thread": " a  b ",
-            "related": ["vajra"],
+            "related_agents": ["vajra"],
         }
         post(tables, "one", **given, realm="Village", type="FACT")
         found = one(tables, "one")
@@ -89,14 +89,14 @@ class TestAdmitted:
             {"type": "BOGUS"},
             {"tags": "x"},
             {"tags": ["x" * 65]},
-            {"related": ["?"]},
-            {"related": [f"A{n}" for n in range(33)]},
+            {"related_agents": ["?"]},
+            {"related_agents": [f"A{n}" for n in range(33)]},
             {"responding_to": [1]},
             {"responding_to": "x"},
             {"thread": "x" * 257},
             {"thread": 3},
             {"realm": "bridge"},
-            {"realm": "bridge", "related": ["A"]},
+            {"realm": "bridge", "related_agents": ["A"]},
         ],
     )
     def test_refused(self, given: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ class TestAdmitted:
 
     def test_token(self, tables: Tables) -> None:
         """Who had it posted is kept beside whose it is."""
-        made = wished(Given("x"), agent="VAJRA", caller=Caller("VAJRA"))
+        made = wished(Message("x"), agent="VAJRA", caller=Caller("VAJRA"))
         tables.write(lambda c: keep(c, made, memory_id=mem("one"), at=EPOCH))
         post(tables, "two")
 
@@ -138,7 +138,7 @@ class TestKept:
     def test_never_merged(self, tables: Tables) -> None:
         """A voice of the village is never made one with another; elsewhere a fact may be."""
         for realm in Realm:
-            post(tables, realm, realm=realm, type="fact", related=["B"])
+            post(tables, realm, realm=realm, type="fact", related_agents=["B"])
 
         assert {"village": False, "bridge": True, "private": True} == {
             str(realm): one(tables, realm).merge_due for realm in Realm
@@ -147,7 +147,7 @@ class TestKept:
     def test_compared(self, tables: Tables) -> None:
         """What others may read waits to be compared, what is private does not; all is believed."""
         for realm in Realm:
-            post(tables, realm, realm=realm, related=["B"])
+            post(tables, realm, realm=realm, related_agents=["B"])
 
         due = tables.rows("SELECT memory_id FROM posts_due ORDER BY memory_id")
         assert sorted([(mem("bridge"),), (mem("village"),)]) == due
@@ -168,10 +168,10 @@ class TestReplies:
 
     def test_other_bridge(self, tables: Tables) -> None:
         """An answer that others may read does not tell them the name of a bridge's thread."""
-        post(tables, "one", thread="t", realm="bridge", related=["B", "C"])
+        post(tables, "one", thread="t", realm="bridge", related_agents=["B", "C"])
         answer = {"agent": "B", "realm": "bridge", "responding_to": [mem("one")]}
-        post(tables, "two", "y", related=["A"], **answer)
-        post(tables, "three", "z", related=["A", "D"], **answer)
+        post(tables, "two", "y", related_agents=["A"], **answer)
+        post(tables, "three", "z", related_agents=["A", "D"], **answer)
 
         assert ["t", ""] == [one(tables, name).thread for name in ("two", "three")]
 

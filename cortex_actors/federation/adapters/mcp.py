@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
-from cortex_actors.federation.adapters.mcp_answers import Ended, Outcome
+from cortex_actors.federation.adapters.troubles import Ended, Outcome
 from cortex_actors.federation.answers import answer, foreign, id_of, measured, number, record, text
 from cortex_actors.federation.schema import Options
 from cortex_actors.rules.addresses import SCHEMES, STDIO

@@ -22,7 +22,7 @@ from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from cortex_actors.endpoint.httpx2 import Pinned, client
 from cortex_actors.endpoint.replies import Answer, store_verdict
-from cortex_actors.federation.adapters.mcp_answers import Ended, Outcome, Told, Unknown, why
+from cortex_actors.federation.adapters.troubles import Ended, Outcome, Told, Unknown, why
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

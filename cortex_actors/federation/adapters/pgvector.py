@@ -33,7 +33,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
-from cortex_actors.federation.adapters.pgvector_answers import Broken, Layout, Odd
+from cortex_actors.federation.adapters.troubles import Ended, Layout, Odd
 from cortex_actors.federation.answers import answer, apart, nearest, text
 from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import Answer
@@ -116,7 +116,7 @@ class Link:
                     try:
                         async with self._session(seconds) as session:
                             return await work(session)
-                    except Broken:
+                    except Ended:
                         if not was_kept:
                             raise
         except TimeoutError:
@@ -159,7 +159,7 @@ class Link:
         async def send(ip: str, _share: int) -> Session:
             return await connect(self._params(ip))
 
-        return await self._line.first(send, unreached=(Broken,))
+        return await self._line.first(send, unreached=(Ended,))
 
     def _params(self, ip: str) -> Mapping[str, Any]:
         """Return what libpq is told; everything that it would look up elsewhere is said here."""

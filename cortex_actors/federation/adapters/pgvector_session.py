@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 from psycopg import waiting
 
-from cortex_actors.federation.adapters.pgvector_answers import DatabaseDown, meaning
+from cortex_actors.federation.adapters.troubles import Told, meaning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from psycopg.abc import PQGen
 
     from cortex_actors.errors import StoreDown
-    from cortex_actors.federation.adapters.pgvector_answers import Layout
+    from cortex_actors.federation.adapters.troubles import Layout
 
 RV = TypeVar("RV")
 
@@ -100,7 +100,7 @@ class Session:
                     size += sum(len(each) for each in row if isinstance(each, str))
                     if len(found) > most or size > _MOST:
                         self._connection.pgconn.finish()  # else psycopg reads all of it first
-                        raise DatabaseDown("answered with more than it was asked for")
+                        raise Told("answered with more than it was asked for")
         except psycopg.Error as error:
             raise _failure(error) from None
         return found
