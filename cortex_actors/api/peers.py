@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import fields_of
-from cortex_actors.domain.memory import Layer
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import fusion, sameness
 from cortex_actors.rules.fusion import MOST
@@ -302,7 +301,7 @@ async def outside_memories(
 
     `surroundings` tells of each what it was made of, and what it replaced. Raises `BadInput`.
     """
-    where = Where(outward=True, layers=_layers(layers))
+    where = Where(outward=True, layers=parameters.layers_of(layers))
     found = await _outside(call, query, limit, where=where, collections=_MEMORIES)
     hits = [memory(hit) for hit in found.hits[:limit]]
     if surroundings and hits:
@@ -326,7 +325,7 @@ async def outside_topics(
     Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
     Raises `BadInput`.
     """
-    where, now = Where(outward=True, layers=_layers(layers)), call.clock.now()
+    where, now = Where(outward=True, layers=parameters.layers_of(layers)), call.clock.now()
     some, most = list(topics[:TOPICS]), min(limit, MOST)
     found = await call.records.read(
         lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
@@ -395,8 +394,3 @@ def _gaps(found: Recall) -> list[str]:
 def shut(door: Mapping[str, Any]) -> list[str]:
     """Return why the daemon is degraded by the door that it should have for others."""
     return [f"http: {door['reason']}"] if door.get("reason") else []
-
-
-def _layers(given: Sequence[str]) -> tuple[Layer, ...]:
-    """Return layers; raises `BadInput` naming those there are."""
-    return tuple(dict.fromkeys(parameters.word(Layer, each, name="layer") for each in given))

@@ -197,7 +197,7 @@ class TestMethod:
             calling = asyncio.ensure_future(names.method("recorder", Recorder.later)(1))
         else:
             calling = asyncio.ensure_future(
-                names.method("recorder", Recorder.on_receive)("wait")  # type: ignore[arg-type]
+                names.method("recorder", Recorder.on_receive)("wait")
             )
         await recorder.held.wait()
         first.kill()
