@@ -38,13 +38,7 @@ from cortex_actors.domain.insight import (
     insight_id,
     statement_hash,
 )
-from cortex_actors.errors import (
-    BadInput,
-    ConfigurationError,
-    CortexError,
-    HomeUnwritable,
-    NotFound,
-)
+from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, NotFound
 from cortex_actors.home import replace_file
 from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.rules import contradiction as rule

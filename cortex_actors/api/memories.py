@@ -97,7 +97,20 @@ def brief(
 ) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
     names = agent_records.displays(connection, [each.agent_id for each in some])
-    return [_brief(each, names, now, decays) for each in some]
+    told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
+    # Hours until half of its attention is left; what does not fade has none.
+    rates = {layer: decay.half_life_h for layer, decay in decays.items()}
+    return [
+        {
+            **all_fields(memory, "replies_to", "replaced_by", **told),
+            "agent_display": names[memory.agent_id],
+            "pinned": memory.pinned_at is not None,
+            "time_range": time_range(memory.said_from, memory.said_until),
+            "decay_rate": rates.get(memory.layer),
+            "attention": round(attention.of(memory, now, decays), 4),
+        }
+        for memory in some
+    ]
 
 
 def drawn(memory: Memory, nodes: Sequence[Node]) -> str:
@@ -131,23 +144,6 @@ def changes(
     if reader is None:
         seen |= named  # the ids of what was forgotten are all that is left of it
     return [change_told(each, seen) for each in found]
-
-
-def _brief(
-    memory: Memory, names: Mapping[str, str], now: int, decays: Mapping[Layer, Decay]
-) -> dict[str, Any]:
-    """Return what a memory says of itself."""
-    decay = decays.get(memory.layer)
-    told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
-    return {
-        **all_fields(memory, "replies_to", "replaced_by", **told),
-        "agent_display": names[memory.agent_id],
-        "pinned": memory.pinned_at is not None,
-        "time_range": time_range(memory.said_from, memory.said_until),
-        # Hours until half of its attention is left; what does not fade has none.
-        "decay_rate": None if decay is None else decay.half_life_h,
-        "attention": round(attention.of(memory, now, decays), 4),
-    }
 
 
 def _shown(connection: Connection, nodes: Sequence[Node], reader: str | None) -> list[Node]:

@@ -220,22 +220,16 @@ def _exact(connection: Connection, asked: Sought, roots: Sequence[str]) -> list[
         made += _principles(connection, ids).values()
     for look in asked.looks:
         if look.statements:
-            made += _statements_at(connection, asked, look.where, roots=roots)
+            ids = resolutions.statements_at(
+                connection, asked.query, project_id=look.where.project_id, limit=asked.limit
+            )
+            # Those that are principles are left out.
+            gone = resolutions.principles_of(connection, ids)
+            items = {each: insight_records.COLLECTION for each in ids if each not in gone}
+            query = Query(asked.query, None, "", asked.limit, where=look.where)
+            known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
+            made += [statement(known[each], roots) for each in items if each in known]
     return [{**each, "match": "exact"} for each in made]
-
-
-def _statements_at(
-    connection: Connection, asked: Sought, where: Where, *, roots: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return the statements whose key is the question; those that are principles are left out."""
-    ids = resolutions.statements_at(
-        connection, asked.query, project_id=where.project_id, limit=asked.limit
-    )
-    gone = resolutions.principles_of(connection, ids)
-    query = Query(asked.query, None, "", asked.limit, where=where)
-    items = dict.fromkeys((each for each in ids if each not in gone), insight_records.COLLECTION)
-    known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
-    return [statement(known[each], roots) for each in items if each in known]
 
 
 def _near(

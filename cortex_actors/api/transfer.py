@@ -78,7 +78,9 @@ def check(path: str, *, whole: bool = True) -> Checked:
     Raises `BadInput` with the place of the first wrong one.
     """
     with _opened(path) as file:
-        found = Checked(_form(file, path), _stamp(file))
+        about = os.fstat(file.fileno())
+        stamp = f"{about.st_dev}:{about.st_ino}:{about.st_size}:{about.st_mtime_ns}"
+        found = Checked(_form(file, path), stamp)
         if not whole:
             return found
         for _, each in _records(file, found.form, path):
@@ -117,12 +119,6 @@ def _opened(path: str) -> IO[str]:
         os.close(fd)
         raise BadInput(f"cannot import {path}: it is no regular file")
     return os.fdopen(fd, encoding="utf-8-sig", newline="\n")
-
-
-def _stamp(file: IO[str]) -> str:
-    """Return which file it is, and in which state."""
-    found = os.fstat(file.fileno())
-    return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
 
 
 def _form(file: IO[str], path: str) -> str:
@@ -301,7 +297,13 @@ async def _import(
     """Take in as much as one call may."""
     clock = call.clock
     begun, at = clock.monotonic(), clock.now()
-    found = await _looked_at(path, skip, stamp)
+    # A part of a file that was looked at is not looked at again.
+    found = await asyncio.to_thread(check, path, whole=not skip)
+    if skip and stamp != found.stamp:
+        raise Refused(
+            f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
+            "taken in stays"
+        )
     total, done, whole = memory_transfer.Arrived(), skip, False
     waiting = groups(path, found.form, skip=skip)
     try:
@@ -333,17 +335,6 @@ async def _import(
         "differing": total.differing[:TOLD],
         "next": None if whole else done,
     }
-
-
-async def _looked_at(path: str, skip: int, stamp: str | None) -> Checked:
-    """Return what a file holds; a part of one that was looked at is not looked at again."""
-    found = await asyncio.to_thread(check, path, whole=not skip)
-    if skip and stamp != found.stamp:
-        raise Refused(
-            f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
-            "taken in stays"
-        )
-    return found
 
 
 async def _answer(call: Call, path: str, form: str) -> None:

@@ -148,7 +148,7 @@ class Assembly:
                 reload=world.reload,
                 door=partial(http.within(SOON).ask, Http.describe),
                 life=Life(clock.now(), clock.monotonic()),
-            ),
+            )
         )
 
     def _wake(self, consumer: str) -> None:

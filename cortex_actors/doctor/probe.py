@@ -224,10 +224,11 @@ class _Trial:
 
     async def _ask(self) -> Mapping[str, Any]:
         """Ask for the probe, in words of which not all are its own."""
-        return await self._desk.recall(
+        found: Mapping[str, Any] = await self._desk.recall(
             f"which probe has {self._mark}",
             _FEW,
             realm=Realm.PRIVATE.value,
             track=False,
             caller=self._me,
         )
+        return found

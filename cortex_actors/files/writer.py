@@ -53,16 +53,7 @@ from cortex_actors.errors import (
 )
 from cortex_actors.files import place as rest
 from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
-from cortex_actors.files.swap import (
-    PART,
-    Entry,
-    Journal,
-    State,
-    Swap,
-    Swapped,
-    insist,
-    told,
-)
+from cortex_actors.files.swap import PART, Entry, Journal, State, Swap, Swapped, insist, told
 from cortex_actors.render.fence import find, removed, restored, revision
 
 if TYPE_CHECKING:
