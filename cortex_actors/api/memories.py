@@ -72,6 +72,7 @@ def whole(
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
     seen = realms.readers_part(connection, linked | {each for each in became if each}, reader)
+    lineage = [all_fields(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]]
     return {
         **brief(connection, [memory], now=now, decays=decays)[0],
         "responding_to": [each for each in memory.replies_to if each in seen],
@@ -86,7 +87,7 @@ def whole(
             {"since": began, "until": ended}
             for began, ended in memory_records.of(connection, memory.id)
         ],
-        "lineage": [_node(each) for each in nodes[:NODES]] if len(nodes) > 1 else [],
+        "lineage": lineage if len(nodes) > 1 else [],
         "lineage_total": len(nodes),
         "changes": [change_told(each, seen) for each in changes],
     }
@@ -161,14 +162,9 @@ def _known(name: str | None, seen: Collection[str]) -> str | None:
     return name if name in seen else None
 
 
-def _node(node: Node) -> dict[str, Any]:
-    """Return a memory of a lineage."""
-    return all_fields(node, "is_leaf") | {"standing": node.standing}
-
-
 def _branches(nodes: Sequence[Node]) -> list[str]:
     """Return the lines of a tree."""
-    last = _lasts(nodes)
+    last = set({node.parent: number for number, node in enumerate(nodes)}.values())
     lines: list[str] = []
     #: What stands in front of the parts of the memory at a depth.
     fronts = [""]
@@ -180,14 +176,6 @@ def _branches(nodes: Sequence[Node]) -> list[str]:
         below = "    " if not node.depth or number in last else "│   "
         fronts.append(front + below)
     return lines
-
-
-def _lasts(nodes: Sequence[Node]) -> set[int]:
-    """Return which of the nodes are the last part of their whole."""
-    found: dict[str | None, int] = {}
-    for number, node in enumerate(nodes):
-        found[node.parent] = number
-    return set(found.values())
 
 
 def _short(text: str) -> str:

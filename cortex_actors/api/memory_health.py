@@ -393,13 +393,3 @@ async def round_trip(call: Call) -> dict[str, Any]:
     verbs = (remember.remember, remember.recall, memory_changes.forget)
     desk = SimpleNamespace(**{each.__name__: partial(asked, each) for each in verbs})
     return asdict(await call.trial(desk))
-
-
-def last_trial(call: Call) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the last trial, and why the daemon is not well by it."""
-    return call.trial.told(), call.trial.reasons()
-
-
-def without_trials(failing: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which jobs failed, without the one whose outcome is told as a trial."""
-    return {job: why for job, why in failing.items() if job != JOB}

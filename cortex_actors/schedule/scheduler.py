@@ -204,8 +204,10 @@ class Upkeep:
         written, earlier = await self._pruned(projects.prune, self.journal_days)
         said = [f"{handled} rows older than {iso(before)}"] if handled else []
         said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
-        if await self._wiped():
+        if due := await self.records.read(memory_delete.is_due):
             said.append("words of forgotten memories")
+        while due:
+            due = await self.records.write(memory_delete.wipe)
         return Done(", ".join(said), wrote=bool(said))
 
     async def check(self) -> Done:
@@ -250,13 +252,6 @@ class Upkeep:
             gone += some
             await self.clock.sleep(PAUSE)
         return gone, before
-
-    async def _wiped(self) -> bool:
-        """Write words of forgotten memories over, where a crash cut that off; tell whether any."""
-        found = due = await self.records.read(memory_delete.is_due)
-        while due:
-            due = await self.records.write(memory_delete.wipe)
-        return found
 
     def _copied(self, to: str | None) -> backups.Backup:
         """Copy the ledger (on the thread)."""
