@@ -66,9 +66,8 @@ class Ignores:
             names = (_EXCLUDE, ".gitignore") if os.path.lexists(_join(folder, ".git")) else ()
             for name in names or (".gitignore",):
                 spec = _spec(_join(folder, name))
-                ignored = folder != self._root and _says(spec, self._root, folder)
-            if spec is not None and not ignored:
-                above.append((folder, spec))
+                if spec is not None and not self._ignores_root(spec, folder):
+                    above.append((folder, spec))
         if tuple(above) != self._above:
             self._above = tuple(above)
             self._verdicts.clear()
@@ -125,6 +124,10 @@ class Ignores:
             folders.append(parent)
         return folders[::-1]
 
+    def _ignores_root(self, spec: GitIgnoreSpec, folder: str) -> bool:
+        """Tell whether somebody follows a folder that git ignores: then its own rules count."""
+        return folder != self._root and bool(_says(spec, self._root, folder))
+
 
 def left_out(root: str, path: str) -> bool:
     """Tell whether a file below a root lies in a folder that is left out. Blocks."""
@@ -163,7 +166,7 @@ def _parsed(path: str, _stamp: tuple[int, ...]) -> GitIgnoreSpec | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as opened:
         text = opened.read(LARGEST).decode("utf-8", "surrogateescape")
-    tame = [line for line in text.splitlines() if _is_tame(line)]
+    tame = [line for line in text.splitlines() if _is_pattern(line) and _is_tame(line)]
     if not tame:
         return None
     try:
@@ -172,9 +175,14 @@ def _parsed(path: str, _stamp: tuple[int, ...]) -> GitIgnoreSpec | None:
         return GitIgnoreSpec.from_lines([line for line in tame if _is_valid(line)])
 
 
+def _is_pattern(line: str) -> bool:
+    """Tell whether a line is neither empty nor a comment."""
+    return bool(line.strip()) and not line.startswith("#")
+
+
 def _is_tame(line: str) -> bool:
     """Tell whether a pattern can be matched without trying for long."""
-    if not line.strip() or line.startswith("#") or line.count("**") > DOUBLE_STARS:
+    if line.count("**") > DOUBLE_STARS:
         return False
     return all(part == "**" or part.count("*") <= STARS for part in line.split("/"))
 
