@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.service import Service
     from cortex_actors.settings import Settings
-    from cortex_actors.tree import Tree
 
 
 #: Signals that ask us to stop.
@@ -191,7 +190,7 @@ def _owned(
     owner.take_over(started_at=SystemClock().now(), version=__version__)
     ending, reason = lock.State.CRASHED, "a fault of the program"
     try:
-        code, reason = _lived(owner.home, options, grow=grow, owner=owner, signals=signals)
+        code, reason = _lived(owner, options, grow=grow, signals=signals)
         if code == 0:
             ending = lock.State.STOPPED
         else:
@@ -207,25 +206,27 @@ def _owned(
 
 
 def _lived(
-    home: Home,
-    options: argparse.Namespace,
-    *,
-    grow: Grow | None,
-    owner: lock.Lock,
-    signals: Signals,
+    owner: lock.Lock, options: argparse.Namespace, *, grow: Grow | None, signals: Signals
 ) -> tuple[int, str]:
     """Open the log, run the loop, close the log; return the exit code and the reason."""
     require_own_supervision()
     from cortex_actors import settings  # noqa: PLC0415 - loads pydantic; a taken lock is told first
 
-    chosen, clock = settings.load(home), SystemClock()
+    home, clock = owner.home, SystemClock()
+    chosen = settings.load(home)
     echo = sys.stdout if options.foreground else None
     logs = LogStream(home.logs / "cortex.ndjson", clock, echo=echo)
     handler = _feed(logs)
 
     async def life() -> tuple[int, str]:
+        from cortex_actors.process.watch import Systemd  # noqa: PLC0415 - as above
+        from cortex_actors.service import Service  # noqa: PLC0415 - as above
+
         tree = (grow or _real())(home, chosen, clock, logs)
-        service = _service(owner, tree, clock=clock, logs=logs)
+        # The last resort: says where everything hangs, and ends the process.
+        last = partial(faulthandler.dump_traceback_later, WHOLE_STOP, exit=True)
+        systemd = Systemd.of(os.environ)
+        service = Service(owner, tree, clock=clock, logs=logs, last_resort=last, systemd=systemd)
         signals.hand_to(service)
         try:
             return await service.live(partial(_ready, options.ready_fd)), service.reason
@@ -244,18 +245,6 @@ def _lived(
     finally:
         logging.getLogger().removeHandler(handler)
         logs.close()
-
-
-def _service(owner: lock.Lock, tree: Tree, *, clock: Clock, logs: LogStream) -> Service:
-    """Return what serves the tree."""
-    from cortex_actors.process.watch import Systemd  # noqa: PLC0415 - as above
-    from cortex_actors.service import Service  # noqa: PLC0415 - as above
-
-    # The last resort: says where everything hangs, and ends the process.
-    last_resort = partial(faulthandler.dump_traceback_later, WHOLE_STOP, exit=True)
-    return Service(
-        owner, tree, clock=clock, logs=logs, last_resort=last_resort, systemd=Systemd.of(os.environ)
-    )
 
 
 def _real() -> Grow:

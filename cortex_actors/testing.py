@@ -35,14 +35,7 @@ EPOCH = 1_767_225_600 * SECOND
 #: Seconds after which a condition that has not come true is a failed test.
 PATIENCE = 20.0
 
-__all__ = [
-    "EPOCH",
-    "PATIENCE",
-    "ManualClock",
-    "eventually",
-    "settled",
-    "temporary_cortex",
-]
+__all__ = ["EPOCH", "PATIENCE", "ManualClock", "eventually", "settled", "temporary_cortex"]
 
 
 class ManualClock:

@@ -83,7 +83,17 @@ async def summon(
     given |= {"lineage": lineage, "specialization": specialization}
     given |= {"origin_story": origin_story, "color": color, "symbol": symbol}
     said = {key: value for key, value in given.items() if value is not None}
-    agent, is_new = await call.records.write(lambda c: _described(c, name, said, now=now))
+
+    def describe(connection: Connection) -> tuple[Agent, bool]:
+        before = known.by_id(connection, name)
+        start = before or unknown(name)
+        whole = checked(replace(start, registered_at=start.registered_at or now, **said))
+        summary.require_shown(whole)
+        known.require_own_name(connection, whole)
+        known.describe(connection, whole)
+        return whole, before is None
+
+    agent, is_new = await call.records.write(describe)
     kind, tags = MemoryType.AGENT_PROFILE, list(summary.PROFILE_TAGS)
     record = await _post(
         call, Message(summary.profile(agent), type=kind, tags=tags), agent=agent.id
@@ -156,19 +166,6 @@ async def _token_holders(call: Call, reader: str | None) -> frozenset[str] | Non
     if reader is not None:
         return None
     return await asyncio.to_thread(Tokens(call.home.tokens).agents)
-
-
-def _described(
-    connection: Connection, name: str, said: dict[str, Any], *, now: int
-) -> tuple[Agent, bool]:
-    """Give an agent the profile that it had with what is said anew; tell whether it is new."""
-    before = known.by_id(connection, name)
-    start = before or unknown(name)
-    whole = checked(replace(start, registered_at=start.registered_at or now, **said))
-    summary.require_shown(whole)
-    known.require_own_name(connection, whole)
-    known.describe(connection, whole)
-    return whole, before is None
 
 
 def _shown(agent: Agent, held: frozenset[str] | None = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from cortex_actors import __version__
 from cortex_actors import topics as catalogue
 from cortex_actors.api import status as states
 from cortex_actors.api.contradictions import judge_state, worries
-from cortex_actors.api.memory_health import accesses, last_trial, unwritten, without_trials
+from cortex_actors.api.memory_health import JOB, accesses, unwritten
 from cortex_actors.api.models import embedder, meanwhile, moving_state
 from cortex_actors.api.peers import shut
 from cortex_actors.api.registry import SOON, Call, operation
@@ -48,11 +48,12 @@ async def status(call: Call) -> dict[str, Any]:
     )
     (stores, door), model = doors, meanwhile(model, moving)
     reasons = states.reasons(ledger, model, index, uptime=_uptime(call))
-    reasons += states.failures(without_trials(failing)) + moving.get("reasons", []) + worries(judge)
+    # Of the trial's job its last trial tells.
+    failed = {job: why for job, why in failing.items() if job != JOB}
+    reasons += states.failures(failed) + moving.get("reasons", []) + worries(judge)
     watching = dict(call.watching())
-    tried, doubts = last_trial(call)
-    reasons += [*watching.pop("reasons"), *doubts, *unwritten(read), *unlisted(stores)]
-    reasons += shut(door)
+    reasons += [*watching.pop("reasons"), *call.trial.reasons(), *unwritten(read)]
+    reasons += [*unlisted(stores), *shut(door)]
     return {
         "state": "degraded" if reasons else "running",
         "reasons": reasons,
@@ -64,7 +65,7 @@ async def status(call: Call) -> dict[str, Any]:
         "index": index,
         "judge": judge,
         "watching": {"mode": watching["mode"]},
-        "round_trip": tried,
+        "round_trip": call.trial.told(),
         "accesses": read,
         "stores": stores,
         "http": door,

@@ -6,31 +6,13 @@ Two clients that ask the same get the same answer, whichever door they came thro
 from __future__ import annotations
 
 import inspect
+import pkgutil
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import (  # noqa: F401 - each adds its operations to the registry
-    agents,
-    contradictions,
-    daemon,
-    events,
-    insights,
-    knowledge,
-    memories,
-    memory_changes,
-    memory_health,
-    models,
-    peers,
-    principles,
-    remember,
-    resolve,
-    review,
-    stores,
-    transfer,
-    trust,
-    village,
-    work,
-)
+from cortex_actors import api
+from cortex_actors.api import events
 from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.domain.agent import OWNER, Caller
 
@@ -85,6 +67,10 @@ def _method(operation: Operation) -> Callable[..., Coroutine[Any, Any, Any]]:
     method.__name__, method.__doc__ = operation.method, operation.description
     return method
 
+
+# Each module adds its operations to the registry.
+for _module in pkgutil.iter_modules(api.__path__, f"{api.__name__}."):
+    import_module(_module.name)
 
 for _each in OPERATIONS.values():
     setattr(FrontDesk, _each.method, _method(_each))

@@ -37,7 +37,7 @@ from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 from cortex_actors.text.markdown import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.principle import Derivation, Given, Principle
@@ -128,7 +128,10 @@ def history(connection: Connection, start: Start) -> dict[str, Any]:
             {**asdict(each), "members": len(each.members), "ids": list(each.members)}
             for each in chain.clusters
         ],
-        "contradictions": [_contradiction(chain, each) for each in chain.against],
+        "contradictions": [
+            asdict(each) | {"said": {side: chain.mentioned.get(side, "") for side in each.pair}}
+            for each in chain.against
+        ],
         "reviews": [asdict(each) for each in chain.reviewed],
         "approvals": [asdict(each) for each in chain.approved],
         "revocations": [asdict(each) for each in chain.revoked],
@@ -170,11 +173,17 @@ def _start(connection: Connection, kind: Named, name: str) -> Start:
 def _chain(connection: Connection, start: Start) -> _Chain:
     """Return all rows of a chain."""
     found = _Chain()
-    family = _family(connection, start.insights, found)
+    # Those texts, and all that say the same.
+    heads = insights.representatives(connection, start.insights)
+    whole = {*start.insights, *heads.values()}
+    found.heads = {**heads, **insights.followers(connection, whole)}
+    family = sorted({*whole, *found.heads})
     found.insights = insight_lists.by_ids(connection, family)
     for line in insight_lists.lines(connection, family):
         found.lines.setdefault(line.said_id, []).append(line)
-    found.clusters = _clusters(connection, family)
+    named = sorted(set(contradictions.load_clusters(connection, family).values()))
+    clusters = (contradictions.get_cluster(connection, each) for each in named)
+    found.clusters = [each for each in clusters if each is not None]
     against = contradictions.of(connection, family)
     found.against = sorted(
         {each.id: each for some in against.values() for each in some}.values(),
@@ -198,22 +207,6 @@ def _chain(connection: Connection, start: Start) -> _Chain:
     told = insight_lists.by_ids(connection, sorted(others))
     found.mentioned = {each.id: each.content for each in (*found.insights.values(), *told.values())}
     return found
-
-
-def _family(connection: Connection, seeds: Collection[str], found: _Chain) -> list[str]:
-    """Return those texts and all that say the same, and note for which each counts."""
-    heads = insights.representatives(connection, seeds)
-    whole = {*seeds, *heads.values()}
-    found.heads = {**heads, **insights.followers(connection, whole)}
-    return sorted({*whole, *found.heads})
-
-
-def _clusters(connection: Connection, family: Collection[str]) -> list[contradictions.Cluster]:
-    """Return the clusters that texts are in."""
-    names = sorted(set(contradictions.load_clusters(connection, family).values()))
-    return [
-        each for name in names if (each := contradictions.get_cluster(connection, name)) is not None
-    ]
 
 
 def _keys(chain: _Chain, start: Start) -> Iterator[tuple[SourceKind, str]]:
@@ -244,12 +237,6 @@ def _insight(chain: _Chain, found: Insight) -> dict[str, Any]:
         "counts_for": chain.heads.get(found.id),
         "lines": [asdict(each) for each in chain.lines.get(found.id, ())],
     }
-
-
-def _contradiction(chain: _Chain, found: Contradiction) -> dict[str, Any]:
-    """Return a contradiction with what both sides say."""
-    said = {side: chain.mentioned.get(side, "") for side in found.pair}
-    return {**asdict(found), "said": said}
 
 
 def _principle(chain: _Chain, found: Principle) -> dict[str, Any]:
@@ -371,42 +358,23 @@ def of_text(connection: Connection, text: str, sections: Container[str]) -> dict
     wanted = _plain(text)
     if not wanted:
         raise BadInput("say a text to look for, or FILE:LINE")
-    standing = [row for row in resolutions.standing(connection) if row[0] in sections]
-    matches = [
-        _match(connection, path, agent, given)
-        for path, agent, given in _first_of_each(standing, wanted)[:MOST]
-    ]
-    matches = matches or _of_principles(connection, text) or _of_insights(connection, text)
+    first: dict[str, tuple[str, str, Given]] = {}
+    for row in resolutions.standing(connection):
+        if row[0] in sections and wanted in _plain(row[2].text):
+            first.setdefault(row[2].principle_id, row)
+    matches = [_match(connection, *row) for row in list(first.values())[:MOST]]
+    if not matches:
+        words = tuple(text.split())
+        some = principle_lists.PrincipleFilter(words=words)
+        others = InsightFilter(words=words, limit=MOST)
+        names = principle_lists.listed(connection, some, limit=MOST) or [
+            each.id for each in insight_lists.listed(connection, others)
+        ]
+        matches = [_whole_chain(connection, each) for each in names]
     if not matches:
         message = f"nothing that is known says {text.strip()!r}; look around with: cortex recall"
         raise NotFound(message)
     return {"asked": {"text": text.strip()}, "matches": matches}
-
-
-def _first_of_each(
-    standing: Iterable[tuple[str, str, Given]], wanted: str
-) -> list[tuple[str, str, Given]]:
-    """Return the bullets that hold a text, one of each principle."""
-    found: dict[str, tuple[str, str, Given]] = {}
-    for row in standing:
-        if wanted in _plain(row[2].text):
-            found.setdefault(row[2].principle_id, row)
-    return list(found.values())
-
-
-def _of_principles(connection: Connection, text: str) -> list[dict[str, Any]]:
-    """Return the principles that say a text and stand in no file."""
-    wanted = principle_lists.PrincipleFilter(words=tuple(text.split()))
-    return [
-        _whole_chain(connection, each)
-        for each in principle_lists.listed(connection, wanted, limit=MOST)
-    ]
-
-
-def _of_insights(connection: Connection, text: str) -> list[dict[str, Any]]:
-    """Return the insights that say a text and became no principle."""
-    found = insight_lists.listed(connection, InsightFilter(words=tuple(text.split()), limit=MOST))
-    return [_whole_chain(connection, each.id) for each in found]
 
 
 def _match(connection: Connection, path: str, agent: str, given: Given) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
@@ -40,7 +39,7 @@ from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 from cortex_actors.text import suspicion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from cortex_actors.domain.insight import Insight
     from cortex_actors.pipeline.organiser import Supposed
@@ -131,19 +130,21 @@ def overview(
     with what they lack; then the more confident.
     """
     standings = insight_evidence.load_merits(connection, [each.id for each in some])
-    check = partial(promotion.requirements, now=now, thresholds=thresholds)
-    rows = [(each, check(each, standings[each.id])) for each in some]
-    rows.sort(key=lambda row: _nearness(*row))
+    rows = []
+    for each in some:
+        checks = promotion.requirements(each, standings[each.id], now=now, thresholds=thresholds)
+        rows.append((each, {check.need: check for check in checks if not check.met}))
+    rows.sort(key=lambda row: _nearness(row[0], row[1].values()))
     return [
         {
             **shapes.fields_of(each, "id", "content", "confidence", "projects"),
             "observations": each.observation_count,
-            "eligible": all(check.met for check in checks),
+            "eligible": not missing,
             # The first thing that holds a promotion up; None for nothing.
-            "because": next((str(need) for need in BLOCKS if need in _missing(checks)), None),
-            "missing": [_check(check) for check in checks if not check.met],
+            "because": next((str(need) for need in BLOCKS if need in missing), None),
+            "missing": [_check(check) for check in missing.values()],
         }
-        for each, checks in rows
+        for each, missing in rows
     ]
 
 
@@ -153,14 +154,8 @@ def reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     return {name: counted[name] for name in (READY, *map(str, BLOCKS))}
 
 
-def _missing(checks: Iterable[Requirement]) -> set[Need]:
-    """Return what is not met."""
-    return {check.need for check in checks if not check.met}
-
-
-def _nearness(found: Insight, checks: Iterable[Requirement]) -> tuple[float, float, float, str]:
+def _nearness(found: Insight, missing: Collection[Requirement]) -> tuple[float, float, float, str]:
     """Return what an overview sorts by, least first."""
-    missing = [each for each in checks if not each.met]
     come = sum(_reached(each) for each in missing) / len(missing) if missing else _ENOUGH
     return len(missing), -come, -found.confidence, found.id
 

@@ -72,6 +72,7 @@ def whole(
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
     seen = realms.readers_part(connection, linked | {each for each in became if each}, reader)
+    lineage = [all_fields(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]]
     return {
         **brief(connection, [memory], now=now, decays=decays)[0],
         "responding_to": [each for each in memory.replies_to if each in seen],
@@ -86,7 +87,7 @@ def whole(
             {"since": began, "until": ended}
             for began, ended in memory_records.of(connection, memory.id)
         ],
-        "lineage": [_node(each) for each in nodes[:NODES]] if len(nodes) > 1 else [],
+        "lineage": lineage if len(nodes) > 1 else [],
         "lineage_total": len(nodes),
         "changes": [change_told(each, seen) for each in changes],
     }
@@ -97,7 +98,20 @@ def brief(
 ) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
     names = agent_records.displays(connection, [each.agent_id for each in some])
-    return [_brief(each, names, now, decays) for each in some]
+    told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
+    # Hours until half of its attention is left; what does not fade has none.
+    rates = {layer: decay.half_life_h for layer, decay in decays.items()}
+    return [
+        {
+            **all_fields(memory, "replies_to", "replaced_by", **told),
+            "agent_display": names[memory.agent_id],
+            "pinned": memory.pinned_at is not None,
+            "time_range": time_range(memory.said_from, memory.said_until),
+            "decay_rate": rates.get(memory.layer),
+            "attention": round(attention.of(memory, now, decays), 4),
+        }
+        for memory in some
+    ]
 
 
 def drawn(memory: Memory, nodes: Sequence[Node]) -> str:
@@ -133,23 +147,6 @@ def changes(
     return [change_told(each, seen) for each in found]
 
 
-def _brief(
-    memory: Memory, names: Mapping[str, str], now: int, decays: Mapping[Layer, Decay]
-) -> dict[str, Any]:
-    """Return what a memory says of itself."""
-    decay = decays.get(memory.layer)
-    told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
-    return {
-        **all_fields(memory, "replies_to", "replaced_by", **told),
-        "agent_display": names[memory.agent_id],
-        "pinned": memory.pinned_at is not None,
-        "time_range": time_range(memory.said_from, memory.said_until),
-        # Hours until half of its attention is left; what does not fade has none.
-        "decay_rate": None if decay is None else decay.half_life_h,
-        "attention": round(attention.of(memory, now, decays), 4),
-    }
-
-
 def _shown(connection: Connection, nodes: Sequence[Node], reader: str | None) -> list[Node]:
     """Return the nodes that somebody may read, with all that lies around each."""
     seen = realms.readers_part(connection, [each.id for each in nodes], reader)
@@ -165,14 +162,9 @@ def _known(name: str | None, seen: Collection[str]) -> str | None:
     return name if name in seen else None
 
 
-def _node(node: Node) -> dict[str, Any]:
-    """Return a memory of a lineage."""
-    return all_fields(node, "is_leaf") | {"standing": node.standing}
-
-
 def _branches(nodes: Sequence[Node]) -> list[str]:
     """Return the lines of a tree."""
-    last = _lasts(nodes)
+    last = set({node.parent: number for number, node in enumerate(nodes)}.values())
     lines: list[str] = []
     #: What stands in front of the parts of the memory at a depth.
     fronts = [""]
@@ -184,14 +176,6 @@ def _branches(nodes: Sequence[Node]) -> list[str]:
         below = "    " if not node.depth or number in last else "│   "
         fronts.append(front + below)
     return lines
-
-
-def _lasts(nodes: Sequence[Node]) -> set[int]:
-    """Return which of the nodes are the last part of their whole."""
-    found: dict[str | None, int] = {}
-    for number, node in enumerate(nodes):
-        found[node.parent] = number
-    return set(found.values())
 
 
 def _short(text: str) -> str:

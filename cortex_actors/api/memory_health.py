@@ -10,8 +10,9 @@ The verb that tries the daemon: remember, recall and forget, as an agent would.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
@@ -19,7 +20,6 @@ from cortex_actors.api import memory_changes, parameters, remember, status
 from cortex_actors.api.registry import SOON, SOURCE, Call, operation
 from cortex_actors.api.shapes import fields_of
 from cortex_actors.clock import DAY
-from cortex_actors.doctor.probe import plain
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import BadInput
@@ -37,7 +37,7 @@ from cortex_actors.storage.memory_attention import Tending, Weighed
 from cortex_actors.storage.search.scope import memory_conditions, present
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.api.registry import Said
     from cortex_actors.domain.agent import Caller
@@ -383,33 +383,13 @@ async def round_trip(call: Call) -> dict[str, Any]:
     Returns how each step went, in milliseconds; a step that fails is an outcome, no error.
     What part of the work did not answer makes a trial degraded. Nobody else finds the probe.
     """
-    return plain(await call.trial(_Probed(call)))
 
-
-@dataclass(frozen=True, slots=True)
-class _Probed:
-    """What a trial tries: the operations themselves, as an agent asks for them."""
-
-    call: Call
-
-    async def remember(self, content: str, *, caller: Caller) -> Mapping[str, Any]:
-        return await remember.remember(replace(self.call, caller=caller), content)
-
-    async def recall(
-        self, query: str, limit: int, *, realm: str, track: bool, caller: Caller
+    async def asked(
+        run: Callable[..., Awaitable[Any]], *given: object, caller: Caller, **params: object
     ) -> Mapping[str, Any]:
-        call = replace(self.call, caller=caller)
-        return await remember.recall(call, query, limit, realm=realm, track=track)
+        found: Mapping[str, Any] = await run(replace(call, caller=caller), *given, **params)
+        return found
 
-    async def forget(self, ids: list[str], *, caller: Caller) -> Mapping[str, Any]:
-        return await memory_changes.forget(replace(self.call, caller=caller), ids)
-
-
-def last_trial(call: Call) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the last trial, and why the daemon is not well by it."""
-    return call.trial.told(), call.trial.reasons()
-
-
-def without_trials(failing: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which jobs failed, without the one whose outcome is told as a trial."""
-    return {job: why for job, why in failing.items() if job != JOB}
+    verbs = (remember.remember, remember.recall, memory_changes.forget)
+    desk = SimpleNamespace(**{each.__name__: partial(asked, each) for each in verbs})
+    return asdict(await call.trial(desk))

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import status
 from cortex_actors.api.registry import SOON, Call, operation
+from cortex_actors.doctor.models import list_models
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import Doing, is_compiled, report, source_of
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.errors import CortexError
-from cortex_actors.storage import models
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.embedding.factory import Info
-    from cortex_actors.storage.ledger.actor import Connection
 
 #: What is said of a compiled model that was lost, while it is compiled.
 _AGAIN = "it is being made again"
@@ -56,7 +55,7 @@ async def migrate(call: Call, to: str, provider: str | None = None) -> dict[str,
 async def migration(call: Call) -> dict[str, Any]:
     """Say which model answers, which one is coming and how far it is, and which are kept."""
     info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
-    return {**_shape(info), **await call.records.read(_written)}
+    return {**_shape(info), **await call.records.read(list_models)}
 
 
 @operation("model.cancel", http="POST /model/cancel")
@@ -157,16 +156,6 @@ def _is_remade(model: str, moving: Mapping[str, Any]) -> bool:
     """Say whether that compiled model is being made again."""
     making = moving.get("making") or {}
     return is_compiled(model) and making.get("source") == source_of(model)
-
-
-def _written(connection: Connection) -> dict[str, Any]:
-    """Return the models that the ledger knows, which may be a step ahead of the migrator."""
-    active, coming = models.active(connection), models.coming(connection)
-    return {
-        "active": None if active is None else asdict(active),
-        "coming": None if coming is None else asdict(coming),
-        "retired": [asdict(each) for each in models.retired(connection)],
-    }
 
 
 def _shape(info: Info) -> Mapping[str, Any]:

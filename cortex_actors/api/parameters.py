@@ -386,10 +386,8 @@ def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
 
     Raises `BadInput`.
     """
-    if value == ALL:
-        return frozenset(kind)
-    if value == SHOWN:
-        return frozenset(shown)
+    if value in (ALL, SHOWN):
+        return frozenset(kind if value == ALL else shown)
     try:
         return frozenset([kind(value)])
     except ValueError:
@@ -412,8 +410,6 @@ def page(limit: int, skip: int, *, of: str) -> None:
     if not 0 <= skip <= _MOST:
         raise BadInput(f"cannot skip {skip} {of}; skip 0 or more")
 
-
-Word = TypeVar("Word", bound="StrEnum")
 
 #: Most attention that a memory can have: whole, and what being read adds at most.
 MOST_ATTENTION = 1.5
@@ -451,7 +447,7 @@ def where(
         project_id=project_id,
         realm=None if realm is None else word(Realm, realm, name="realm"),
         agent_id=None if agent is None else agent_id(agent),
-        layers=tuple(dict.fromkeys(word(Layer, each, name="layer") for each in _list(layers))),
+        layers=layers_of(layers),
         types=() if type is None else (word(MemoryType, type, name="type"),),
         tags=normalised(list(tags) if isinstance(tags, tuple) else tags),
         thread=None if thread is None else thread_of(thread),
@@ -474,13 +470,19 @@ def past(as_of: int | str | None, *, now: int, original: bool = False) -> Past |
     return Past(as_of=moment_, original=original)
 
 
-def word(kind: type[Word], given: object, *, name: str) -> Word:
+def word(kind: type[E], given: object, *, name: str) -> E:
     """Return a word of a closed set, in any case; raises `BadInput` naming those there are."""
     try:
         return kind(given.lower() if isinstance(given, str) else "")
     except ValueError:
         known = ", ".join(kind)
         raise BadInput(f"there is no {name} {shown(given)}; there are {known}") from None
+
+
+def layers_of(given: object) -> tuple[Layer, ...]:
+    """Return layers, each once; raises `BadInput` naming those there are."""
+    every = _list(given, name="layers")
+    return tuple(dict.fromkeys(word(Layer, each, name="layer") for each in every))
 
 
 def thread_of(given: object) -> str:
@@ -493,12 +495,11 @@ def thread_of(given: object) -> str:
 
 def words(given: object, *, name: str) -> tuple[str, ...]:
     """Return a list of words, each once; raises `BadInput` for anything else."""
-    if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
-    for each in given:
+    every = _list(given, name=name)
+    for each in every:
         if not isinstance(each, str):
             raise BadInput(f"{name} must be words, and {shown(each)} is none")
-    return tuple(dict.fromkeys(given))
+    return tuple(dict.fromkeys(map(str, every)))
 
 
 def whole(given: object, *, name: str) -> int | None:
@@ -508,10 +509,10 @@ def whole(given: object, *, name: str) -> int | None:
     raise BadInput(f"{name} must be a whole number, not {shown(given)}")
 
 
-def _list(given: object) -> list[object] | tuple[object, ...]:
-    """Return a list of words; raises `BadInput` for anything else."""
+def _list(given: object, *, name: str) -> Sequence[object]:
+    """Return a list; raises `BadInput` for anything else."""
     if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput(f"layers must be a list of words, not {shown(given)}")
+        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
     return given
 
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import fields_of
-from cortex_actors.domain.memory import Layer
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import fusion, sameness
 from cortex_actors.rules.fusion import MOST
@@ -221,22 +220,16 @@ def _exact(connection: Connection, asked: Sought, roots: Sequence[str]) -> list[
         made += _principles(connection, ids).values()
     for look in asked.looks:
         if look.statements:
-            made += _statements_at(connection, asked, look.where, roots=roots)
+            ids = resolutions.statements_at(
+                connection, asked.query, project_id=look.where.project_id, limit=asked.limit
+            )
+            # Those that are principles are left out.
+            gone = resolutions.principles_of(connection, ids)
+            items = {each: insight_records.COLLECTION for each in ids if each not in gone}
+            query = Query(asked.query, None, "", asked.limit, where=look.where)
+            known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
+            made += [statement(known[each], roots) for each in items if each in known]
     return [{**each, "match": "exact"} for each in made]
-
-
-def _statements_at(
-    connection: Connection, asked: Sought, where: Where, *, roots: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return the statements whose key is the question; those that are principles are left out."""
-    ids = resolutions.statements_at(
-        connection, asked.query, project_id=where.project_id, limit=asked.limit
-    )
-    gone = resolutions.principles_of(connection, ids)
-    query = Query(asked.query, None, "", asked.limit, where=where)
-    items = dict.fromkeys((each for each in ids if each not in gone), insight_records.COLLECTION)
-    known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
-    return [statement(known[each], roots) for each in items if each in known]
 
 
 def _near(
@@ -302,7 +295,7 @@ async def outside_memories(
 
     `surroundings` tells of each what it was made of, and what it replaced. Raises `BadInput`.
     """
-    where = Where(outward=True, layers=_layers(layers))
+    where = Where(outward=True, layers=parameters.layers_of(layers))
     found = await _outside(call, query, limit, where=where, collections=_MEMORIES)
     hits = [memory(hit) for hit in found.hits[:limit]]
     if surroundings and hits:
@@ -326,7 +319,7 @@ async def outside_topics(
     Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
     Raises `BadInput`.
     """
-    where, now = Where(outward=True, layers=_layers(layers)), call.clock.now()
+    where, now = Where(outward=True, layers=parameters.layers_of(layers)), call.clock.now()
     some, most = list(topics[:TOPICS]), min(limit, MOST)
     found = await call.records.read(
         lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
@@ -395,8 +388,3 @@ def _gaps(found: Recall) -> list[str]:
 def shut(door: Mapping[str, Any]) -> list[str]:
     """Return why the daemon is degraded by the door that it should have for others."""
     return [f"http: {door['reason']}"] if door.get("reason") else []
-
-
-def _layers(given: Sequence[str]) -> tuple[Layer, ...]:
-    """Return layers; raises `BadInput` naming those there are."""
-    return tuple(dict.fromkeys(parameters.word(Layer, each, name="layer") for each in given))

@@ -150,8 +150,11 @@ async def links(
     """
     parameters.page(limit, 0, of="principles")
     chosen = parameters.chosen(LinkType, kind, what="link")
+    kinds = frozenset(LinkType) if chosen is None else frozenset({chosen})
+    ways = frozenset({LinkType.GENERALIZES, LinkType.SPECIALIZES})  # one type, from both ends
+    kinds = kinds if kinds.isdisjoint(ways) else kinds | ways
     wanted = principle_lists.LinkFilter(
-        kinds=frozenset(LinkType) if chosen is None else _both(chosen),
+        kinds=kinds,
         least=parameters.share(least, what="the least strength") or 0.0,
         statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
         limit=limit,
@@ -165,12 +168,6 @@ async def links(
         return _shaped(connection, found, asked=name)
 
     return await call.records.read(look)
-
-
-def _both(kind: LinkType) -> frozenset[LinkType]:
-    """Return a type, and what it is when it is told from the other end."""
-    ways = frozenset({LinkType.GENERALIZES, LinkType.SPECIALIZES})
-    return ways if kind in ways else frozenset({kind})
 
 
 def _shaped(

@@ -78,7 +78,9 @@ def check(path: str, *, whole: bool = True) -> Checked:
     Raises `BadInput` with the place of the first wrong one.
     """
     with _opened(path) as file:
-        found = Checked(_form(file, path), _stamp(file))
+        about = os.fstat(file.fileno())
+        stamp = f"{about.st_dev}:{about.st_ino}:{about.st_size}:{about.st_mtime_ns}"
+        found = Checked(_form(file, path), stamp)
         if not whole:
             return found
         for _, each in _records(file, found.form, path):
@@ -117,12 +119,6 @@ def _opened(path: str) -> IO[str]:
         os.close(fd)
         raise BadInput(f"cannot import {path}: it is no regular file")
     return os.fdopen(fd, encoding="utf-8-sig", newline="\n")
-
-
-def _stamp(file: IO[str]) -> str:
-    """Return which file it is, and in which state."""
-    found = os.fstat(file.fileno())
-    return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
 
 
 def _form(file: IO[str], path: str) -> str:

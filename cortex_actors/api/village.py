@@ -232,25 +232,19 @@ async def convergence(
     reader = call.caller.reader(as_agent)
     least = call.settings().memory.convergence if threshold is None else threshold
     _admit(query, min_agents, least)
-    await _caught_up(call, query)
+    # Wait for the vectors of posts said just now: an agent posts and asks at once. The question's
+    # own vector first: where no model answers, that says so soon.
+    await repeated(lambda: call.embed([query]))
+    lacking = partial(village.lack_vectors, model=call.model())
+    for _ in range(LOOKS):
+        if not await call.records.read(lacking):
+            break
+        await call.clock.sleep(PAUSE)
     ask = call.actors.village.within(None).ask  # a model may have to load
     answer = await repeated(
         lambda: ask(Village.converge, query, reader=reader, min_agents=min_agents, threshold=least)
     )
     return converged(query, answer, least)
-
-
-async def _caught_up(call: Call, query: str) -> None:
-    """Wait for the vectors of posts said just now: an agent posts and asks at once.
-
-    The question's own vector first: where no model answers, that says so soon.
-    """
-    await repeated(lambda: call.embed([query]))
-    lacking = partial(village.lack_vectors, model=call.model())
-    for _ in range(LOOKS):
-        if not await call.records.read(lacking):
-            return
-        await call.clock.sleep(PAUSE)
 
 
 @operation("agents.village", http="GET /village", agents=True)

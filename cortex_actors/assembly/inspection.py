@@ -30,14 +30,6 @@ if TYPE_CHECKING:
 TEMPLATED = "watchers"
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A node of the tree, and the one above it."""
-
-    node: Node
-    above: Node | None = None
-
-
 def inspect(name: str, root: Node, *, names: Names, crashes: Crashes, now: int) -> dict[str, Any]:
     """Return what is known of an actor or a supervisor; to be called on the loop.
 
@@ -51,38 +43,34 @@ def inspect(name: str, root: Node, *, names: Names, crashes: Crashes, now: int) 
         now: a wall-clock time in UTC microseconds.
 
     """
-    places = {place.node.name: place for place in _places(root)}
-    place, ref = places.get(name), names.whereis(name)
-    if place is not None and place.node.kind == "supervisor":
-        return _supervisor(place, crashes)
-    if place is None and ref is None:
-        known = ", ".join(sorted({*names.known(), *_shown(places)}))
+    places = {node.name: (node, above) for node, above in _places(root)}
+    (node, above), ref = places.get(name, (None, "")), names.whereis(name)
+    if node is None and ref is None:
+        # Not those of a picture that tells nobody apart.
+        shown = [each for each, (_, above) in places.items() if above != TEMPLATED]
+        known = ", ".join(sorted({*names.known(), *shown}))
         message = f"cannot inspect {name}: nobody in the tree has that name; there are {known}"
         raise UnknownActor(message)
     crash = crashes.last(name)
+    last = {"last_crash": None if crash is None else asdict(crash)}
+    if node is not None and node.kind == "supervisor":
+        return {**_supervisor(node, above, crashes), **last}
     return {
         "name": name,
         "kind": "actor",
-        "supervisor": place.above.name if place and place.above else TEMPLATED,
-        "state": place.node.state if place else "running",
-        "restarts": place.node.restarts if place else crashes.count(name),
-        "last_crash": None if crash is None else asdict(crash),
+        "supervisor": above or TEMPLATED,
+        "state": node.state if node else "running",
+        "restarts": node.restarts if node else crashes.count(name),
+        **last,
         **({} if ref is None else _life(ref, now)),
     }
 
 
-def _places(node: Node, above: Node | None = None) -> Iterator[_Place]:
-    """Yield a node and all below it."""
-    yield _Place(node, above)
+def _places(node: Node, above: str = "") -> Iterator[tuple[Node, str]]:
+    """Yield a node and all below it, each with the name of the one above."""
+    yield node, above
     for child in node.children:
-        yield from _places(child, node)
-
-
-def _shown(places: dict[str, _Place]) -> Iterator[str]:
-    """Yield the names that can be asked for: not those of a picture that tells nobody apart."""
-    for name, place in places.items():
-        if place.above is None or place.above.name != TEMPLATED:
-            yield name
+        yield from _places(child, node.name)
 
 
 def _life(ref: AsyncioRef[Any], now: int) -> dict[str, Any]:
@@ -92,20 +80,16 @@ def _life(ref: AsyncioRef[Any], now: int) -> dict[str, Any]:
     hands = life.in_hand()
     # The message itself, and not a task beside it.
     message = [hand for hand in hands if hand.task and hand.task.get_name() == life.label]
+    mailbox = asdict(ref.actor_inbox.stats())
     return {
         "class": ref.actor_class.__name__,
         "started_at": now - round(lived * SECOND),
         "lived_s": round(lived, 3),
         "handled": life.handled,
-        "mailbox": _rounded(asdict(ref.actor_inbox.stats())),
+        "mailbox": mailbox | {key: round(mailbox[key], 3) for key in ("waited_ms", "longest_ms")},
         "in_hand": [_hand(hand, life.loop.time()) for hand in message],
         "tasks": [_hand(hand, life.loop.time()) for hand in hands if hand not in message],
     }
-
-
-def _rounded(stats: dict[str, Any]) -> dict[str, Any]:
-    """Return a mailbox's numbers, its milliseconds to three digits."""
-    return {key: round(each, 3) if key.endswith("_ms") else each for key, each in stats.items()}
 
 
 def _hand(hand: InHand, now: float) -> dict[str, Any]:
@@ -118,14 +102,12 @@ def _hand(hand: InHand, now: float) -> dict[str, Any]:
     }
 
 
-def _supervisor(place: _Place, crashes: Crashes) -> dict[str, Any]:
+def _supervisor(node: Node, above: str, crashes: Crashes) -> dict[str, Any]:
     """Return what is known of a supervisor."""
-    node = place.node
-    crash = crashes.last(node.name)
     return {
         "name": node.name,
         "kind": "supervisor",
-        "supervisor": place.above.name if place.above else None,
+        "supervisor": above or None,
         "state": node.state,
         "strategy": node.strategy,
         "restarts": node.restarts,
@@ -134,7 +116,6 @@ def _supervisor(place: _Place, crashes: Crashes) -> dict[str, Any]:
             for each in node.children
         ],
         "recent_restarts": [asdict(each) for each in crashes.restarts(node.name)],
-        "last_crash": None if crash is None else asdict(crash),
     }
 
 

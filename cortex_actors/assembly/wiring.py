@@ -115,7 +115,6 @@ class Assembly:
             **memory(parts),
             **federation(parts),
             **self._others(),
-            **self._schedule(),
         }
 
     @property
@@ -149,7 +148,7 @@ class Assembly:
                 reload=world.reload,
                 door=partial(http.within(SOON).ask, Http.describe),
                 life=Life(clock.now(), clock.monotonic()),
-            ),
+            )
         )
 
     def _wake(self, consumer: str) -> None:
@@ -195,9 +194,17 @@ class Assembly:
         }
 
     def _embedding(self) -> Makers:
-        """Return how the embedding branch's actors are made."""
+        """Return how the actors are made that hold models."""
         settings = self._settings.embedding
         return {
+            "judge": partial(
+                Judge,
+                self._world.outside.layers,
+                self.records,
+                clock=self._clock,
+                settings=self._settings.judging,
+                on_line=self._line("judge"),
+            ),
             "cache": partial(
                 Cache,
                 self._incumbent.provider,
@@ -227,14 +234,6 @@ class Assembly:
     def _others(self) -> Makers:
         """Return how the actors are made that are alone in their branch, or nearly so."""
         return {
-            "judge": partial(
-                Judge,
-                self._world.outside.layers,
-                self.records,
-                clock=self._clock,
-                settings=self._settings.judging,
-                on_line=self._line("judge"),
-            ),
             "watchlist": partial(
                 Watchlist,
                 self._desk("watchlist"),
@@ -251,11 +250,6 @@ class Assembly:
                 clock=self._clock,
                 settings=self._settings.http,
             ),
-        }
-
-    def _schedule(self) -> Makers:
-        """Return how the schedule branch's actor is made."""
-        return {
             "scheduler": partial(
                 Scheduler,
                 self._world.home,
@@ -269,7 +263,7 @@ class Assembly:
                 memory=self._settings.memory,
                 trial=lambda: self.cortex.round_trip(),  # noqa: PLW0108 - the desk comes later
                 tasks=self._world.tasks,
-            )
+            ),
         }
 
     def _desk(self, name: str) -> Desk:

@@ -53,11 +53,10 @@ def covers(pattern: str) -> Callable[[str], object]:
     Raises `BadInput` for what is no pattern, `UnknownTopic` for one that no topic can ever match.
     """
     if not _FORM.fullmatch(pattern):
-        message = (
+        raise BadInput(
             f"cannot subscribe to {pattern!r}: a pattern is noun:state of a-z, 0-9 and -, where * "
             "stands for anything (file:*), or * alone"
         )
-        raise BadInput(message)
     matches = _matcher(pattern)
     if any(matches(topic.name) for topic in topics.TOPICS):
         return matches

@@ -268,11 +268,10 @@ def refuse_too_large(topic: str, payload: Payload) -> None:
         return
     size = len(json.dumps(plain(payload)))
     if size > topics.PAYLOAD_LIMIT:
-        message = (
+        raise BadInput(
             f"cannot publish {topic}: its payload has {size} bytes of JSON, "
             f"the limit is {topics.PAYLOAD_LIMIT}; send an id or a path instead"
         )
-        raise BadInput(message)
 
 
 def _widest(payload: Payload) -> float:
@@ -309,28 +308,25 @@ KEY_LIMIT = 200
 def refuse_key(topic: str, key: object, *, durable: bool) -> None:
     """Raise `BadInput` for a key that cannot be kept: empty, long, or of an event that is not."""
     if not (isinstance(key, str) and 0 < len(key) <= KEY_LIMIT and _is_text(key)):
-        message = (
+        raise BadInput(
             f"cannot publish {topic}: its idempotency key must be a text of 1 to {KEY_LIMIT} "
             "characters; a digest of something longer will do"
         )
-        raise BadInput(message)
     if not durable:
-        message = (
+        raise BadInput(
             f"cannot publish {topic} under an idempotency key: a transient event is not stored, so "
             "nothing would know the key; leave out one of the two"
         )
-        raise BadInput(message)
 
 
 def refuse_other(event: Event[Payload], key: str, *, topic: str, payload: object) -> None:
     """Raise `BadInput` when the first event of a key had another topic or payload than this one."""
     if event.topic != topic or _canonical(plain(event.payload)) != _canonical(payload):
         what = f"the topic {topic}" if event.topic != topic else "another payload"
-        message = (
+        raise BadInput(
             f"cannot publish {event.topic}: the idempotency key {key!r} was used for {what}; "
             "give what differs a key of its own"
         )
-        raise BadInput(message)
 
 
 def _canonical(payload: object) -> str:

@@ -181,7 +181,7 @@ class Consumer(AsyncioActor):
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Hear the topics, then look for what waited while nobody was here."""
         for topic in self.hears:
-            subscription = self.desk.bus.subscribe(topic, self._on_event)
+            subscription = self.desk.bus.subscribe(topic, lambda _event: self.wake())
             self.actor_ref.on_end(subscription.cancel)
         self.wake()
 
@@ -225,10 +225,6 @@ class Consumer(AsyncioActor):
     def say(self, topic: str, payload: Payload) -> Event[Payload]:
         """Return an event to put into an outcome: it is said when the outcome commits."""
         return self.desk.bus.event(topic, payload, source=self.desk.name)
-
-    def _on_event(self, _event: Event[Payload]) -> None:
-        """Be woken by the bus; what to do is in the journal."""
-        self.wake()
 
     async def _turn(self) -> None:
         """Take one delivery in hand; ask for another turn, so that asks and stops get theirs."""

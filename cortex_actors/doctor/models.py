@@ -164,6 +164,16 @@ def migration(home: Home) -> Answer:
     return _unit(home, _migration)
 
 
+def list_models(connection: Connection) -> Answer:
+    """Return the models that a ledger knows: the one that answers, the next one, those before."""
+    active, coming = models.active(connection), models.coming(connection)
+    return {
+        "active": None if active is None else asdict(active),
+        "coming": None if coming is None else asdict(coming),
+        "retired": [asdict(each) for each in models.retired(connection)],
+    }
+
+
 def cancel(home: Home) -> Answer:
     """End the migration that the ledger holds; raises `NotFound` when there is none.
 
@@ -191,21 +201,19 @@ def _unit(home: Home, unit: Callable[[Connection], T]) -> T:
 
 def _migration(connection: Connection) -> Answer:
     """Return the models of a ledger, in the shape of the verb's answer."""
-    active, coming = models.active(connection), models.coming(connection)
+    coming = models.coming(connection)
     far = None if coming is None else embeddings.progress(connection, coming.model_id)
     return {
         "state": "down",
         "reason": "no daemon runs; the next start goes on with it" if coming else "",
         "note": "",
         "differs": "",
-        "active": None if active is None else asdict(active),
-        "coming": None if coming is None else asdict(coming),
         "total": 0 if far is None else far.total,
         "done": 0 if far is None else far.done,
         "failed": 0,
         "rate": 0.0,
         "left_s": None,
-        "retired": [asdict(each) for each in models.retired(connection)],
+        **list_models(connection),
     }
 
 

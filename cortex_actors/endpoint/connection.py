@@ -364,12 +364,7 @@ class Line(Kept["AsyncHTTPTransport"]):
 
 
 async def read_answer(
-    response: Response,
-    pieces: AsyncIterable[bytes],
-    large: CortexError,
-    *,
-    most: int,
-    now: int,
+    response: Response, pieces: AsyncIterable[bytes], large: CortexError, *, most: int, now: int
 ) -> Answer:
     """Read an answer's body, not to its end where it has too much of it.
 

@@ -381,18 +381,14 @@ async def settled(
                 raise errors.Missing.of(path)
             return None
         rests = found is not None and found.is_as(before) and not found.in_use
-        if rests and found is not None and not _is_torn(len(found.data), known):
+        torn = found is not None and known is not None and len(found.data) < known * _SHRUNK
+        if rests and found is not None and not torn:
             return found
         before = found
         if clock.monotonic() >= until:
             if rests and found is not None:
                 raise errors.LooksTorn.of(path, size=len(found.data), known=known)
             raise errors.BeingSaved.of(path, seconds=pace.limit)
-
-
-def _is_torn(size: int, known: int | None) -> bool:
-    """Tell whether a file may be half saved, by its size and the one that is known."""
-    return known is not None and size < known * _SHRUNK
 
 
 def _repository(folder: str) -> str | None:

@@ -53,16 +53,7 @@ from cortex_actors.errors import (
 )
 from cortex_actors.files import place as rest
 from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
-from cortex_actors.files.swap import (
-    PART,
-    Entry,
-    Journal,
-    State,
-    Swap,
-    Swapped,
-    insist,
-    told,
-)
+from cortex_actors.files.swap import PART, Entry, Journal, State, Swap, Swapped, insist, told
 from cortex_actors.render.fence import find, removed, restored, revision
 
 if TYPE_CHECKING:
@@ -304,8 +295,6 @@ class FileWriter:
         Raises the refusal that a write would.
         """
         found = await self._on_thread(_looked, target)
-        if found is None and not target.create:
-            return None
         return None if found is None else found.data
 
     async def write(self, target: WriteTarget, make: Callable[[bytes], bytes]) -> Written:
@@ -317,12 +306,11 @@ class FileWriter:
         async with self._alone(target.path):
             for _ in range(TRIES):
                 base = await self._settled(target)
-                data = b"" if base is None else base.data
-                after = await self._on_thread(make, data)
-                if base is not None and after == data:
-                    return Written(data, data, changed=False)
-                if await self._put(target, base, after):
-                    return Written(None if base is None else base.data, after, changed=True)
+                before = None if base is None else base.data
+                after = await self._on_thread(make, before or b"")
+                changed = before != after
+                if not changed or await self._put(target, base, after):
+                    return Written(before, after, changed=changed)
             raise KeepsChanging.of(target.path, tries=TRIES)
 
     async def undo(self, target: WriteTarget) -> Written:
@@ -337,10 +325,10 @@ class FileWriter:
                 if undone is None:
                     raise NothingToUndo.of(target.path)
                 base = await self._settled(target)
-                data = b"" if base is None else base.data
-                after = await self._on_thread(older, data, undone)
+                before = None if base is None else base.data
+                after = await self._on_thread(older, before or b"", undone)
                 if await self._put(target, base, after, undone=undone.seq):
-                    return Written(None if base is None else base.data, after, changed=True)
+                    return Written(before, after, changed=True)
             raise KeepsChanging.of(target.path, tries=TRIES)
 
     async def recover(self) -> list[Entry]:
@@ -350,17 +338,17 @@ class FileWriter:
         journal as long as it is away.
         """
         found = []
+
+        async def recover(entry: Entry) -> Entry:
+            async with self._alone(entry.path, mend=False):
+                return await self._mend(entry)
+
         for entry in await insist(self.journal.unfinished, self.clock):
             try:
-                found.append(await insist(partial(self._recovered, entry), self.clock))
+                found.append(await insist(partial(recover, entry), self.clock))
             except NotWritten as error:
                 log.warning("a write into %s stays unfinished: %s", entry.path, error)
         return found
-
-    async def _recovered(self, entry: Entry) -> Entry:
-        """Finish or take back one write."""
-        async with self._alone(entry.path, mend=False):
-            return await self._mend(entry)
 
     @asynccontextmanager
     async def _alone(self, path: str, *, mend: bool = True) -> AsyncIterator[None]:

@@ -32,7 +32,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 from cortex_actors.process import logfile
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.process.logfile import Page
 
 
 #: Records that may wait for one follower, and how many it is given at once.
@@ -68,28 +67,12 @@ class Batch:
         return self.records[-1].seq if self.records else None
 
 
-class Source(Protocol):
-    """What a follower needs of its stream."""
-
-    guard: threading.RLock
-    reading: asyncio.Lock
-
-    def load(self, follower: Follower) -> int | None:
-        """Offer what comes next from memory; else return before which number to read the files."""
-
-    def page(self, wanted: logfile.Filter, *, after: int, before: int) -> Page:
-        """Return what comes next from the files; blocks."""
-
-    def forget(self, follower: Follower) -> None:
-        """End a follower."""
-
-
 class Follower:
     """An asynchronous iterator of batches; made by `LogStream.follow`, read on that loop."""
 
     def __init__(
         self,
-        source: Source,
+        source: LogStream,
         wanted: logfile.Filter,
         *,
         limit: int = FOLLOWER_LIMIT,

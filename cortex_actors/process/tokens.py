@@ -90,11 +90,10 @@ class Tokens:
             with self._opened() as folder:
                 _write(folder, name, token)
         except OSError as error:
-            message = (
+            raise HomeUnwritable(
                 f"cannot make a token in {self.folder}: {error.strerror or error}; it must be a "
                 "folder that only you may read (chmod 700)"
-            )
-            raise HomeUnwritable(message) from error
+            ) from error
         return token
 
     def revoke(self, agent: str) -> bool:

@@ -181,8 +181,7 @@ class Course:
         except asyncio.CancelledError as error:
             if life.interrupted:
                 raise
-            message = f"{life.label} waited for something that was cancelled"
-            raise InternalError(message) from error
+            raise InternalError(f"{life.label} waited for something that was cancelled") from error
         finally:
             life.turn += 1
 

@@ -96,8 +96,7 @@ def refuse_cycle(me: Waiter, target: Waiter) -> None:
     path = _path(target, me, [])
     if path is not None:
         ring = " -> ".join(actor.label for actor in (me, *path))
-        message = f"the ask would never be answered: {ring} wait for one another"
-        raise CallCycleError(message)
+        raise CallCycleError(f"the ask would never be answered: {ring} wait for one another")
 
 
 def _path(start: Waiter, goal: Waiter, seen: list[Waiter]) -> list[Waiter] | None:
@@ -331,8 +330,7 @@ class AsyncioFuture(pykka.Future[T]):
             self.add_done_callback(arrived.set)
             if arrived.wait(timeout):
                 return
-        message = f"{timeout} seconds"
-        raise pykka.Timeout(message)
+        raise pykka.Timeout(f"{timeout} seconds")
 
     def _park(self, parked: asyncio.Future[None]) -> bool:
         """Have a task woken by the answer; False if that is here already."""

@@ -153,8 +153,7 @@ class Life:
         """Start a task that ends with the actor."""
         if self._over:
             work.close()
-            message = f"{self.label} has ended and can start no task"
-            raise ActorDeadError(message)
+            raise ActorDeadError(f"{self.label} has ended and can start no task")
         context = copy_context()
         context.run(TURN.set, None)
         titled = str(name or getattr(work, "__qualname__", "task"))

@@ -218,14 +218,10 @@ class Watchdog:
             if id(ref) in known:
                 continue
             for hand in ref.life.in_hand():
-                seconds = self._age(hand, now) if hand.limit else 0.0
+                frozen = sum(late for at, late in self._freezes if at > hand.since)
+                seconds = now - hand.since - frozen
                 if hand.limit and seconds > hand.limit * (1 - TOGETHER):
                     yield _Overdue(name, ref, hand, seconds)
-
-    def _age(self, hand: InHand, now: float) -> float:
-        """Return for how many seconds something has been in hand while the loop turned."""
-        frozen = sum(late for at, late in self._freezes if at > hand.since)
-        return now - hand.since - frozen
 
     def _press(self, case: _Case, now: float) -> None:
         """Kill who did not end when it was crashed, and give up who did not when it was killed."""

@@ -66,7 +66,7 @@ from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTE
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -122,7 +122,13 @@ class Errands:
     async def digest(self) -> Done:
         """Say what was learned since the last digest, and keep that as a run, if it is anything."""
         begun = self.clock.now()
-        found = await self.records.read(_digest_until(begun))
+
+        def query(connection: Connection) -> projects.Digest:
+            # One that lies ahead was made while the clock was wrong: then it is the news of a day.
+            last = projects.since(connection)
+            return projects.digest(connection, last if last <= begun else begun - DAY, begun)
+
+        found = await self.records.read(query)
         if not found.news:
             return Done()
         now = self.clock.now()
@@ -134,19 +140,6 @@ class Errands:
             counts=asdict(found),
         )
         return Done(_told(found), work=lambda connection: projects.record(connection, run))
-
-
-def _digest_until(now: int) -> Callable[[Connection], projects.Digest]:
-    """Return the query for what is new since the last digest.
-
-    One that lies ahead was made while the clock was wrong: then it is what is new of a day.
-    """
-
-    def query(connection: Connection) -> projects.Digest:
-        last = projects.since(connection)
-        return projects.digest(connection, last if last <= now else now - DAY, now)
-
-    return query
 
 
 def _told(found: projects.Digest) -> str:
@@ -211,8 +204,10 @@ class Upkeep:
         written, earlier = await self._pruned(projects.prune, self.journal_days)
         said = [f"{handled} rows older than {iso(before)}"] if handled else []
         said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
-        if await self._wiped():
+        if due := await self.records.read(memory_delete.is_due):
             said.append("words of forgotten memories")
+        while due:
+            due = await self.records.write(memory_delete.wipe)
         return Done(", ".join(said), wrote=bool(said))
 
     async def check(self) -> Done:
@@ -257,13 +252,6 @@ class Upkeep:
             gone += some
             await self.clock.sleep(PAUSE)
         return gone, before
-
-    async def _wiped(self) -> bool:
-        """Write words of forgotten memories over, where a crash cut that off; tell whether any."""
-        found = due = await self.records.read(memory_delete.is_due)
-        while due:
-            due = await self.records.write(memory_delete.wipe)
-        return found
 
     def _copied(self, to: str | None) -> backups.Backup:
         """Copy the ledger (on the thread)."""
@@ -523,22 +511,24 @@ class Scheduler(AsyncioActor):
         keep, errands = self._upkeep, self._errands
         back_up = partial(self._tasks.run, "backup", keep.back_up)
         scan = partial(errands.request, SCAN_REQUESTED, ScanRequested(), "all files are read again")
-        reconcile = partial(
-            errands.request,
-            RECONCILIATION_REQUESTED,
-            ReconciliationRequested(),
-            "all insights are weighed anew",
-        )
-        organise = partial(
-            errands.request, ORGANISATION_REQUESTED, Nothing(), "principles are distilled"
-        )
-        told = (
+        said = "all insights are weighed anew"
+        again = ReconciliationRequested()
+        reconcile = partial(errands.request, RECONCILIATION_REQUESTED, again, said)
+        said = "principles are distilled"
+        organise = partial(errands.request, ORGANISATION_REQUESTED, Nothing(), said)
+        told: list[tuple[str, float, Callable[[], Awaitable[Done]]]] = [
             ("scan", chosen.scan_every_s, scan),
             ("reconcile", chosen.reconcile_every_s, reconcile),
             ("organise", chosen.organise_every_s, organise),
             ("decay", chosen.decay_every_s, errands.decay),
             ("digest", chosen.digest_every_s, errands.digest),
-        )
+        ]
+        if self._custody is not None:
+            told += [
+                ("attention", chosen.attention_every_s, self._custody.attention),
+                ("promotions", chosen.promotions_every_s, self._custody.promotions),
+                ("archive", chosen.archive_every_s, self._custody.archive),
+            ]
         probe: tuple[Job, ...] = ()
         if self._trying is not None:
             # Soon after a start, whoever tried it before.
@@ -549,20 +539,8 @@ class Scheduler(AsyncioActor):
             Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
-            *self._memories(chosen),
             *probe,
         )
-
-    def _memories(self, chosen: ScheduleSettings) -> Iterator[Job]:
-        """Yield the jobs that look after memories."""
-        if self._custody is not None:
-            told = (
-                ("attention", chosen.attention_every_s, self._custody.attention),
-                ("promotions", chosen.promotions_every_s, self._custody.promotions),
-                ("archive", chosen.archive_every_s, self._custody.archive),
-            )
-            for name, every, run in told:
-                yield Job(name, every, run, late(every, chosen.jitter_s))
 
     async def _begin(self) -> None:
         """Read when jobs were done last, and set the timers."""

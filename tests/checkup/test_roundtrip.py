@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.doctor.probe import RoundTrip, State, plain
+from cortex_actors.doctor.probe import RoundTrip, State
 from cortex_actors.domain.hit import Severity
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import LedgerDown
@@ -119,7 +120,7 @@ class TestTrip:
 
     async def test_json(self, desk: Staged, trial: RoundTrip) -> None:
         """A client gets plain words and numbers."""
-        found = plain(await trial(desk))
+        found = asdict(await trial(desk))
 
         assert "ok" == found["state"]
         assert {"step": "tidy", "state": "ok", "took_ms": 0.0, "said": ""} == found["steps"][0]

@@ -196,9 +196,7 @@ class TestMethod:
         if call == "later":
             calling = asyncio.ensure_future(names.method("recorder", Recorder.later)(1))
         else:
-            calling = asyncio.ensure_future(
-                names.method("recorder", Recorder.on_receive)("wait")  # type: ignore[arg-type]
-            )
+            calling = asyncio.ensure_future(names.method("recorder", Recorder.on_receive)("wait"))
         await recorder.held.wait()
         first.kill()
         await first.exited()
