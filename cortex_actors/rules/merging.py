@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Final
 from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer
 from cortex_actors.rules import clustering, contradiction
-from cortex_actors.rules.sameness import moves, overlap, settled
+from cortex_actors.rules.sameness import moves, overlap
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, table, wording
 from cortex_actors.text.summary import sentences
@@ -148,9 +148,10 @@ _BESIDE = _DENYING | {"do", "does", "did", "any", "a", "an", "the"}
 _LABEL = re.compile(r"\s*(?:\[[^\]\n]{1,60}\]|\([^)\n]{1,60}\)|[A-Z][\w .'-]{0,40}:)\s+")
 _LABELS = 3
 
-#: Share of all their words from which two texts that the rules take for one surely are, and share
-#: of the shorter one's that two have in common at the highest tier.
-_WORDS, _CONTAINED = 0.75, 0.5
+#: Share of the shorter text's words that two have in common at the highest tier, and cosine where
+#: it has no other; share of all their words from which that cosine is enough, too. A memory keeps
+#: every sentence of both and loses nothing if it merges too much: 3 of 36 labelled pairs are.
+_HALF, _MOST = 0.5, 0.6
 
 #: Sentences of a text that are compared one by one; of a longer one the first.
 _COMPARED = 8
@@ -246,15 +247,12 @@ def ruled(
         return Ruled(Verdict.CONFLICT, Decider.RULES, against)
     if says(text, other) or says(other, text):
         return Ruled(Verdict.MERGE, Decider.RULES, "one says all that the other does")
-    sure, likely = _shares(one, another, lexicon)
-    if found.relation is Relation.SAME and sure:
-        return Ruled(Verdict.MERGE, Decider.RULES, found.reason)
     # What the rules would not believe a model, they do not believe a cosine either.
     same = Judgement(Relation.SAME, Decider.RULES, f"cosine {cosine:.2f}")
     apart = contradiction.believed(same, one, another, lexicon=lexicon)
     if apart.relation is not Relation.SAME:
         return Ruled(Verdict.SKIP, Decider.RULES, apart.reason)
-    if how is Tier.ALWAYS and likely:
+    if _share(one, another, cosine, always=gates.always, lexicon=lexicon):
         return Ruled(Verdict.MERGE, Decider.RULES, same.reason)
     return Ruled(Verdict.ASK, Decider.RULES, found.reason)
 
@@ -305,17 +303,15 @@ def _behind_labels(text: str, other: str) -> tuple[str, str]:
     return text, other
 
 
-def _shares(one: Claim, other: Claim, lexicon: Lexicon | None) -> tuple[bool, bool]:
-    """Return whether two texts surely share a claim, and whether they have words for one.
-
-    Sure is a stand or a range that both take, or nearly all words. That both begin with the same
-    words is enough for two rules of two files, and not for two things that somebody said.
-    """
+def _share(
+    one: Claim, other: Claim, cosine: float, *, always: float, lexicon: Lexicon | None
+) -> bool:
+    """Tell whether two texts share so many words that one memory may keep what both say."""
     tables = lexicon or standard()
-    left, right = read(one, tables), read(other, tables)
-    jaccard, contained = overlap(left, right)
-    stand = bool(settled(left, right)) or bool(left.ranges.keys() & right.ranges.keys())
-    return stand or jaccard >= _WORDS, contained >= _CONTAINED
+    jaccard, contained = overlap(read(one, tables), read(other, tables))
+    if contained == 1.0 or jaccard >= _MOST:
+        return cosine >= _HALF
+    return cosine >= always and contained >= _HALF
 
 
 def _against(

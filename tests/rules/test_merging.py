@@ -148,8 +148,8 @@ class TestPairs:
         assert (0, 0, 0) == tuple(
             merged[each] for each in ("contradiction", "related", "unrelated")
         )
-        # What merges keeps every claim of both: of 42 duplicates most say a little more or less.
-        assert merged["duplicate"] >= 3
+        # Of 42 duplicates; the others have words of their own, or a name or an exception.
+        assert merged["duplicate"] >= 15
 
 
 class TestBelieved:
