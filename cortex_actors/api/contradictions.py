@@ -12,6 +12,7 @@ The verbs about judging: what two texts are to each other, and who is asked.
 from __future__ import annotations
 
 import asyncio
+import json
 import tomllib
 from collections import Counter
 from contextlib import suppress
@@ -376,19 +377,14 @@ def _text(section: dict[str, Any], at: int) -> str:
         *_values({name: value for name, value in section.items() if name != _DOMAINS}),
     ]
     for name in sorted(domains):
-        lines += ["", f"[{_SECTION}.{_DOMAINS}.{_key(name)}]", *_values(domains[name])]
+        key = json.dumps(name, ensure_ascii=False)
+        lines += ["", f"[{_SECTION}.{_DOMAINS}.{key}]", *_values(domains[name])]
     return "\n".join([*lines, ""])
 
 
 def _values(table: dict[str, Any]) -> list[str]:
     """Return a table's lines."""
     return [f"{name} = {value!r}" for name, value in sorted(table.items())]
-
-
-def _key(name: str) -> str:
-    """Return a key as TOML has it: in quotes."""
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 #: Pairs that a client may bring.
