@@ -1,4 +1,4 @@
-"""Whether two memories become one: the tiers of likeness, and the gates that a merged text passes.
+"""Whether two memories become one: thresholds of likeness, and the gates that a merged text passes.
 
 Thresholds are cosines, of the two texts and of nothing else: not the score of a search, which says
 how a text ranks among others and is near 1 for the best of them however unlike it is. Two texts
@@ -148,9 +148,9 @@ _BESIDE = _DENYING | {"do", "does", "did", "any", "a", "an", "the"}
 _LABEL = re.compile(r"\s*(?:\[[^\]\n]{1,60}\]|\([^)\n]{1,60}\)|[A-Z][\w .'-]{0,40}:)\s+")
 _LABELS = 3
 
-#: Share of the shorter text's words that two have in common at the highest tier, and cosine where
-#: it has no other; share of all their words from which that cosine is enough, too. A memory keeps
-#: every sentence of both and loses nothing if it merges too much: 3 of 36 labelled pairs are.
+#: From `Gates.always` on two texts have this share of the shorter one's words in common. Else their
+#: cosine is this, and one has all words of the other or they share the second of all their words.
+#: A memory keeps every sentence and loses nothing if too much is merged: 3 of 36 labelled pairs.
 _HALF, _MOST = 0.5, 0.6
 
 #: Sentences of a text that are compared one by one; of a longer one the first.
@@ -164,14 +164,6 @@ _REMEMBERED = 1_024
 
 #: Letters of a text that the rules compare as a whole: longer ones have their sentences compared.
 _WHOLE = 2_000
-
-
-class Tier(StrEnum):
-    """What a cosine alone says."""
-
-    ALWAYS = "always"
-    JUDGED = "judged"
-    NEVER = "never"
 
 
 class Verdict(StrEnum):
@@ -219,13 +211,6 @@ class Ruled:
     why: str
 
 
-def tier(cosine: float, gates: Gates) -> Tier:
-    """Return what a cosine alone says; a threshold itself counts as reached."""
-    if cosine >= gates.always:
-        return Tier.ALWAYS
-    return Tier.NEVER if cosine < gates.never else Tier.JUDGED
-
-
 def ruled(
     text: str,
     other: str,
@@ -235,9 +220,11 @@ def ruled(
     thresholds: Thresholds,
     lexicon: Lexicon | None = None,
 ) -> Ruled:
-    """Return what the rules say of a text and a candidate: polarity before likeness."""
-    how = tier(cosine, gates)
-    if how is Tier.NEVER:
+    """Return what the rules say of a text and a candidate: polarity before likeness.
+
+    A threshold itself counts as reached.
+    """
+    if cosine < gates.never:
         return Ruled(Verdict.SKIP, Decider.RULES, f"cosine {cosine:.2f}")
     text, other = _behind_labels(text, other)
     one, another = Claim(text[:_WHOLE]), Claim(other[:_WHOLE])
