@@ -369,11 +369,8 @@ def _text(section: dict[str, Any], at: int) -> str:
         *_values({name: value for name, value in section.items() if name != _DOMAINS}),
     ]
     for name in sorted(domains):
-        lines += [
-            "",
-            f"[{_SECTION}.{_DOMAINS}.{json.dumps(name, ensure_ascii=False)}]",
-            *_values(domains[name]),
-        ]
+        key = json.dumps(name, ensure_ascii=False)
+        lines += ["", f"[{_SECTION}.{_DOMAINS}.{key}]", *_values(domains[name])]
     return "\n".join([*lines, ""])
 
 

@@ -29,6 +29,7 @@ from cortex_actors.rules.proposals import ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
+from cortex_actors.text.lexicon import wording
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -102,7 +103,8 @@ class Relations:
             siblings=are_siblings,
         )
         least = MERGE if are_siblings else thresholds.judged
-        if found.relation is Relation.SAME and (cosine is None or cosine < least):
+        is_less = cosine is None or cosine < least or _are_set_apart(left, right)
+        if found.relation is Relation.SAME and is_less:
             found = replace(found, relation=Relation.RELATED)
         return self._fitted(left, right, found)
 
@@ -204,6 +206,23 @@ def _are_siblings(left: Spoken, right: Spoken) -> bool:
     between them more has to speak for either than between strangers.
     """
     return left.heading == right.heading and not left.paths.isdisjoint(right.paths)
+
+
+def _are_set_apart(left: Spoken, right: Spoken) -> bool:
+    """Tell whether two statements of one file stand under headings of different topics.
+
+    Rows of a checklist are alike from heading to heading, and each is about what its own names.
+    Those of the same words are one text that is written twice.
+    """
+    if left.paths.isdisjoint(right.paths) or _words(left.content) == _words(right.content):
+        return False
+    one, other = (set(_words(each.heading or "")) for each in (left, right))
+    return not (one <= other or other <= one)
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text without signs, in lower case and one form."""
+    return [each.stem for each in wording(text).spoken]
 
 
 def _related(found: Judgement, why: str) -> Judgement:

@@ -1,4 +1,4 @@
-"""Whether two memories become one: the tiers of likeness, and the gates that a merged text passes.
+"""Whether two memories become one: thresholds of likeness, and the gates that a merged text passes.
 
 Thresholds are cosines, of the two texts and of nothing else: not the score of a search, which says
 how a text ranks among others and is near 1 for the best of them however unlike it is. Two texts
@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Final
 from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer
 from cortex_actors.rules import clustering, contradiction
-from cortex_actors.rules.sameness import moves, overlap, settled
+from cortex_actors.rules.sameness import moves, overlap
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, table, wording
 from cortex_actors.text.summary import sentences
@@ -148,9 +148,10 @@ _BESIDE = _DENYING | {"do", "does", "did", "any", "a", "an", "the"}
 _LABEL = re.compile(r"\s*(?:\[[^\]\n]{1,60}\]|\([^)\n]{1,60}\)|[A-Z][\w .'-]{0,40}:)\s+")
 _LABELS = 3
 
-#: Share of all their words from which two texts that the rules take for one surely are, and share
-#: of the shorter one's that two have in common at the highest tier.
-_WORDS, _CONTAINED = 0.75, 0.5
+#: From `Gates.always` on two texts have this share of the shorter one's words in common. Else their
+#: cosine is this, and one has all words of the other or they share the second of all their words.
+#: A memory keeps every sentence and loses nothing if too much is merged: 3 of 36 labelled pairs.
+_HALF, _MOST = 0.5, 0.6
 
 #: Sentences of a text that are compared one by one; of a longer one the first.
 _COMPARED = 8
@@ -163,14 +164,6 @@ _REMEMBERED = 1_024
 
 #: Letters of a text that the rules compare as a whole: longer ones have their sentences compared.
 _WHOLE = 2_000
-
-
-class Tier(StrEnum):
-    """What a cosine alone says."""
-
-    ALWAYS = "always"
-    JUDGED = "judged"
-    NEVER = "never"
 
 
 class Verdict(StrEnum):
@@ -218,13 +211,6 @@ class Ruled:
     why: str
 
 
-def tier(cosine: float, gates: Gates) -> Tier:
-    """Return what a cosine alone says; a threshold itself counts as reached."""
-    if cosine >= gates.always:
-        return Tier.ALWAYS
-    return Tier.NEVER if cosine < gates.never else Tier.JUDGED
-
-
 def ruled(
     text: str,
     other: str,
@@ -234,9 +220,11 @@ def ruled(
     thresholds: Thresholds,
     lexicon: Lexicon | None = None,
 ) -> Ruled:
-    """Return what the rules say of a text and a candidate: polarity before likeness."""
-    how = tier(cosine, gates)
-    if how is Tier.NEVER:
+    """Return what the rules say of a text and a candidate: polarity before likeness.
+
+    A threshold itself counts as reached.
+    """
+    if cosine < gates.never:
         return Ruled(Verdict.SKIP, Decider.RULES, f"cosine {cosine:.2f}")
     text, other = _behind_labels(text, other)
     one, another = Claim(text[:_WHOLE]), Claim(other[:_WHOLE])
@@ -246,15 +234,12 @@ def ruled(
         return Ruled(Verdict.CONFLICT, Decider.RULES, against)
     if says(text, other) or says(other, text):
         return Ruled(Verdict.MERGE, Decider.RULES, "one says all that the other does")
-    sure, likely = _shares(one, another, lexicon)
-    if found.relation is Relation.SAME and sure:
-        return Ruled(Verdict.MERGE, Decider.RULES, found.reason)
     # What the rules would not believe a model, they do not believe a cosine either.
     same = Judgement(Relation.SAME, Decider.RULES, f"cosine {cosine:.2f}")
     apart = contradiction.believed(same, one, another, lexicon=lexicon)
     if apart.relation is not Relation.SAME:
         return Ruled(Verdict.SKIP, Decider.RULES, apart.reason)
-    if how is Tier.ALWAYS and likely:
+    if _share(one, another, cosine, always=gates.always, lexicon=lexicon):
         return Ruled(Verdict.MERGE, Decider.RULES, same.reason)
     return Ruled(Verdict.ASK, Decider.RULES, found.reason)
 
@@ -305,17 +290,15 @@ def _behind_labels(text: str, other: str) -> tuple[str, str]:
     return text, other
 
 
-def _shares(one: Claim, other: Claim, lexicon: Lexicon | None) -> tuple[bool, bool]:
-    """Return whether two texts surely share a claim, and whether they have words for one.
-
-    Sure is a stand or a range that both take, or nearly all words. That both begin with the same
-    words is enough for two rules of two files, and not for two things that somebody said.
-    """
+def _share(
+    one: Claim, other: Claim, cosine: float, *, always: float, lexicon: Lexicon | None
+) -> bool:
+    """Tell whether two texts share so many words that one memory may keep what both say."""
     tables = lexicon or standard()
-    left, right = read(one, tables), read(other, tables)
-    jaccard, contained = overlap(left, right)
-    stand = bool(settled(left, right)) or bool(left.ranges.keys() & right.ranges.keys())
-    return stand or jaccard >= _WORDS, contained >= _CONTAINED
+    jaccard, contained = overlap(read(one, tables), read(other, tables))
+    if contained == 1.0 or jaccard >= _MOST:
+        return cosine >= _HALF
+    return cosine >= always and contained >= _HALF
 
 
 def _against(

@@ -29,7 +29,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -59,67 +58,30 @@ MOST = 80
 _FEW = 4
 
 _DIGITS = re.compile(r"[<>~^]?v?\d[\d.,]*[%+x]?[a-z]{0,2}")
-_SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "enabled", "disabled", "none"})
 _ARTICLES = frozenset({"a", "an", "the", "your", "our", "its", "their", "der", "die", "das", "ein"})
 
 
 class Difference(Enum):
-    """What kind of thing stands at one place of two statements that are else the same."""
+    """What kind of thing is at one place of two statements that are else the same."""
 
-    NUMBER = auto()
-    SWITCH = auto()
-    NAME = auto()
+    #: Another number, name or choice, or the opposite.
+    HARD = auto()
     #: A name on one side, some words on the other.
     PLACE = auto()
     #: One word for one other.
     WORD = auto()
-    OPPOSITE = auto()
     WORDS = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One place where two statements differ.
-
-    Attributes:
-        left, right: what stands there; one of them may be empty.
-
-    """
-
-    kind: Difference
-    left: str
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """How two statements lie beside each other."""
-
-    ratio: float
-    shared: int
-    changes: tuple[Change, ...]
-
-    @property
-    def is_close(self) -> bool:
-        """Whether they are one statement with changes."""
-        return self.ratio >= ALIGNED
-
-
-def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> Alignment:
-    """Return how two statements lie beside each other."""
+def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> tuple[float, list[Difference]]:
+    """Return the share of words that two statements have in one order, and where they differ."""
     one, other = left.wording.spoken[:MOST], right.wording.spoken[:MOST]
     matcher = SequenceMatcher(None, _keys(one, lexicon), _keys(other, lexicon), autojunk=False)
-    changes = [
-        Change(
-            _kind(one[a:b], other[c:d], lexicon),
-            " ".join(each.text for each in one[a:b]),
-            " ".join(each.text for each in other[c:d]),
-        )
+    return matcher.ratio(), [
+        _kind(one[a:b], other[c:d], lexicon)
         for tag, a, b, c, d in matcher.get_opcodes()
         if tag != "equal"
     ]
-    shared = sum(block.size for block in matcher.get_matching_blocks())
-    return Alignment(matcher.ratio(), shared, tuple(changes))
 
 
 def _keys(words: Sequence[Word], lexicon: Lexicon) -> list[str]:
@@ -132,11 +94,11 @@ def _kind(left: Sequence[Word], right: Sequence[Word], lexicon: Lexicon) -> Diff
         return Difference.WORDS
     one, other = {each.text for each in left}, {each.text for each in right}
     if any(lexicon.antonyms.get(each, frozenset()) & other for each in one):
-        return Difference.SWITCH if one & _SWITCHES else Difference.OPPOSITE
+        return Difference.HARD
     if _has_number(one) and _has_number(other):
-        return Difference.NUMBER
+        return Difference.HARD
     if any(map(_is_name, left)) and any(map(_is_name, right)):
-        return Difference.NAME
+        return Difference.HARD
     if any(map(_is_name, [*left, *right])) and max(len(left), len(right)) <= _FEW:
         return Difference.PLACE
     left, right = _weighty(left), _weighty(right)
@@ -157,9 +119,6 @@ def _has_number(words: set[str]) -> bool:
 def _is_name(word: Word) -> bool:
     return word.code > 0 or word.proper or any(each in word.text for each in "./_@#")
 
-
-#: What two statements must not differ in to be one.
-HARD = frozenset({Difference.NUMBER, Difference.SWITCH, Difference.NAME, Difference.OPPOSITE})
 
 #: Words of a statement that says less than another one, at least: fewer are a label.
 LESS = 3
@@ -217,13 +176,12 @@ def _words(left: Reading, right: Reading, lexicon: Lexicon) -> str | None:
     one, other = ({each.text for each in some.wording.words} for some in (left, right))
     if any(lexicon.distinct.get(each, frozenset()) & (other - one) for each in one - other):
         return "one has a word and the other its opposite"
-    found = align(left, right, lexicon=lexicon)
-    kinds = {each.kind for each in found.changes}
-    if found.is_close and kinds & HARD:
+    ratio, kinds = align(left, right, lexicon=lexicon)
+    if ratio >= ALIGNED and Difference.HARD in kinds:
         return "they differ in a name or a value"
     # Whoever changes one word of somebody's rule would else speak with that one's voice.
-    alone = found.is_close and [each.kind for each in found.changes] == [Difference.WORD]
-    if alone or (found.ratio >= VERBATIM and kinds & {Difference.WORD, Difference.PLACE}):
+    alone = ratio >= ALIGNED and kinds == [Difference.WORD]
+    if alone or (ratio >= VERBATIM and {Difference.WORD, Difference.PLACE}.intersection(kinds)):
         return "they differ in the one word that matters"
     return None
 

@@ -194,6 +194,24 @@ class TestClaims:
         right.projects = {"prj_2"}
         assert is_same is (Relations().of(left, right, 0.99).relation is Relation.SAME)
 
+    @pytest.mark.parametrize(
+        ("headings", "other", "is_same"),
+        [
+            (("Checks > Import", "Checks > Export"), "The preview always shows each row", False),
+            (("Web > Login", "Desktop > Login"), "The preview always shows each row", False),
+            (("Checks > Import", "Checks > Export"), "**The preview** shows each row.", True),
+            (("Checks", "Release > Checks"), "The preview always shows each row", True),
+        ],
+    )
+    def test_headings(self, headings: tuple[str, str], other: str, *, is_same: bool) -> None:
+        """Under different topics of one file only the same words are one."""
+        left, right = row("The preview shows each row"), row(other)
+        left.heading, right.heading = headings
+        assert is_same is (Relations().of(left, right, 0.95).relation is Relation.SAME)
+
+        right.paths = {"/a/AGENTS.md"}
+        assert Relation.SAME is Relations().of(left, right, 0.95).relation
+
     def test_model_loses(self) -> None:
         """What a model takes for one is led by what says more; not what differs, by entailment."""
         said = Judgement(Relation.SAME, Decider.LLM, "it says so")
