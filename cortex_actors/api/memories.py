@@ -64,7 +64,7 @@ def whole(
     memory = memory_lists.one(connection, memory_lists.find(connection, name, reader=reader))
     nodes = _shown(connection, memory_history.tree(connection, memory.id), reader)
     moments = memory_states.moments(connection, memory.id)
-    changes = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
+    changes, _ = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
     disputes = similar_memories.standing(connection, [memory.id]).get(memory.id, [])
     apart_from = memory_states.of(connection, [memory.id]).get(memory.id, ())
     now_is = memory_history.current(connection, [memory.id])[memory.id]
@@ -264,10 +264,9 @@ async def memory_changes(
 
     def look(connection: Connection) -> dict[str, Any]:
         about = None if memory is None else _about(connection, memory, reader)
-        found = memory_history.listed(
+        found, total = memory_history.listed(
             connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
         )
-        total = memory_history.count(connection, memory=about, kind=chosen, reader=reader)
         shown = changes(connection, found, reader=reader)
         return {"changes": shown, "total": total}
 
@@ -287,7 +286,9 @@ async def conflicts(
     reader = call.caller.reader(as_agent)
 
     def look(connection: Connection) -> dict[str, Any]:
-        found = similar_memories.list_conflicts(connection, reader=reader, limit=limit, skip=skip)
+        found, total = similar_memories.list_conflicts(
+            connection, reader=reader, limit=limit, skip=skip
+        )
         ids = [each for pair in found for each in (pair.left, pair.right)]
         said = memory_records.read(connection, ids, MemoryStatus)
         shown = [
@@ -298,7 +299,7 @@ async def conflicts(
             }
             for each in found
         ]
-        return {"conflicts": shown, "total": similar_memories.count_conflicts(connection, reader)}
+        return {"conflicts": shown, "total": total}
 
     return await call.records.read(look)
 

@@ -304,10 +304,9 @@ async def fragments(
     project_id = await call.project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
-        found = insight_lists.list_fragments(
+        found, total = insight_lists.list_fragments(
             connection, project_id=project_id, path=path, sort=order, limit=limit, skip=skip
         )
-        total = insight_lists.count_fragments(connection, project_id=project_id, path=path)
         return {"total": total, "fragments": [asdict(each) for each in found]}
 
     return await call.records.read(look)

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.insight import ID_DIGITS, Category
+from cortex_actors.domain.insight import ID_DIGITS, Category, Decider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from cortex_actors.domain.insight import Decider
 
 
 class PrincipleCategory(StrEnum):

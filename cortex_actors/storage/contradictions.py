@@ -393,9 +393,7 @@ def some(connection: Connection, cluster_ids: Iterable[str]) -> list[Cluster]:
     return [each for query in queries for each in _found(connection, query)]
 
 
-def list_clusters(
-    connection: Connection, *, project_id: str | None = None, limit: int | None = None
-) -> list[Cluster]:
+def list_clusters(connection: Connection, *, project_id: str | None = None) -> list[Cluster]:
     """Return clusters, the largest first, then the most coherent."""
     size = func.count(cluster_insights.c.insight_id)
     query = (
@@ -403,7 +401,6 @@ def list_clusters(
         .join(cluster_insights, cluster_insights.c.cluster_id == clusters.c.id)
         .group_by(clusters.c.id)
         .order_by(size.desc(), clusters.c.coherence.desc(), clusters.c.id)
-        .limit(limit)
     )
     if project_id is not None:
         inside = select(cluster_insights.c.cluster_id).where(
@@ -458,15 +455,8 @@ def replace_clusters(
     driver.execute(_DELETE_CLUSTERS, (old,))
     named = [(cluster_id(each.members), each) for each in made]
     rows = [
-        (
-            name,
-            each.medoid,
-            model,
-            embeddings.stored(each.centroid),
-            each.coherence,
-            since.get(name, at),
-        )
-        for name, each in named
+        (name, it.medoid, model, embeddings.stored(it.centroid), it.coherence, since.get(name, at))
+        for name, it in named
     ]
     driver.executemany(_INSERT_CLUSTER, rows)
     driver.executemany(_JOIN, [(item, name) for name, each in named for item in each.members])

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from cortex_actors.domain.project import Chunk, Document
 from cortex_actors.storage import passages
@@ -35,8 +35,6 @@ from cortex_actors.storage.tables.schema import documents, knowledge_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from sqlalchemy import ColumnElement
 
     from cortex_actors.domain.memory import Passage
 
@@ -94,10 +92,9 @@ def active_ids(connection: Connection) -> list[str]:
     return list(connection.execute(query).scalars())
 
 
-def count_chunks(connection: Connection, topic: str | None = None) -> int:
+def count_chunks(connection: Connection) -> int:
     """Return how many pieces documents say now, in all or of a topic."""
-    of_it = () if topic is None else (_CHUNKS.topic == topic,)
-    return count_rows(connection, knowledge_chunks, _CHUNKS.status == ACTIVE, *of_it)
+    return count_rows(connection, knowledge_chunks, _CHUNKS.status == ACTIVE)
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:

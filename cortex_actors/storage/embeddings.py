@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -34,6 +34,8 @@ from cortex_actors.storage.tables.schema import index_ops, memories, passages, v
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
+
+K = TypeVar("K")
 
 #: Rows of unit vectors, one for each text.
 Matrix = NDArray[np.float32]
@@ -91,6 +93,14 @@ def rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]
     return found, sound
 
 
+def sound(blobs: Mapping[K, bytes]) -> dict[K, Matrix]:
+    """Return those vectors that are as long as most of them and of length 1, by the same keys."""
+    usual = usual_length(blobs.values())
+    return {
+        key: np.frombuffer(blob, np.float32) for key, blob in blobs.items() if is_sound(blob, usual)
+    }
+
+
 def is_sound(blob: bytes, length: int) -> bool:
     """Tell whether one vector is as it was stored; `length` is how many bytes it must have."""
     return bool(length) and len(blob) == length and bool(rows([blob], length)[1][0])
@@ -141,12 +151,7 @@ def stored_vectors(
     for some in chunks(digests):
         marks = ", ".join("?" * len(some))
         found.update(driver.execute(f"{_STORED} ({marks})", (model, *some)))
-    usual = usual_length(found.values())
-    return {
-        digest: np.frombuffer(blob, np.float32)
-        for digest, blob in found.items()
-        if is_sound(blob, usual)
-    }
+    return sound(found)
 
 
 def unembedded(connection: sa.Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
 
 from cortex_actors import topics
-from cortex_actors.bus.commits import refuse_other
+from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest, refuse_other
 from cortex_actors.clock import SECOND, Clock
-from cortex_actors.domain.event import Event, plain
+from cortex_actors.domain.event import Event, Payload, plain
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.storage.deliveries import UnreadableError, handed_next
 from cortex_actors.storage.ledger.connection import driver_of
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Sequence
 
-    from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest
-    from cortex_actors.domain.event import Payload
     from cortex_actors.storage.ledger.actor import Records
 
 
@@ -68,18 +66,13 @@ def store(connection: sa.Connection, said: Iterable[Event[Payload]]) -> list[Eve
     deliveries = [row for seq, each in new.items() for row in _deliveries(each, seq)]
     if deliveries:
         driver.executemany(_DELIVERY, deliveries)
-    return [_numbered(each, seq) for each, seq in zip(events, seqs, strict=True)]
+    return [replace(each, seq=seq) for each, seq in zip(events, seqs, strict=True)]
 
 
 def is_stored(connection: sa.Connection, event_id: str) -> bool:
     """Tell whether an event of that id was written already."""
     driver = driver_of(connection)
     return bool(_number(driver, "SELECT count(*) FROM events WHERE id = ?", event_id))
-
-
-def _numbered(event: Event[Payload], seq: int) -> Event[Payload]:
-    """Return an event with its number; `replace` would take twice as long."""
-    return Event(event.id, event.topic, event.payload, event.at, event.source, seq)
 
 
 def _number(driver: sqlite3.Connection, query: str, *values: object) -> int:
@@ -399,12 +392,13 @@ def _of(consumer: str, seqs: Sequence[int]) -> Any:
 AT_ONCE = 500
 
 
+#: Dead letters: the number of the event, and who could not handle it.
+Letters: TypeAlias = "Sequence[tuple[int, str]]"
+
+
 def replay(
-    connection: sa.Connection,
-    names: Sequence[str] | None,
-    *,
-    behind: Sequence[tuple[int, str]] = (),
-) -> list[tuple[int, str]]:
+    connection: sa.Connection, names: Sequence[str] | None, *, behind: Letters = ()
+) -> Letters:
     """Put dead letters back as if they had never been tried; return their numbers and consumers.
 
     Those of the events named, by id or number, or the oldest `AT_ONCE` of all, `behind` one if
@@ -423,11 +417,8 @@ def replay(
 
 
 def discard(
-    connection: sa.Connection,
-    names: Sequence[str] | None,
-    *,
-    behind: Sequence[tuple[int, str]] = (),
-) -> list[tuple[int, str]]:
+    connection: sa.Connection, names: Sequence[str] | None, *, behind: Letters = ()
+) -> Letters:
     """Drop dead letters for good; arguments, result and errors are those of `replay`.
 
     Their events stay until they are old; what they say is not read.
@@ -437,10 +428,7 @@ def discard(
 
 
 def _taken(
-    connection: sa.Connection,
-    query: sa.Select[Any],
-    names: Sequence[str] | None,
-    behind: Sequence[tuple[int, str]],
+    connection: sa.Connection, query: sa.Select[Any], names: Sequence[str] | None, behind: Letters
 ) -> Sequence[Any]:
     """Remove dead letters and return what the query has of them."""
     query = query.order_by(dead_letters.c.seq, dead_letters.c.consumer)

@@ -25,7 +25,7 @@ from sqlalchemy import Connection, literal_column, select
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Claim, Granularity, InsightStatus
-from cortex_actors.domain.project import StatementKind, Trust
+from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Standing
 from cortex_actors.storage import contradictions, principles, reviews
@@ -37,8 +37,6 @@ from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from cortex_actors.domain.project import Decision
 
 
 _VOICES = (

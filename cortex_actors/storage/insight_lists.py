@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightSort, InsightStatus
-from cortex_actors.domain.project import Revocation, SourceKind
+from cortex_actors.domain.project import Revocation, SourceKind, StatementKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.tables.columns import count_rows, entity, grouped, rows_in, same
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from cortex_actors.domain.insight import Category, Insight, InsightSource
-    from cortex_actors.domain.project import StatementKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,25 +180,22 @@ def list_fragments(
     sort: FragmentSort = FragmentSort.PATH,
     limit: int = 20,
     skip: int = 0,
-) -> list[FragmentRow]:
-    """Return fragments of a project, or of a file or folder, in that order."""
-    query = _grouped(project_id, path).order_by(*_FRAGMENT_ORDER[sort])
-    query = query.order_by(insight_sources.c.path, sa.func.min(insight_sources.c.line_start))
-    rows = connection.execute(query.limit(limit).offset(skip))
-    return [entity(FragmentRow, row) for row in rows]
-
-
-def count_fragments(
-    connection: sa.Connection, *, project_id: str | None = None, path: str | None = None
-) -> int:
-    """Return how many fragments there are of those."""
-    return count_rows(connection, _grouped(project_id, path).subquery())
+) -> tuple[list[FragmentRow], int]:
+    """Return fragments of a project, or of a file or folder, and how many there are in all."""
+    query = _grouped(project_id, path)
+    order = (
+        *_FRAGMENT_ORDER[sort],
+        insight_sources.c.path,
+        sa.func.min(insight_sources.c.line_start),
+    )
+    rows = connection.execute(query.order_by(*order).limit(limit).offset(skip))
+    return [entity(FragmentRow, row) for row in rows], count_rows(connection, query.subquery())
 
 
 def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:
     """Return the query for fragments, a row each."""
     place, others = insight_sources.c, insight_sources.alias("others")
-    status = insights.c.status
+    status, firsts = insights.c.status, ("path", "heading", "scope", "line_start")
     elsewhere = (
         sa.select(others.c.id)
         .where(others.c.insight_id == place.insight_id, others.c.withdrawn_at.is_(None))
@@ -211,10 +207,7 @@ def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:
         sa.select(
             place.fragment_id.label("id"),
             sa.func.min(projects.c.name).label("project"),
-            sa.func.min(place.path).label("path"),
-            sa.func.min(place.heading).label("heading"),
-            sa.func.min(place.scope).label("scope"),
-            sa.func.min(place.line_start).label("line_start"),
+            *(sa.func.min(place[name]).label(name) for name in firsts),
             sa.func.max(place.line_end).label("line_end"),
             sa.func.count().label("statements"),
             sa.func.count().filter(elsewhere).label("shared"),
@@ -252,19 +245,16 @@ class Named(StrEnum):
     PRINCIPLE = "pri_"
 
 
-#: What each is called, and where all of them are listed.
+#: The ids of each, what it is called, and where all of them are listed.
 _WHAT = {
-    Named.INSIGHT: ("insight", "cortex insights --status all"),
-    Named.CLUSTER: ("cluster", "cortex insights clusters"),
-    Named.CONTRADICTION: ("contradiction", "cortex contradictions --status all"),
-    Named.PRINCIPLE: ("principle", "cortex principles --status all"),
-}
-
-_IDS = {
-    Named.INSIGHT: insights.c.id,
-    Named.CLUSTER: clusters.c.id,
-    Named.CONTRADICTION: contradictions.c.id,
-    Named.PRINCIPLE: principles.c.id,
+    Named.INSIGHT: (insights.c.id, "insight", "cortex insights --status all"),
+    Named.CLUSTER: (clusters.c.id, "cluster", "cortex insights clusters"),
+    Named.CONTRADICTION: (
+        contradictions.c.id,
+        "contradiction",
+        "cortex contradictions --status all",
+    ),
+    Named.PRINCIPLE: (principles.c.id, "principle", "cortex principles --status all"),
 }
 
 
@@ -274,12 +264,11 @@ def find(connection: sa.Connection, kind: Named, name: str) -> str:
     Raises `NotFound`, and `BadInput` for a name that means several.
     """
     wanted = kind + name.strip().lower().removeprefix(kind)
-    column = _IDS[kind]
+    column, what, where = _WHAT[kind]
     query = (
         sa.select(column).where(sa.func.substr(column, 1, len(wanted)) == wanted).order_by(column)
     )
     found: list[str] = list(connection.execute(query.limit(MOST)).scalars())
-    what, where = _WHAT[kind]
     if not found or wanted == kind:
         message = f"no {what} is called {name or 'nothing'!r}; list them with: {where}"
         raise NotFound(message)

@@ -36,7 +36,7 @@ from sqlalchemy.dialects.sqlite import insert
 from cortex_actors.domain.insight import Granularity, Insight, InsightSource, InsightStatus
 from cortex_actors.rules.classification import classify
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.embeddings import embedded_text, stored_vectors
+from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import (
     as_row,
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.domain.insight import Category
-    from cortex_actors.storage.embeddings import Matrix
 
 
 #: The first place of each statement, where it is another than the one that is shown. SQLite gives

@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
-from cortex_actors.clock import DAY, in_days
-from cortex_actors.domain.event import Ids
+from cortex_actors.clock import DAY, Clock, in_days
+from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.rules import decay
-from cortex_actors.rules.decay import CLOSE, WHOLE, Judged, attention, kept
+from cortex_actors.rules.decay import CLOSE, WHOLE, Decay, Earning, Judged, attention, kept
 from cortex_actors.storage import memory_history, memory_states, principle_decay
 from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.connection import driver_of
@@ -55,9 +55,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.rules.decay import Decay, Earning
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
 
@@ -371,44 +368,36 @@ class Sunk:
     promoted: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
 class Tending:
     """Does it, by the settings and in the name it was handed."""
 
-    def __init__(
-        self,
-        records: Records,
-        bus: Bus,
-        clock: Clock,
-        *,
-        settings: MemorySettings,
-        by: str,
-        source: str,
-    ) -> None:
-        """Remember whom to ask; `by` is who does it, and `source` who says so."""
-        self._records = records
-        self._bus = bus
-        self._clock = clock
-        self._decays, self._earning = settings.decays, settings.earning
-        self._by, self._source = by, source
+    records: Records
+    bus: Bus
+    clock: Clock
+    settings: MemorySettings
+    #: Who does it, and who says so.
+    by: str
+    source: str
 
     async def weigh(self, *where: ColumnElement[bool], dry_run: bool = False) -> Weighed:
         """Write the attention that memories have now where it has moved; say which have faded."""
 
         def look(connection: Connection) -> tuple[str, Weighed, list[str]]:
             some = page(connection, after, PAGE, *where)
-            moved, faded, below = _weighed(some, self._clock.now(), self._decays)
+            moved, faded, below = _weighed(some, self.clock.now(), self.settings.decays)
             last = some[-1].id if some else ""
             return last, Weighed(len(some), len(moved), below, len(faded)), list(moved)
 
         def work(ids: Sequence[str], connection: Connection) -> tuple[None, Said]:
-            now, active = self._clock.now(), held(connection, ids).values()
-            moved, faded, _ = _weighed(active, now, self._decays)
+            now, active = self.clock.now(), held(connection, ids).values()
+            moved, faded, _ = _weighed(active, now, self.settings.decays)
             bound = [(attention, now, each) for each, attention in moved.items()]
             driver_of(connection).executemany(_WEIGHED, bound)
             return None, self._told(MEMORY_DECAYED, faded)
 
         sums, after = Weighed(), ""
-        while (found := await self._records.read(look))[0]:
+        while (found := await self.records.read(look))[0]:
             after, seen, moved = found
             sums = Weighed(*(one + more for one, more in zip(sums, seen, strict=True)))
             for some in () if dry_run else _batches(moved):
@@ -419,21 +408,21 @@ class Tending:
         """Let memories sink that only waited for their age; costs what is ripe, and no more."""
         moved: list[str] = []
         # Where none is ripe, nothing is written.
-        while await self._records.read(lambda c: ripe(c, self._clock.now(), 1)):
-            moved += await self._write(lambda c: self._sunk(c, ripe(c, self._clock.now(), BATCH)))
+        while await self.records.read(lambda c: ripe(c, self.clock.now(), 1)):
+            moved += await self._write(lambda c: self._sunk(c, ripe(c, self.clock.now(), BATCH)))
         return moved
 
     async def sink(self, *where: ColumnElement[bool], dry_run: bool = False) -> Sunk:
         """Let every memory sink that has earned it, by one layer."""
 
         def look(connection: Connection) -> Sunk:
-            found = earned(connection, *where, now=self._clock.now(), earning=self._earning)
+            found = earned(connection, *where, now=self.clock.now(), earning=self.settings.earning)
             return Sunk(count(connection, *where), tuple(found))
 
         def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
             return self._sunk(connection, list(held(connection, ids).values()))
 
-        found = await self._records.read(look)
+        found = await self.records.read(look)
         moved: list[str] = []
         for some in () if dry_run else _batches([each.id for each in found.eligible]):
             moved += await self._write(partial(work, some))
@@ -454,24 +443,24 @@ class Tending:
         def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
             # One may have been read meanwhile.
             still = self._idle(connection, days, memories.c.id.in_(ids))
-            at, reason = self._clock.now(), f"{FADED} {in_days(days)}"
+            at, reason = self.clock.now(), f"{FADED} {in_days(days)}"
             away = memory_states.archive(connection, still, at)
             changes = (
-                Change(ChangeKind.ARCHIVE, each, by=self._by, at=at, reason=reason) for each in away
+                Change(ChangeKind.ARCHIVE, each, by=self.by, at=at, reason=reason) for each in away
             )
             memory_history.note(connection, *changes)
             return away, []
 
         gone: list[str] = []
         after = ""
-        while days > 0 and (some := await self._records.read(look)):
+        while days > 0 and (some := await self.records.read(look)):
             after = some[-1]
             gone += some if dry_run else await self._write(partial(work, some))
         return gone
 
     def _sunk(self, connection: Connection, some: Sequence[Held]) -> tuple[list[str], Said]:
-        now = self._clock.now()
-        moved = sink(connection, some, now=now, earning=self._earning, by=self._by)
+        now = self.clock.now()
+        moved = sink(connection, some, now=now, earning=self.settings.earning, by=self.by)
         return moved, self._told(MEMORY_PROMOTED, moved)
 
     def _idle(self, connection: Connection, days: float, *where: ColumnElement[bool]) -> list[str]:
@@ -480,19 +469,19 @@ class Tending:
         Agents' profiles are none: whom somebody is does not fade.
         """
         row = memories.c
-        before = principle_decay.today(connection, self._clock.now()) - round(days * DAY)
+        before = principle_decay.today(connection, self.clock.now()) - round(days * DAY)
         query = select(row.id).where(
             row.status == MemoryStatus.ACTIVE,
             row.type != MemoryType.AGENT_PROFILE,
             row.agent_id != PROBE,
-            faded(before, self._decays),
+            faded(before, self.settings.decays),
             *where,
         )
         return list(connection.execute(query.order_by(row.id).limit(BATCH)).scalars())
 
     def _told(self, topic: str, ids: Sequence[str]) -> Said:
         """Return what is said of memories; nothing of none."""
-        return [self._bus.event(topic, Ids(tuple(ids)), source=self._source)] if ids else []
+        return [self.bus.event(topic, Ids(tuple(ids)), source=self.source)] if ids else []
 
     async def _write(self, unit: Callable[[Connection], tuple[T, Said]]) -> T:
         """Change something and say so in one transaction; return what the change gave."""
@@ -501,9 +490,9 @@ class Tending:
             given, said = unit(connection)
             return given, store(connection, said)
 
-        given, stored = await self._records.write(whole)
+        given, stored = await self.records.write(whole)
         for each in stored:
-            self._bus.announce(each)
+            self.bus.announce(each)
         return given
 
 

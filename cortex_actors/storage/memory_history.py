@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from cortex_actors.domain.memory import ChangeKind, MemoryStatus
+from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
 from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.storage.ledger.connection import driver_of
@@ -36,8 +36,6 @@ from cortex_actors.storage.tables.schema import memories, memory_attention, memo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from cortex_actors.domain.memory import Layer
 
 
 #: Changes that make one memory of several: each is undone by taking the memory apart.
@@ -109,27 +107,16 @@ def listed(
     reader: str | None = None,
     limit: int = 50,
     skip: int = 0,
-) -> list[Change]:
-    """Return changes, newest first: of one memory (as the others of a change, too), of a kind.
+) -> tuple[list[Change], int]:
+    """Return changes, newest first, and how many there are in all.
 
-    With a reader, only those of memories that this agent may read; that one was forgotten is told
-    to who forgot it.
+    Of one memory (as the others of a change, too), of a kind. With a reader, only those of memories
+    that this agent may read; that one was forgotten is told to who forgot it.
     """
     query = _narrowed(sa.select(memory_changes), memory, kind, reader)
-    query = query.order_by(memory_changes.c.id.desc()).limit(limit).offset(skip)
-    return [_change(row, reader) for row in connection.execute(query)]
-
-
-def count(
-    connection: sa.Connection,
-    *,
-    memory: str | None = None,
-    kind: ChangeKind | None = None,
-    reader: str | None = None,
-) -> int:
-    """Return how many changes `listed` has in all."""
-    query = _narrowed(sa.select(memory_changes.c.id), memory, kind, reader)
-    return count_rows(connection, query.subquery())
+    newest = query.order_by(memory_changes.c.id.desc()).limit(limit).offset(skip)
+    found = [_change(row, reader) for row in connection.execute(newest)]
+    return found, count_rows(connection, query.subquery())
 
 
 def one(connection: sa.Connection, number: int, *, reader: str | None = None) -> Change:

@@ -30,9 +30,9 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_,
 
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.insight import MemorySort
-from cortex_actors.domain.memory import Layer, MemoryStatus, Realm
+from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.rules.decay import DECAYS
+from cortex_actors.rules.decay import DECAYS, Decay, Earning
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage import memory_attention as attending
 from cortex_actors.storage.ledger.connection import driver_of
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cortex_actors.domain.memory import Memory
-    from cortex_actors.rules.decay import Decay, Earning
     from cortex_actors.storage.embeddings import Matrix
 
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, select, update
 
 from cortex_actors.domain.insight import Decider
-from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Memory, MemoryStatus, Realm
+from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Layer, Memory, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.rules import decay
 from cortex_actors.rules.contradiction import DEFAULTS
-from cortex_actors.rules.decay import is_deeper
+from cortex_actors.rules.decay import Decay, is_deeper
 from cortex_actors.rules.merging import Gates, Verdict, ruled
 from cortex_actors.storage import (
     embeddings,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.domain.memory import Layer
-    from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.embeddings import Matrix
 
 

@@ -301,7 +301,7 @@ COLLECTIONS = {
 }
 
 
-def save(connection: Connection, some: Sequence[Memory], at: int | None = None) -> None:
+def save(connection: Connection, some: Sequence[Memory]) -> None:
     """Write memories with their passages; agents that are not known yet become so.
 
     What follows them in their threads is paired with them from now on. The active ones are believed
@@ -314,7 +314,7 @@ def save(connection: Connection, some: Sequence[Memory], at: int | None = None) 
     write(connection, some)
     for each in some:
         if each.status is MemoryStatus.ACTIVE:
-            begin(connection, [each.id], each.created_at if at is None else at)
+            begin(connection, [each.id], each.created_at)
     settle(connection, [each.id for each in some])
 
 

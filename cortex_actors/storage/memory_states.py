@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, select
 
-from cortex_actors.domain.memory import MERGEABLE, MemoryStatus
+from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cortex_actors.domain.insight import Decider
-    from cortex_actors.domain.memory import Memory
 
 
 _ACTIVE, _ID = MemoryStatus.ACTIVE, schema.memories.c.id
@@ -91,19 +90,13 @@ def form(
 
 
 def merge(
-    connection: Connection,
-    whole_id: str,
-    part_ids: Sequence[str],
-    *,
-    at: int,
-    by: Decider,
-    why: str | None = None,
+    connection: Connection, whole_id: str, part_ids: Sequence[str], *, at: int, by: Decider
 ) -> list[str]:
     """Make active memories parts of another active one, behind those that it has."""
     if not _in(connection, [whole_id], (_ACTIVE,)):
         return []
     wanted = [each for each in part_ids if each != whole_id]
-    parts = _into(connection, whole_id, wanted, at=at, by=by, why=why)
+    parts = _into(connection, whole_id, wanted, at=at, by=by)
     memory_records.settle(connection, parts)
     return parts
 
@@ -180,7 +173,7 @@ def _into(
     *,
     at: int,
     by: Decider,
-    why: str | None,
+    why: str | None = None,
 ) -> list[str]:
     """Write active memories as the next parts of a whole; those that are pinned stay."""
     row = schema.memories.c

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, select, update
 
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from sqlalchemy import ColumnElement
 
 #: Columns of a `Chosen`, as `chosen` reads them past SQLAlchemy.
 _CHOSEN = "SELECT id, provider, name, dimension FROM embedding_models WHERE state = ?"

@@ -116,7 +116,7 @@ def today(connection: Connection, now: int) -> int:
 
 def evidence(connection: Connection, ids: Iterable[str]) -> dict[str, Evidence]:
     """Return what is counted about principles, by id; ids that are not known are left out."""
-    return {row.id: _evidence(row) for row in _rows(connection, list(ids))}
+    return {row.id: _evidence(row) for row in _rows(connection, ids)}
 
 
 def faded(connection: Connection, now: int, scales: Scales = DEFAULTS) -> list[Faded]:
@@ -124,7 +124,7 @@ def faded(connection: Connection, now: int, scales: Scales = DEFAULTS) -> list[F
 
     `now` is in UTC microseconds, and what `today` gives for the clock.
     """
-    return list(_judged(_rows(connection), now, scales, decay.faded))
+    return list(_judged(connection.execute(_standing()), now, scales, decay.faded))
 
 
 def settle(
@@ -134,7 +134,7 @@ def settle(
 
     No run of decay: nothing goes a step further towards being pruned. `now` is as in `faded`.
     """
-    found = list(_judged(_rows(connection, list(ids)), now, scales, decay.ranked))
+    found = list(_judged(_rows(connection, ids), now, scales, decay.ranked))
     write(connection, found)
     return found
 
@@ -167,16 +167,14 @@ def _evidence(row: Any) -> Evidence:
     return Evidence(row.confidence, row.quality, row.observed, seen, row.links)
 
 
-def _rows(connection: Connection, ids: Sequence[str] | None = None) -> Iterator[Any]:
-    """Yield principles, those or all, with what is counted about each."""
-    if ids is None:
-        yield from connection.execute(_standing())
-    else:
-        yield from rows_in(connection, _standing(), tables.principles.c.id, sorted(set(ids)))
+def _rows(connection: Connection, ids: Iterable[str]) -> Iterator[Any]:
+    """Yield principles with what is counted about each."""
+    return rows_in(connection, _standing(), tables.principles.c.id, sorted(set(ids)))
 
 
 def _standing() -> Any:
     """Return the query for principles with what is counted about each."""
+    names = ("id", "confidence", "quality", "rank", "status", "strikes", "created_at")
     ends = (tables.principle_links.c.source_id, tables.principle_links.c.target_id)
     links = (
         select(func.count())
@@ -185,13 +183,7 @@ def _standing() -> Any:
         .where(tables.principle_links.c.type != LinkType.CONTRADICTS)
     )
     return select(
-        tables.principles.c.id,
-        tables.principles.c.confidence,
-        tables.principles.c.quality,
-        tables.principles.c.rank,
-        tables.principles.c.status,
-        tables.principles.c.strikes,
-        tables.principles.c.created_at,
+        *(tables.principles.c[name] for name in names),
         links.correlate(tables.principles).scalar_subquery().label("links"),
         literal_column(_SEEN).label("seen"),
         observed(f"IN {_COMES_OF}").label("observed"),

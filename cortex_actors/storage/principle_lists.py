@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, exists, func, or_, select
 
 from cortex_actors.domain.insight import (
     NO_DOMAIN,
@@ -38,7 +38,7 @@ from cortex_actors.domain.principle import Link, LinkType, Principle, PrincipleS
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.storage import principles as links
 from cortex_actors.storage import reviews
-from cortex_actors.storage.embeddings import stored_vectors
+from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_lists import among, holds
 from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.ledger.connection import driver_of
@@ -63,10 +63,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import Connection
-
     from cortex_actors.domain.principle import PrincipleCategory
-    from cortex_actors.storage.embeddings import Matrix
 
 
 #: Statuses of what is given out, and so of what people see when they ask for nothing else.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Connection, select
 
-from cortex_actors.domain.insight import Decider, Granularity
+from cortex_actors.domain.insight import Decider, Granularity, Insight
 from cortex_actors.domain.principle import (
     BECOMES,
     Derivation,
@@ -35,9 +35,9 @@ from cortex_actors.domain.principle import (
 )
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.promotion import rank
-from cortex_actors.rules.standalone import standalone
+from cortex_actors.rules.standalone import Standalone, standalone
 from cortex_actors.storage import reviews
-from cortex_actors.storage.embeddings import embedded_text, stored_vectors
+from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import (
@@ -55,10 +55,6 @@ from cortex_actors.storage.tables.schema import derivations, principles
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Sequence
-
-    from cortex_actors.domain.insight import Insight
-    from cortex_actors.rules.standalone import Standalone
-    from cortex_actors.storage.embeddings import Matrix
 
 
 _LEAVE = "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?))"

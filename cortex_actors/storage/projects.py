@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from cortex_actors.clock import DAY
+from cortex_actors.clock import DAY, Clock
 from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BeingWritten
@@ -47,7 +47,6 @@ from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cortex_actors.clock import Clock
     from cortex_actors.storage.ledger.actor import Records
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
-from cortex_actors.domain.agent import shown
+from cortex_actors.domain.agent import Caller, shown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import NotFound, NotYours
 from cortex_actors.storage.tables.columns import rows_in
@@ -14,8 +14,6 @@ from cortex_actors.storage.tables.schema import memories, memory_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from cortex_actors.domain.agent import Caller
 
 
 def readable(reader: str | None) -> ColumnElement[bool]:

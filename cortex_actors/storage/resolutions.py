@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Row, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select
 
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.storage import principles
@@ -25,8 +25,6 @@ from cortex_actors.storage.tables.schema import principles as principle_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from sqlalchemy import ColumnElement
 
 
 #: Endings in which the file says what its row says.

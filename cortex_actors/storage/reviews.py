@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from cortex_actors.domain import project
 from cortex_actors.storage import projects
@@ -32,8 +32,6 @@ from cortex_actors.storage.tables.schema import approvals, reviews, revocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from sqlalchemy import Connection, Select
 
 
 def decide(connection: Connection, review: project.Review) -> None:
@@ -132,10 +130,14 @@ def principles(connection: Connection, ids: Iterable[str] | None = None) -> set[
     return _keys(connection, project.SourceKind.PRINCIPLE, ids)
 
 
+def revoked(kind: project.SourceKind) -> Select[Any]:
+    """Return the query for the keys of what is taken back now, of a kind."""
+    return _open().where(revocations.c.kind == str(kind)).with_only_columns(revocations.c.key)
+
+
 def _keys(connection: Connection, kind: project.SourceKind, ids: Iterable[str] | None) -> set[str]:
     """Return what of a kind is taken back; a person names a few, never thousands."""
-    query = select(revocations.c.key).where(revocations.c.kind == str(kind))
-    found = set(connection.execute(query.where(revocations.c.ended_at.is_(None))).scalars())
+    found: set[str] = set(connection.execute(revoked(kind)).scalars())
     return found if ids is None else found.intersection(ids)
 
 

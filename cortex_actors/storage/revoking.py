@@ -14,21 +14,19 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.storage import insight_records, insights, principles, projects
+from cortex_actors.storage import insight_records, insights, principles, projects, reviews
 from cortex_actors.storage.insight_evidence import voices
 from cortex_actors.storage.insight_lists import said_under
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import grouped
-from cortex_actors.storage.tables.schema import insight_sources, resolved_bullets, revocations
+from cortex_actors.storage.tables.schema import insight_sources, resolved_bullets
 from cortex_actors.storage.tables.schema import principles as principle_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-
-    from sqlalchemy import Connection
 
     from cortex_actors.storage.insights import Spot
 
@@ -57,11 +55,6 @@ _FAMILIES = (
     " WHERE r.insight_id IN (i.id, i.superseded_by) AND r.decision = 'approved')"
     " FROM derivations AS d JOIN insights AS i ON i.id = d.insight_id"
     " WHERE d.principle_id IN (SELECT value FROM json_each(?))"
-)
-
-#: The query for principles that a person took back.
-_TAKEN = select(revocations.c.key).where(
-    revocations.c.kind == str(SourceKind.PRINCIPLE), revocations.c.ended_at.is_(None)
 )
 
 
@@ -139,10 +132,11 @@ def left_over(connection: Connection) -> list[tuple[str, str, str]]:
 
     Either the file is being written anew, or it could not be: its resolution says why.
     """
+    taken = resolved_bullets.c.principle_id.in_(reviews.revoked(SourceKind.PRINCIPLE))
     query = (
         select(resolved_bullets)
         .outerjoin(principle_rows, principle_rows.c.id == resolved_bullets.c.principle_id)
-        .where(or_(principle_rows.c.id.is_(None), resolved_bullets.c.principle_id.in_(_TAKEN)))
+        .where(or_(principle_rows.c.id.is_(None), taken))
         .order_by(*resolved_bullets.primary_key.columns)
     )
     return [(row.path, row.agent, row.text) for row in connection.execute(query)]

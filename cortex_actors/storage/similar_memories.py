@@ -18,18 +18,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import ColumnElement, Connection, select, update
 
 from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entity`
-from cortex_actors.domain.memory import MERGEABLE, MemoryStatus, Place, Realm
+from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus, Place, Realm
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_records import COLLECTIONS
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.search.dense import LISTS, Asked, Dense
+from cortex_actors.storage.search.dense import LISTS, Asked, Dense, DenseNeighbours
 from cortex_actors.storage.tables.columns import (
     chunks,
     count_rows,
@@ -46,11 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
-    from sqlalchemy import ColumnElement
 
-    from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.search.dense import DenseNeighbours
     from cortex_actors.storage.search.matrix import VectorMatrix
 
 
@@ -341,23 +338,15 @@ def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple
 
 def list_conflicts(
     connection: Connection, *, reader: str | None = None, limit: int = 50, skip: int = 0
-) -> list[Conflict]:
-    """Return the conflicts that stand, newest first; with a reader, those of what it may read."""
-    query = _open(select(memory_conflicts), reader)
-    query = query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT)
-    return [
-        entity(Conflict, row, left=row.left_id, right=row.right_id)
-        for row in connection.execute(query.limit(limit).offset(skip))
-    ]
+) -> tuple[list[Conflict], int]:
+    """Return the conflicts that stand, newest first, and how many there are in all.
 
-
-def count_conflicts(connection: Connection, reader: str | None = None) -> int:
-    """Return how many conflicts stand."""
-    return count_rows(connection, _open(select(_LEFT), reader).subquery())
-
-
-def _open(query: Select[Any], reader: str | None) -> Select[Any]:
-    """Return a query for conflicts that stand, and whose two memories somebody may read."""
+    With a reader, those of which it may read both memories.
+    """
     there = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE, readable(reader))
-    both = (there.where(memories.c.id == side).exists() for side in (_LEFT, _RIGHT))
-    return query.where(memory_conflicts.c.ended_at.is_(None), *both)
+    both = [there.where(memories.c.id == side).exists() for side in (_LEFT, _RIGHT)]
+    stands = (memory_conflicts.c.ended_at.is_(None), *both)
+    query = select(memory_conflicts).where(*stands).limit(limit).offset(skip)
+    rows = connection.execute(query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT))
+    found = [entity(Conflict, row, left=row.left_id, right=row.right_id) for row in rows]
+    return found, count_rows(connection, memory_conflicts, *stands)

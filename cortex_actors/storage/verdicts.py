@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import Connection, and_, delete, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import (
@@ -30,20 +30,15 @@ from cortex_actors.domain.insight import (
 )
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.calibration import Decided, Label
-from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.clustering import Pair, pair
 from cortex_actors.rules.proposals import ProposalKind
-from cortex_actors.storage.embeddings import stored_vectors
+from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import insights, proposals, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Row
-
-    from cortex_actors.rules.clustering import Pair
-    from cortex_actors.storage.embeddings import Matrix
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sqlalchemy as sa
 
-from cortex_actors.domain.memory import MERGEABLE, Convergence, MemoryStatus, Place, Realm
+from cortex_actors.domain.memory import MERGEABLE, Convergence, Memory, MemoryStatus, Place, Realm
 from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.connection import driver_of
@@ -43,7 +43,6 @@ from cortex_actors.storage.tables.schema import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.matrix import VectorMatrix
 
@@ -345,10 +344,7 @@ class NearPosts:
             .where(memories.c.id.in_(list(live)), vectors.c.model == self.model)
         )
         found: dict[str, bytes] = {row.id: row.vector for row in connection.execute(query)}
-        if not found:
-            return []
-        rows, sound = embeddings.rows(list(found.values()), embeddings.usual_length(found.values()))
-        whole = {name: rows[at] for at, name in enumerate(found) if sound[at]}
+        whole = embeddings.sound(found)
         return [Post(live[each], whole[each]) for each in ids if each in live and each in whole]
 
 

@@ -20,7 +20,14 @@ from sqlalchemy.pool import StaticPool
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage.ledger.actor import Ledger
 from cortex_actors.storage.ledger.migrate import migrate
-from cortex_actors.storage.ledger.writer import Limits, Writer, _Job
+from cortex_actors.storage.ledger.writer import (
+    Checkpoints,
+    Ground,
+    LedgerFile,
+    Limits,
+    Writer,
+    _Job,
+)
 from tests.simulation.audit import TRIGGERS
 
 if TYPE_CHECKING:
@@ -98,6 +105,40 @@ class Opened:
         """Let go."""
 
 
+class NoFile(LedgerFile):
+    """The file in memory: nobody moves it, and its disk is never full."""
+
+    def __init__(self) -> None:
+        """Look at nothing."""
+
+    def shortage(self) -> None:
+        """Say that there is room."""
+
+    def require_same(self) -> None:
+        """Find the file as it was."""
+
+
+class NoCheckpoints(Checkpoints):
+    """No log is written beside a file in memory."""
+
+    def __init__(self) -> None:
+        """Have nothing to empty."""
+
+    def after_commit(self) -> None:
+        """Empty nothing."""
+
+    def finish(self) -> None:
+        """Empty nothing."""
+
+
+class SoundGround(Ground):
+    """A disk that takes new work whenever it is asked."""
+
+    def is_well(self) -> bool:
+        """Ask no real disk."""
+        return True
+
+
 class InlineWriter(Writer):
     """Commits on the loop, some time after it was asked to, and answers later still."""
 
@@ -106,7 +147,9 @@ class InlineWriter(Writer):
         self._opened = opened
         self._loop = disk.loop
         self._is_due = self._is_over = False
-        super().__init__(cast("Engine", opened), epoch, **how)
+        path = Path("cortex.db")
+        ground = SoundGround(path, NoFile(), NoCheckpoints(), lambda _fault: None)
+        super().__init__(cast("Engine", opened), epoch, ground=ground, **how)
 
     def submit(self, unit: Callable[[Connection], Any], *, vital: bool = False) -> Future[Any]:
         done = super().submit(unit, vital=vital)

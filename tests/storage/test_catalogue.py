@@ -143,11 +143,11 @@ class TestFragments:
         """A fragment tells how much it says, and how much of that others say, too."""
         await store.says(CLAUDE, "a", "b")
         await store.says(OTHER, "a", project=HARBOR)
-        found = await store.read(insight_lists.list_fragments)
+        found, total = await store.read(insight_lists.list_fragments)
 
         expected = {(CLAUDE, 1, 1, 1), (CLAUDE, 4, 1, 0), (OTHER, 1, 1, 1)}
         assert expected == {(e.path, e.line_start, e.statements, e.shared) for e in found}
-        assert 3 == await store.read(insight_lists.count_fragments)
+        assert 3 == total
 
     async def test_filters(self, store: Store) -> None:
         """Fragments are those of a project, of a file or of a folder."""
@@ -160,15 +160,15 @@ class TestFragments:
             ({"path": "/projects/atlas/docs"}, 1),
         )
         for narrow, count in wanted:
-            assert count == len(await store.read(partial(insight_lists.list_fragments, **narrow)))
-            assert count == await store.read(partial(insight_lists.count_fragments, **narrow))
+            found, total = await store.read(partial(insight_lists.list_fragments, **narrow))
+            assert count == len(found) == total
 
     async def test_order(self, store: Store) -> None:
         """Fragments come by path and line, or the newest first."""
         await store.says(OTHER, "a", project=HARBOR)
         await store.says(CLAUDE, "b", "c", at=EPOCH + DAY)
-        by_path = await store.read(insight_lists.list_fragments)
-        newest = await store.read(
+        by_path, _ = await store.read(insight_lists.list_fragments)
+        newest, _ = await store.read(
             lambda c: insight_lists.list_fragments(c, sort=FragmentSort.NEWEST, limit=2)
         )
 

@@ -96,7 +96,7 @@ class TestRows:
         tables.write(lambda c: memory_history.note(c, told))
         forget(tables, B)
 
-        forgot, pinned = tables.read(memory_history.listed)
+        forgot, pinned = tables.read(memory_history.listed)[0]
         assert (ChangeKind.FORGET, B, "owner") == (forgot.kind, forgot.memory_id, forgot.by)
         assert pinned.reason is None
         assert B not in tables.read(memory_records.active_ids)
@@ -212,7 +212,7 @@ class TestWhat:
         tables.write(lambda c: memory_records.save(c, [memory("probe", id="p", agent_id=PROBE)]))
         forget(tables, mem("p"))
 
-        assert [] == tables.read(memory_history.listed)
+        assert [] == tables.read(memory_history.listed)[0]
         assert [] == tables.rows("SELECT * FROM meta")
 
 
@@ -226,9 +226,10 @@ class TestConflicts:
             lambda c: similar_memories.standing(c, [A])
         )
         tables.write(lambda c: memory_states.archive(c, [B], EPOCH + 5))
-        assert 0 == tables.read(similar_memories.count_conflicts)
+        assert ([], 0) == tables.read(similar_memories.list_conflicts)
         tables.write(lambda c: memory_states.restore(c, [B], EPOCH + 6))
-        assert [(A, B)] == [(e.left, e.right) for e in tables.read(similar_memories.list_conflicts)]
+        found, _ = tables.read(similar_memories.list_conflicts)
+        assert [(A, B)] == [(each.left, each.right) for each in found]
 
         assert tables.write(lambda c: similar_memories.keep_both(c, A, B, EPOCH + 7))
         assert {} == tables.read(lambda c: similar_memories.standing(c, [A, B]))

@@ -47,14 +47,12 @@ class TestRows:
         assert {piece.id: piece} == tables.read(lambda c: documents.by_id(c, [piece.id]))
 
     def test_counts(self, tables: Tables) -> None:
-        """What documents say now is counted, in all and by topic."""
+        """What documents say now is counted."""
         learn(tables, "one", "two")
         learn(tables, "three", source="/docs/other.md")
         tables.write(lambda c: documents.learn_chunks(c, BOOK, ()))
 
         assert 1 == tables.read(documents.count_chunks)
-        assert 1 == tables.read(lambda c: documents.count_chunks(c, "topic"))
-        assert 0 == tables.read(lambda c: documents.count_chunks(c, "another"))
 
     def test_ids(self) -> None:
         """The same place saying the same has the same id; anything else has another."""

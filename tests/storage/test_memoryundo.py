@@ -64,7 +64,7 @@ class TestSplit:
         assert {"both": "ports 1 and 2"} == before
         assert {} == found_by(tables, W)
         assert {"alone": "port 2", "paired": "port 1\nport 2"} == found_by(tables, B)
-        kinds = [each.kind for each in tables.read(memory_history.listed)]
+        kinds = [each.kind for each in tables.read(memory_history.listed)[0]]
         assert [ChangeKind.SPLIT, ChangeKind.MERGE] == kinds
 
     def test_apart(self, tables: Tables) -> None:
@@ -202,7 +202,7 @@ class TestLayers:
         after = tables.read(lambda c: memory_records.by_id(c, [A]))[A]
         assert (Layer.CORTEX, 1.0, EPOCH + 10) == (after.layer, after.attention, after.promoted_at)
 
-        (change,) = tables.read(lambda c: memory_history.listed(c, memory=A))
+        (change,) = tables.read(lambda c: memory_history.listed(c, memory=A))[0]
         undo(tables, change.id)
         back = tables.read(lambda c: memory_records.by_id(c, [A]))[A]
         assert (Layer.WORKING, 0.25, None) == (back.layer, back.attention, back.promoted_at)
@@ -212,7 +212,7 @@ class TestLayers:
         for at, layer in ((10, Layer.LONG_TERM), (20, Layer.CORTEX)):
             deepen = partial(memory_history.deepen, wanted={A: layer}, at=EPOCH + at, by="owner")
             tables.write(deepen)
-        second, first = tables.read(lambda c: memory_history.listed(c, memory=A))
+        second, first = tables.read(lambda c: memory_history.listed(c, memory=A))[0]
 
         with pytest.raises(Refused, match="has come to cortex since"):
             undo(tables, first.id)

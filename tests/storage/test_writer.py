@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Seconds for a thread to answer.
 SOON = 20.0
 
+#: Room for many units in a group.
+GENEROUS = Limits(64, 0.2)
+
 OWNER = "INSERT OR REPLACE INTO owner VALUES (1, {}, 1, 1)"
 
 
@@ -45,13 +48,15 @@ def writer(path: Path) -> Iterator[Writer]:
     writer.join()
 
 
-def start(path: Path, units: int = 64) -> Writer:
+def start(
+    path: Path, limits: Limits = GENEROUS, closed: Callable[[], None] = lambda: None
+) -> Writer:
     """Start a writer of epoch 7."""
-    engine, limits = opening.writing(path), Limits(units, 0.2)
+    engine = opening.writing(path)
     ground = Ground(
         path, LedgerFile(path), Checkpoints(engine, path, busy_ms=1_000), lambda _fault: None
     )
-    return Writer(engine, 7, limits=limits, clock=SystemClock(), ground=ground)
+    return Writer(engine, 7, limits=limits, clock=SystemClock(), closed=closed, ground=ground)
 
 
 def run(sql: str) -> Callable[[Connection], int]:
@@ -128,7 +133,7 @@ class TestCommit:
 
     def test_limit(self, path: Path) -> None:
         """No more units share a transaction than allowed."""
-        writer = start(path, units=1)
+        writer = start(path, Limits(1, 0.2))
         held, seen = Held(writer), list[list[str]]()
         futures = [writer.submit(note("a")), writer.submit(lambda _c: seen.append(noted(path)))]
         held.gate.set()
@@ -253,9 +258,7 @@ class TestEnd:
     def test_queued_units_are_committed(self, path: Path) -> None:
         """A writer that is closed first commits and answers what was queued."""
         closed = threading.Event()
-        writer = Writer(
-            opening.writing(path), 7, limits=Limits(8, 0), clock=SystemClock(), closed=closed.set
-        )
+        writer = start(path, Limits(8, 0), closed.set)
         held = Held(writer)
         futures = [writer.submit(note(str(n))) for n in range(50)]
         writer.close()

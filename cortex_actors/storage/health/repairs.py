@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete
+from sqlalchemy import Connection, delete
 
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import Place, index_of
@@ -31,7 +31,6 @@ from cortex_actors.storage.tables.schema import WORDS, vectors
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sqlalchemy import Connection
 
 #: Items, or rows, of one unit: some 50 ms of the writer.
 SLICE = 500
@@ -55,7 +54,7 @@ class Mend:
     #: Returns what there is to do, as it is now.
     find: Callable[[Connection, str], Sequence[Any]]
     #: Does some of it, in the transaction of the connection.
-    work: Callable[[Connection, str, Sequence[Any]], None]
+    work: Callable[[Connection, str, Sequence[Any]], object]
     slice: int = SLICE
 
 
@@ -71,16 +70,6 @@ def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]
             _REMAKE[collection](connection, ids)
         else:  # nobody's: written by hand
             passage_rows.drop(connection, collection, ids)
-
-
-def _lists(_opened: Connection, _model: str) -> list[str]:
-    """Return the lists of words."""
-    return list(WORDS)
-
-
-def _reword(connection: Connection, _model: str, _all: Sequence[str]) -> None:
-    """Make the lists of words anew from the passages."""
-    passage_rows.rebuild(connection)
 
 
 def _damaged(opened: Connection, model: str) -> list[bytes]:
@@ -109,27 +98,33 @@ def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> No
     connection.execute(delete(vectors).where(vectors.c.seq.in_(still)))
 
 
-def _index(_opened: Connection, _model: str) -> list[str]:
-    """Return that there is one index."""
-    return ["index"]
-
-
-def _reindex(connection: Connection, model: str, _one: Sequence[str]) -> None:
-    """Begin a new generation of the index, which is told everything from the stored vectors."""
-    pending.rebuild(connection, model)
-
-
 #: What mends what, in the order in which that has to be done.
 MENDS: Mapping[Repair, Mend] = {
-    Repair.WORDS: Mend("lists of words were made anew from the passages", _lists, _reword),
+    Repair.WORDS: Mend(
+        "lists of words were made anew from the passages",
+        lambda *_: list(WORDS),
+        lambda c, *_: passage_rows.rebuild(c),
+    ),
     Repair.BELIEFS: Mend("memories got their beliefs right", rows.disagreeing, rows.mend),
-    Repair.PASSAGES: Mend("items got their passages anew", _ill, _remake),
-    Repair.DAMAGED: Mend("damaged vectors were dropped, to be made again", _damaged, _drop_damaged),
+    Repair.PASSAGES: Mend(
+        "items got their passages anew",
+        lambda c, _: sorted({*health_of_passages.stray(c), *health_of_passages.lacking(c)}),
+        _remake,
+    ),
+    Repair.DAMAGED: Mend(
+        "damaged vectors were dropped, to be made again",
+        lambda c, model: health_of_passages.examine(c, model).hashes,
+        _drop_damaged,
+    ),
     Repair.FORGOTTEN: Mend(
         "passages wait to be embedded again", health_of_passages.forgotten, _remind
     ),
     Repair.ORPHANS: Mend(
         "vectors without use were dropped", health_of_passages.orphans, _drop_orphans
     ),
-    Repair.INDEX: Mend("new generation of the index was begun", _index, _reindex),
+    Repair.INDEX: Mend(
+        "new generation of the index was begun",
+        lambda *_: ["index"],
+        lambda c, model, _: pending.rebuild(c, model),
+    ),
 }

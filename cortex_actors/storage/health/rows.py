@@ -17,7 +17,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
@@ -30,8 +30,6 @@ from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection
 
     from cortex_actors.domain.project import Project, Revocation
     from cortex_actors.storage.health.file import Scope

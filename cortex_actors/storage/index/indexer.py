@@ -24,14 +24,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.embeddings import INDEX
+from cortex_actors.storage.embeddings import INDEX, Embed
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.tables.columns import chunks
@@ -41,13 +41,10 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Collection, Sequence
 
-    from sqlalchemy import Connection
-
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import StorageSettings
-    from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.index.pending import Change
     from cortex_actors.storage.ledger.actor import Records
 

@@ -225,12 +225,7 @@ def rows_of(
     )
     rows = rows_in(connection, query, passages.c.item_id, ids)
     found: dict[str, bytes] = {row.item_id: row.vector for row in rows}
-    usual = embeddings.usual_length(found.values())
-    return {
-        item_id: np.frombuffer(blob, np.float32)
-        for item_id, blob in found.items()
-        if embeddings.is_sound(blob, usual)
-    }
+    return embeddings.sound(found)
 
 
 def size(connection: sa.Connection, model: str) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ from cortex_actors.storage.index.life import (
     Spawn,
     suspicion,
 )
-from cortex_actors.storage.index.verification import Verification
+from cortex_actors.storage.index.verification import Verdict, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.index.life import Place
     from cortex_actors.storage.index.pending import State
-    from cortex_actors.storage.index.verification import Verdict
     from cortex_actors.storage.ledger.actor import Records
 
 
@@ -64,34 +63,26 @@ USUAL = 30.0
 FILLING = 60.0
 
 
+@dataclass(eq=False)
 class Keeper:
     """Keeps the index of one model open; `run` does it, and everything else tells how it is."""
 
-    def __init__(
-        self,
-        places: Generations,
-        records: Records,
-        *,
-        settings: StorageSettings,
-        model: str,
-        clock: Clock,
-        spawn: Spawn,
-        on_line: Callable[[str], None],
-    ) -> None:
+    places: Generations
+    records: Records
+    settings: StorageSettings
+    model: str
+    clock: Clock
+    spawn: Spawn
+    on_line: Callable[[str], None]
+    record: Record = field(default_factory=Record, init=False)
+    life: IndexLife | None = field(default=None, init=False)
+    state: State | None = field(default=None, init=False)
+    verdict: Verdict | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
         """Have nothing open."""
-        self._places = places
-        self._records = records
-        self._settings = settings
-        self._model = model
-        self._clock = clock
-        self._spawn = spawn
-        self._on_line = on_line
-        self.record = Record()
-        self.life: IndexLife | None = None
-        self.state: State | None = None
-        self.verdict: Verdict | None = None
         self._broken: State | None = None
-        self._since = clock.monotonic()
+        self._since = self.clock.monotonic()
         self._reason = ""
         self._verifying: asyncio.Task[Verdict] | None = None
         self._stopping = False
@@ -111,7 +102,7 @@ class Keeper:
             return ""
         if self._reason:
             return self._reason
-        waited = self._clock.monotonic() - self._since
+        waited = self.clock.monotonic() - self._since
         return f"it has been {phase} for {waited:.0f} s" if waited > USUAL else ""
 
     def opened(self) -> IndexLife:
@@ -164,7 +155,7 @@ class Keeper:
             place = await self._place()
         except (CortexError, OSError) as error:
             return Ending(Kind.AWAY, str(error))
-        self.life = life = IndexLife(place, deadline=self._settings.index_timeout_s)
+        self.life = life = IndexLife(place, deadline=self.settings.index_timeout_s)
         serving = asyncio.create_task(self._serve(life, place), name="life of the index")
         try:
             return await life.ended()
@@ -177,7 +168,7 @@ class Keeper:
         """Take note of an ending, and wait until the next life may begin."""
         if self._stopping:
             return
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if self.phase == Phase.READY:
             self._since = now
         if self.record.take(ending, now):
@@ -186,7 +177,7 @@ class Keeper:
         pause = self.record.pause(now)
         self._reason = f"{ending.reason}; next attempt in {pause:g} s"
         log.warning("the index is away: %s", self._reason)
-        await self._clock.sleep(pause)
+        await self.clock.sleep(pause)
 
     async def _place(self) -> Place:
         """Return where the generation in use lies, and have room made for it.
@@ -194,30 +185,30 @@ class Keeper:
         Raises a `CortexError` while the ledger is away or the settings name no server we use, and
         `OSError` when there can be no folder.
         """
-        state = await self._records.read(pending.state)
+        state = await self.records.read(pending.state)
         gone = (
             self._broken is not None and state is not None and state.folder == self._broken.folder
         )
-        if state is None or state.model != self._model or gone:
-            unit = partial(generations.renewed, model=self._model, broken=self._broken)
-            state = await self._records.write(unit)
+        if state is None or state.model != self.model or gone:
+            unit = partial(generations.renewed, model=self.model, broken=self._broken)
+            state = await self.records.write(unit)
         self._broken, self.state, self.verdict = None, state, None
-        place = self._places.place(state)
-        await asyncio.to_thread(self._places.prepare, place)
-        await asyncio.to_thread(self._places.sweep, place)
+        place = self.places.place(state)
+        await asyncio.to_thread(self.places.prepare, place)
+        await asyncio.to_thread(self.places.sweep, place)
         return place
 
     async def _serve(self, life: IndexLife, place: Place) -> None:
         """Open the index, look at it, and go on looking at it now and then."""
         try:
             await self._suspect(life, place)
-            await life.open(self._spawn, self._on_line)
+            await life.open(self.spawn, self.on_line)
             await self._forget(life, place)
             verdict = await self._verified(life, deep=True)
             if verdict.ok:
                 life.phase, self._reason = Phase.READY, ""
             while verdict.ok:
-                await self._clock.sleep(self._until_next(verdict))
+                await self.clock.sleep(self._until_next(verdict))
                 verdict = await self.verify()
         except IndexDown:
             await life.gone()  # why it ended is known to it by then
@@ -231,7 +222,7 @@ class Keeper:
         """End a life before it opens files that look bad."""
         if place.server is not None:
             return
-        rows, each = await self._records.read(partial(pending.size, model=self._model))
+        rows, each = await self.records.read(partial(pending.size, model=self.model))
         try:
             found = await asyncio.to_thread(suspicion, place.folder, rows=rows, vector_bytes=each)
         except OSError as error:
@@ -242,7 +233,7 @@ class Keeper:
 
     async def _forget(self, life: IndexLife, place: Place) -> None:
         """Delete what other generations left on the server."""
-        old = self._places.remote(place)
+        old = self.places.remote(place)
         if old:
             names = list(place.collections)
             await life.ask("forget", {"suffixes": list(old), "collections": names})
@@ -251,8 +242,8 @@ class Keeper:
 
     async def _verified(self, life: IndexLife, *, deep: bool) -> Verdict:
         """Compare a life's index with the ledger; end it when it is not what it should be."""
-        verification = Verification(life.ask, self._records.read, model=self._model, deep=deep)
-        verdict = await verification.run(self._places.collections, self._clock)
+        verification = Verification(life.ask, self.records.read, model=self.model, deep=deep)
+        verdict = await verification.run(self.places.collections, self.clock)
         if life is self.life:
             self.verdict = verdict
         if verdict.ok:
@@ -263,7 +254,7 @@ class Keeper:
 
     def _until_next(self, verdict: Verdict) -> float:
         """Return the seconds until the next look: soon while there was nothing to look at."""
-        every = self._settings.verify_every_s
+        every = self.settings.verify_every_s
         return every if verdict.proven else min(FILLING, every)
 
 

@@ -23,21 +23,18 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.clock import DAY, SECOND, iso
+from cortex_actors.clock import DAY, SECOND, Clock, iso
 from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
-from cortex_actors.home import write_private
+from cortex_actors.home import Home, write_private
 from cortex_actors.process.logfile import objects
 from cortex_actors.storage.ledger import backups, connection, faults, files
-from cortex_actors.storage.ledger.backups import PART, copy, make_private, problem, version
+from cortex_actors.storage.ledger.backups import PART, Backup, copy, make_private, problem, version
 from cortex_actors.storage.ledger.migrate import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.clock import Clock
-    from cortex_actors.home import Home
-    from cortex_actors.storage.ledger.backups import Backup
     from cortex_actors.storage.ledger.salvage import Salvaged
 
 

@@ -33,7 +33,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import JSON, Connection, Integer, select
+from sqlalchemy import JSON, Connection, Integer, Table, select
 
 from cortex_actors import topics
 from cortex_actors.errors import CortexError
@@ -54,8 +54,6 @@ from cortex_actors.storage.tables.schema import passages as passage_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
-
-    from sqlalchemy import Table
 
 
 #: Made again from other rows, from files or from the settings; or about owners that are gone.

@@ -32,13 +32,13 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, Engine, update
 
 from cortex_actors.errors import DiskFault, LedgerDown, StorageFull, Superseded
 from cortex_actors.storage import passages
@@ -49,10 +49,7 @@ from cortex_actors.storage.tables import schema
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from sqlalchemy import Engine
 
     from cortex_actors.clock import Clock
 

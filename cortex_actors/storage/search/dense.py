@@ -26,7 +26,7 @@ from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.rules.fusion import MOST_WAITING, SUBSET_SHARE, Kind, Plan, plan
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.search.matrix import ALONE, MARGIN, PAIRED, Part
+from cortex_actors.storage.search.matrix import ALONE, MARGIN, PAIRED, Part, VectorMatrix, View
 from cortex_actors.storage.search.query import ListedItem
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from sqlalchemy import CompoundSelect, Connection, Select
 
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.search.matrix import VectorMatrix, View
 
 
 #: Rows gathered at once: at 384 numbers they fit into a core's own cache.

@@ -485,29 +485,15 @@ class Neighbours:
     def __init__(self, matrix: VectorMatrix) -> None:
         """Look into that matrix."""
         self._matrix = matrix
-
-    @property
-    def model(self) -> str:
-        """The model whose vectors are compared."""
-        return self._matrix.model
-
-    @property
-    def most_mb(self) -> int:
-        """How many megabytes of vectors the matrix may hold."""
-        return self._matrix.most_mb
+        #: The model whose vectors are compared, and the megabytes of them that the matrix may hold.
+        self.model, self.most_mb = matrix.model, matrix.most_mb
 
     def nearest(
-        self,
-        connection: Connection,
-        rows: Matrix,
-        *,
-        floor: float,
-        most: int = 1,
-        but: Collection[str] = (),
+        self, connection: Connection, rows: Matrix, *, floor: float, most: int = 1
     ) -> list[list[Near]]:
         """Return for each row the nearest insights that can be found, best first, ties by id.
 
-        `but` are left out. In a read transaction, on its thread.
+        In a read transaction, on its thread.
         """
         found = self._found(connection).near(rows, floor)
         some = {each.insight_id for near in found for each in near}
@@ -517,8 +503,7 @@ class Neighbours:
             " AND item_id IN (SELECT value FROM json_each(?))"
         )
         asked = (COLLECTION, json.dumps(sorted(some)))
-        there = driver_of(connection).execute(findable, asked)
-        known = {item for (item,) in there} - set(but)
+        known = {item for (item,) in driver_of(connection).execute(findable, asked)}
         return [
             sorted(
                 {each for each in near if each.insight_id in known},

@@ -8,16 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.rules.decay import DECAYS
-from cortex_actors.rules.fusion import DOCUMENT, LISTS, MEASURED, Profile, Ranked, fuse
+from cortex_actors.rules.decay import DECAYS, Decay
+from cortex_actors.rules.fusion import DOCUMENT, LISTS, MEASURED, Fused, Plan, Profile, Ranked, fuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.memory import Layer, MemoryType, Realm
-    from cortex_actors.rules.decay import Decay
-    from cortex_actors.rules.fusion import Fused, Plan
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
 

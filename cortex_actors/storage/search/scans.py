@@ -21,12 +21,18 @@ from cortex_actors.domain.hit import Hit
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.storage import memory_records, principle_decay, principle_lists, principles
+from cortex_actors.storage import (
+    memory_records,
+    principle_decay,
+    principle_lists,
+    principles,
+    reviews,
+)
 from cortex_actors.storage.principles import COLLECTION
 from cortex_actors.storage.search.scope import listed, memory_conditions
 from cortex_actors.storage.search.words import READ, Kept, Looked
 from cortex_actors.storage.tables.schema import memories as memory_table
-from cortex_actors.storage.tables.schema import memory_changes, revocations, vectors
+from cortex_actors.storage.tables.schema import memory_changes, vectors
 from cortex_actors.storage.tables.schema import principles as principle_table
 
 if TYPE_CHECKING:
@@ -138,17 +144,9 @@ def _selected_principles(query: Query) -> Any:
     )
     found = select(principle_table.c.id, principle_table.c.content.label("text"), vectors.c.vector)
     found = found.outerjoin(vectors, embedded).order_by(principle_table.c.id)
-    found = found.where(principle_table.c.status.in_(sorted(principle_lists.GIVEN)), ~_taken_back())
+    found = found.where(principle_table.c.status.in_(sorted(principle_lists.GIVEN)))
+    found = found.where(principle_table.c.id.not_in(reviews.revoked(SourceKind.PRINCIPLE)))
     return found.where(*(listed(principle_table.c.tags, tag) for tag in query.where.tags))
-
-
-def _taken_back() -> ColumnElement[bool]:
-    """Return the condition that a person has taken a principle back."""
-    return exists().where(
-        revocations.c.kind == str(SourceKind.PRINCIPLE),
-        revocations.c.key == principle_table.c.id,
-        revocations.c.ended_at.is_(None),
-    )
 
 
 def _met(connection: Connection, some: Sequence[Any], where: Where) -> list[Any]:

@@ -22,7 +22,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from cortex_actors.domain.memory import Layer, Place
-from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, fresh_for, window
+from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, Decay, fresh_for, window
 from cortex_actors.storage import (
     agent_records,
     documents,
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-
-    from cortex_actors.rules.decay import Decay
 
 
 #: Later than any memory was ever touched.

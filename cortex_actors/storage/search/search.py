@@ -17,11 +17,11 @@ from cortex_actors.rules import sameness
 from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
 from cortex_actors.storage import embeddings, memory_records, passages, principles
 from cortex_actors.storage.search import scans, words
-from cortex_actors.storage.search.dense import Dense
+from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
 from cortex_actors.storage.search.hits import shown
 from cortex_actors.storage.search.matrix import VectorMatrix
-from cortex_actors.storage.search.query import Found, Lists, profile_of
-from cortex_actors.storage.search.scope import COLLECTIONS, count, numbers, scope
+from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
+from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, numbers, scope
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from cortex_actors.rules.fusion import Fused, Plan
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
-    from cortex_actors.storage.search.dense import Asked, DenseNeighbours
-    from cortex_actors.storage.search.query import Query
-    from cortex_actors.storage.search.scope import Scope
     from cortex_actors.text.terms import Term
 
 log = logging.getLogger("cortex.search")
