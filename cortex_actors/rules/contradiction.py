@@ -26,7 +26,7 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
 from itertools import islice, pairwise, product
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
@@ -36,7 +36,7 @@ from cortex_actors.text.lexicon import standard, stem
 from cortex_actors.text.polarity import Sense
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cortex_actors.text.claims import Part, Reading
     from cortex_actors.text.lexicon import Lexicon
@@ -667,17 +667,3 @@ class Limits:
     def judged(self) -> float:
         """The least cosine from which on any two statements are handed to the rules."""
         return min(each.judged for each in (self.default, *self.by_domain.values()))
-
-
-#: What is chosen by habit, and not by the stack of a project.
-HABITS: Final = frozenset({"indentation", "merging"})
-
-
-def is_chosen(slot: str) -> bool:
-    """Tell whether a slot is about what a project chooses for itself: tools, versions and ports."""
-    return slot not in HABITS
-
-
-def are_chosen(slots: Collection[str]) -> bool:
-    """Tell whether there are slots, and all are about what a project chooses for itself."""
-    return bool(slots) and all(map(is_chosen, slots))

@@ -7,6 +7,7 @@ given to others, and one that needs its heading gets it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -51,6 +52,13 @@ _KNOWN_CODE = _KNOWN | _WORDS["code"]
 
 #: Words with which headings say what a rule is about, and stems of such words.
 _ABOUT = _WORDS["headings"] | _STACKS.keys() | set[str]().union(*_TOPICS.values())
+
+#: Stem -> the one that stands for it, where several words mean one thing.
+_MEANS = {
+    stem(word): stem(words.split()[0])
+    for words in _TABLE["synonyms"]["words"]
+    for word in words.split()
+}
 
 #: What a rule is about that no word of it tells: nearly all of them are about code.
 CODE = "Code"
@@ -103,6 +111,7 @@ def standalone(
     if (why := _no_rule(plain, heading, kind=kind)) is not None:
         return Standalone(None, why)
     front, is_known = _needed(plain, heading)
+    is_known = is_known and not front.rstrip("`'\" ").endswith(("/", "-", "&", "."))
     whole = f"{front}: {plain}" if front else plain
     if found := _of_one_place(plain, names) or _of_one_place(front, names, is_title=True):
         return Standalone(None, f"it names {found}")
@@ -134,7 +143,38 @@ def needs(text: str, places: Iterable[tuple[str, str]]) -> frozenset[str]:
     alike at all places that have it: pairs of these.
     """
     around = [stacks(f"{heading.partition(BETWEEN)[2]} {scope}") for heading, scope in places]
-    return stacks(text) | (frozenset.intersection(*around) if around else frozenset())
+    return stacks(text).union(
+        tools(text), frozenset.intersection(*around) if around else frozenset()
+    )
+
+
+def tools(text: str) -> frozenset[str]:
+    """Return the stems of what a text names that one project uses and another of its stack not."""
+    said = {
+        part
+        for word in _TOKEN.findall(text.lower())
+        for part in (word, *re.split(r"[.*/-]+", word))
+    }
+    return frozenset(stem(each) for each in said & _WORDS["tools"])
+
+
+def covered(text: str, passages: Iterable[frozenset[str]]) -> float:
+    """Return how much of what a text says one of some passages speaks of, 0 to 1.
+
+    Passages are `content` of texts. A word that few of them have counts more: by
+    ln(1 + n / (1 + those that have it)), so that what none has counts most.
+    """
+    own, every = content(text), list(passages)
+    counts = Counter(each for some in every for each in some)
+    weights = {each: math.log1p(len(every) / (1 + counts[each])) for each in own}
+    found = [sum(weights[each] for each in own & some) for some in every]
+    return max(found, default=0.0) / (sum(weights.values()) or 1.0)
+
+
+def content(text: str) -> frozenset[str]:
+    """Return the stems of the words that say what a text is about, one for those that mean one."""
+    some = {stem(each) for each in _WORD.findall(text.lower()) if each not in STOP_WORDS}
+    return frozenset(_MEANS.get(each, each) for each in some if len(each) > 1)
 
 
 def stacks_of_project(texts: Sequence[str], files: Iterable[str] = ()) -> frozenset[str]:
@@ -146,6 +186,7 @@ def stacks_of_project(texts: Sequence[str], files: Iterable[str] = ()) -> frozen
     counts = Counter(each for text in texts for each in stacks(text))
     least = min(HAD, len(texts) / 10)
     named = {each for each, count in counts.items() if count >= least}
+    named.update(each for text in texts for each in tools(text))
     return frozenset(named | {MANIFESTS[each] for each in files if each in MANIFESTS})
 
 
@@ -179,6 +220,8 @@ def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> 
         return "it introduces something that is not there"
     if _PATTERNS["leans"].match(plain) or _PATTERNS["points"].search(plain):
         return "it speaks of what stands beside it"
+    if _PATTERNS["taste"].search(f"{(heading or '').rpartition(BETWEEN)[2]}: {plain}"):
+        return "it says how an agent talks, which is a matter of taste"
     if _PATTERNS["foreign"].search(plain):
         return None
     if len(plain.split()) < _LEAST_WORDS:
@@ -210,10 +253,8 @@ def _needed(plain: str, heading: str | None) -> tuple[str, bool]:
         if telling & own or (telling and telling <= about):
             return "", True
         if words:
-            # One word names a thing; several that nobody else uses, what only that file has.
-            is_known = len(part.split()) == 1 or all(
-                not _ABOUT.isdisjoint((word, stem(word))) for word in words
-            )
+            # Words that nobody else uses name what only that file has.
+            is_known = all(not _ABOUT.isdisjoint((word, stem(word))) for word in words)
             # A file of one heading has its own name there.
             return ("", True) if len(parts) == 1 and _ABOUT.isdisjoint(words) else (title, is_known)
     return "", True

@@ -131,6 +131,28 @@ class TestAlreadySaid:
 
         assert left == len(choose(given, file).chosen)
 
+    @pytest.mark.parametrize(("cosine", "left"), [(0.46, 0), (0.44, 1)])
+    def test_spoken_of(self, cosine: float, left: int) -> None:
+        """Nor is what a statement is as near to as 0.45: mostly it is the same, more strictly."""
+        other = "Dynamic evaluation of strings is a bug."
+        file = placed(other, near={other: at(cosine, 5)})
+
+        assert left == len(choose(offer((principle(EVAL, rank=0.9), at(1.0))), file).chosen)
+
+    def test_covered(self) -> None:
+        """Nor is what the statements below one heading speak of in most of its words."""
+        given = offer(ranked("Squash all commits before the merge of a branch.", 0.9, 0.9, 1))
+        file = placed("A branch has one author.", "Squashed commits are merged by the bot.")
+
+        assert ([], 1) == (texts(choose(given, file)), choose(given, file).already_said)
+
+    def test_other_tool(self) -> None:
+        """What names a tool is not given where the project chooses another one."""
+        given = offer(ranked("Use pnpm as the package manager.", 0.9, 0.9, 1))
+        other = "Use npm as the package manager, never pnpm."
+
+        assert [] == texts(choose(given, placed(other, near={other: at(0.9, 1)})))
+
     def test_polarity_first(self) -> None:
         """A statement that says the opposite is a conflict, however near it and its section are."""
         given = offer((principle(EVAL, rank=0.9), at(1.0)))
@@ -195,6 +217,13 @@ class TestConflicts:
         )
 
         assert [SQUASH] == texts(found)
+
+    def test_spoken_of_elsewhere(self) -> None:
+        """What another file says otherwise, and not the same, is how the project wants it."""
+        line = Line(Claim("Each branch ends as a single commit."), "#", file="CLAUDE.md")
+        file = elsewhere(placed(), line)
+
+        assert [] == texts(choose(offer(ranked(SQUASH, 0.9, 0.8, 1)), file))
 
     def test_example(self) -> None:
         """An example is neither for a principle nor against it."""

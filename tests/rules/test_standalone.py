@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.standalone import (
     MOST,
+    needs,
     stacks,
     stacks_of_project,
     standalone,
@@ -144,3 +145,18 @@ class TestAbout:
         assert {"python"} == stacks_of_project(passing, ["pyproject.toml"])
         assert {"ruby"} == stacks_of_project([*passing, "Run RuboCop."])
         assert {"ruby"} == stacks_of_project(passing[:5])
+
+    def test_tools(self) -> None:
+        """A rule about a convention that not every project has needs one that names it."""
+        asked = needs("Use Conventional Commits in commit messages.", [])
+
+        assert not asked <= stacks_of_project(["Keep commits small."])
+        assert asked <= stacks_of_project(["Commits follow Conventional Commits."])
+
+    @pytest.mark.parametrize(
+        "text",
+        ["Describe the behavior as it currently is.", "Never use emojis in your answers."],
+    )
+    def test_doubtful(self, text: str) -> None:
+        """What lacks its object, or says how an agent talks, is no bullet."""
+        assert standalone(text, None, StatementKind.RULE).text is None
