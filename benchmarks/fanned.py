@@ -71,8 +71,17 @@ class Ready:
         """Answer."""
         return self._answer
 
-    async def close(self) -> None:
-        """Have nothing to let go of."""
+    async def by_topic(
+        self,
+        topics: Sequence[str],
+        *,
+        limit: int,
+        exclude_ids: Sequence[str],
+        question: Question,
+        seconds: float,
+    ) -> Answer:
+        """Have nothing under any topic."""
+        return Answer(())
 
 
 @dataclass(slots=True)
@@ -102,7 +111,8 @@ class Fanned:
         """Stop the federation, and let go of the stores."""
         await self.actor.stop(PATIENCE)
         for each in self.table.fan_.members:
-            await each.store.close()
+            if isinstance(each.store, RemoteStore):
+                await each.store.close()
 
     @property
     def stores(self) -> int:

@@ -27,12 +27,12 @@ from cortex_actors.text.credentials import cleared
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cortex_actors.storage.events import StoredEvent
     from cortex_actors.storage.ledger.actor import Connection
 
-    Unit = Callable[..., list[tuple[int, str]]]
+    Unit = Callable[..., Sequence[tuple[int, str]]]
 
 log = logging.getLogger("cortex.letters")
 
@@ -107,7 +107,7 @@ async def discard(call: Call, events: list[str]) -> dict[str, Any]:
     return {"discarded": [{"seq": seq, "consumer": consumer} for seq, consumer in done]}
 
 
-async def _decide(call: Call, verb: str, unit: Unit, names: object) -> list[tuple[int, str]]:
+async def _decide(call: Call, verb: str, unit: Unit, names: object) -> Sequence[tuple[int, str]]:
     """Do something with dead letters: with those named at once, with all of them in portions.
 
     A crash between two portions leaves the rest as they were.

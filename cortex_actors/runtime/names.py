@@ -94,6 +94,24 @@ class Names:
         ref.actor_inbox.put(Envelope(message))
         return True
 
+    @overload
+    def method(
+        self,
+        name: str,
+        method: Callable[Concatenate[Any, P], Awaitable[R]],
+        *,
+        timeout: float | None = TIMEOUT,
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
+    @overload
+    def method(
+        self,
+        name: str,
+        method: Callable[Concatenate[Any, P], R],
+        *,
+        timeout: float | None = TIMEOUT,
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+
     def method(
         self, name: str, method: Callable[..., object], *, timeout: float | None = TIMEOUT
     ) -> Callable[..., Coroutine[Any, Any, Any]]:

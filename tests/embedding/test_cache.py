@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.cache import Cache
+from cortex_actors.embedding.cache import Cache, EmbedderInfo
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.provider import State, digest
@@ -23,9 +23,9 @@ from cortex_actors.runtime.actor import start_actor
 from tests.embedding.support import StagedProvider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from cortex_actors.embedding.provider import Row
+    from cortex_actors.embedding.provider import Row, Vectors
     from cortex_actors.runtime.names import Names
     from tests.embedding.support import ManualClock
 
@@ -50,8 +50,8 @@ class Asker:
     """Asks the cache by its name, as the rest of the system does."""
 
     def __init__(self, names: Names) -> None:
-        self.embed = names.method("cache", Cache.embed)
-        self.describe = names.method("cache", Cache.describe)
+        self.embed: Callable[..., Awaitable[Vectors]] = names.method("cache", Cache.embed)
+        self.describe: Callable[[], Awaitable[EmbedderInfo]] = names.method("cache", Cache.describe)
 
 
 @pytest.fixture

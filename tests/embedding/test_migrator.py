@@ -54,7 +54,7 @@ class TestFirstStart:
     async def test_missing(self, tmp_path: Path) -> None:
         """A model that is not on this machine is not written down: the settings may be mended."""
         async with bench(tmp_path) as home:
-            home.seat.provider.state = State.MISSING  # type: ignore[misc]
+            home.seat.provider.state = State.MISSING
             async with home.runs():
                 await home.is_at("idle")
                 assert None is await home.store.read(models.active)

@@ -193,6 +193,7 @@ class TestMethod:
         """A call that a dying actor had begun is not sent again, and its caller is told."""
         names, recorder, second = Names(), Recorder(), Recorder()
         first = await cast(names, recorder)
+        calling: asyncio.Future[object]
         if call == "later":
             calling = asyncio.ensure_future(names.method("recorder", Recorder.later)(1))
         else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import DiskFault, LedgerDown, StorageReadOnly
-from cortex_actors.storage.ledger import backups, faults, recovery
+from cortex_actors.storage.ledger import backups, faults, files, recovery
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.files import Halt, beside, reader
 from cortex_actors.testing import EPOCH
@@ -52,7 +52,7 @@ def failing(times: int) -> Callable[[Path], sqlite3.Connection]:
 class TestUnreadDisk:
     def test_once(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """One read that failed, which SQLite calls damage, moves nothing."""
-        monkeypatch.setattr(faults.files, "reader", failing(1))
+        monkeypatch.setattr(files, "reader", failing(1))
 
         assert recovery.ready(filed.home, filed.clock) is None
         assert BEFORE + AFTER == filed.count("events")
@@ -63,7 +63,7 @@ class TestUnreadDisk:
         def unread(_descriptor: int, _most: int) -> bytes:
             raise OSError(5, "Input/output error")
 
-        monkeypatch.setattr(faults.files, "reader", failing(9))
+        monkeypatch.setattr(files, "reader", failing(9))
         monkeypatch.setattr(os, "read", unread)
         with pytest.raises(DiskFault, match="nothing was moved.*cortex daemon restore"):
             recovery.ready(filed.home, filed.clock)

@@ -17,7 +17,7 @@ from cortex_actors.errors import LedgerDown, StorageFull, StoreTooOld
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.rules.decay import BACKUP_HOUR
-from cortex_actors.storage.ledger import backups, faults, offline, recovery
+from cortex_actors.storage.ledger import backups, faults, files, offline, recovery
 from cortex_actors.storage.ledger.backups import problem
 from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.testing import EPOCH, ManualClock
@@ -236,7 +236,7 @@ class TestNoDamage:
             error.sqlite_errorname = "SQLITE_PROTOCOL"
             raise error
 
-        monkeypatch.setattr(faults.files, "reader", refused)
+        monkeypatch.setattr(files, "reader", refused)
         with pytest.raises(LedgerDown):
             recovery.ready(filed.home, filed.clock)
 
