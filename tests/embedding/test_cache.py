@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from cortex_actors.runtime.actor import start_actor
 from tests.embedding.support import StagedProvider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 
     from cortex_actors.embedding.provider import Row, Vectors
     from cortex_actors.runtime.names import Names
@@ -50,7 +50,7 @@ class Asker:
     """Asks the cache by its name, as the rest of the system does."""
 
     def __init__(self, names: Names) -> None:
-        self.embed: Callable[..., Awaitable[Vectors]] = names.method("cache", Cache.embed)
+        self.embed: Callable[..., Coroutine[Any, Any, Vectors]] = names.method("cache", Cache.embed)
         self.describe: Callable[[], Awaitable[EmbedderInfo]] = names.method("cache", Cache.describe)
 
 
