@@ -9,7 +9,6 @@ from alembic.migration import MigrationContext
 from sqlalchemy import insert, select
 
 from cortex_actors.errors import StoreTooNew, StoreTooOld
-from cortex_actors.storage import migrations
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger import migrate as module
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
@@ -164,7 +163,7 @@ def rows_of(engine: Engine, names: set[str]) -> dict[str, set[object]]:
 
 def make_version_7(connection: Connection) -> None:
     """Make an empty ledger of schema 7."""
-    for each in migrations.statements(v0007.__file__):
+    for each in module.statements(v0007.__file__):
         connection.exec_driver_sql(each)
     connection.exec_driver_sql(module._VERSIONS)
     connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0007')")
@@ -213,6 +212,7 @@ _OLD_DECISION = (
     " detected_at, status, resolved_at, kept_id, resolution)"
     " VALUES (?, ?, ?, 'direct', 'reconciler', 'rules', 'npm or pnpm', 1, ?, ?, ?, ?)"
 )
+_LEFT = "SELECT status, resolved_at, resolution, confidence FROM contradictions ORDER BY id"
 
 
 class TestVerdicts:
@@ -253,9 +253,7 @@ class TestVerdicts:
         with engine.begin() as connection:
             found = connection.execute(select(verdicts).order_by(verdicts.c.at)).all()
             words = of_people(connection)
-            left = connection.exec_driver_sql(
-                "SELECT status, resolved_at, resolution, confidence FROM contradictions ORDER BY id"
-            ).all()
+            left = connection.exec_driver_sql(_LEFT).all()
         expected = [
             (("person", "owner", "compare", *(digest for _, digest in two)), relation, 10 + number)
             for number, (two, (*_, relation)) in enumerate(zip(pairs, DECIDED, strict=True))

@@ -6,7 +6,7 @@ is asked (docs/ledger.md).
 
 from __future__ import annotations
 
-from cortex_actors.storage.migrations import downgrade, run
+from cortex_actors.storage.ledger.migrate import downgrade, run
 
 revision = "0007"
 down_revision = None

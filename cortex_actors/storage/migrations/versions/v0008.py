@@ -5,7 +5,7 @@ Before, only a new revision of a file was an observation.
 
 from __future__ import annotations
 
-from cortex_actors.storage.migrations import downgrade, run
+from cortex_actors.storage.ledger.migrate import downgrade, run
 
 revision = "0008"
 down_revision = "0007"

@@ -11,7 +11,7 @@ import json
 
 from alembic import op
 
-from cortex_actors.storage.migrations import downgrade, run
+from cortex_actors.storage.ledger.migrate import downgrade, run
 
 revision = "0009"
 down_revision = "0008"
