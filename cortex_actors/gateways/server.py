@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.api.desk import FrontDesk
     from cortex_actors.clock import Clock
-    from cortex_actors.gateways.serving import Serving
+    from cortex_actors.gateways.app import Serving
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
     from cortex_actors.sections import HttpSettings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.gateways import server, serving
+from cortex_actors.gateways import app, server
 from cortex_actors.testing import PATIENCE
 from tests.gateways.gatehouse import Gatehouse, gatehouse, request
 
@@ -28,7 +28,7 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 def long_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let requests in hand have longer than anybody waits here: a slow machine stays within."""
     monkeypatch.setattr(server, "GRACE", 10 * PATIENCE)
-    monkeypatch.setattr(serving, "SERVING_GRACE", 10 * PATIENCE)
+    monkeypatch.setattr(app, "SERVING_GRACE", 10 * PATIENCE)
 
 
 class TestClosed:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.gateways import server, serving
+from cortex_actors.gateways import app, server
 from cortex_actors.process.logfile import Filter
 from cortex_actors.sections import HttpSettings
 from cortex_actors.testing import ManualClock, eventually
@@ -161,7 +161,7 @@ class TestOpen:
 
     async def test_idle(self, house: Gatehouse, monkeypatch: pytest.MonkeyPatch) -> None:
         """A connection that asks nothing is closed, whatever it drips."""
-        monkeypatch.setattr(serving, "IDLE", 0.02)
+        monkeypatch.setattr(app, "IDLE", 0.02)
         await house.open()
         reader, writer = await asyncio.open_connection("127.0.0.1", await house.port())
         writer.write(b"GET / HT")
