@@ -33,17 +33,6 @@ import numpy as np
 
 from cortex_actors.embedding import manifest as manifests
 from cortex_actors.embedding.compiled import BATCH_TOKENS, Runner
-from cortex_actors.embedding.manifest import (
-    FILES,
-    ONNX,
-    REFERENCE,
-    TEXTS,
-    Form,
-    Gates,
-    Kind,
-    Manifest,
-    model_id_of,
-)
 from cortex_actors.errors import CompileFailed, CompileNoRoom
 from cortex_actors.home import sync
 
@@ -87,7 +76,7 @@ def sweep(models: Path) -> None:
 
 def install(
     bench: Path, facts: Mapping[str, Any], *, source: str, source_hash: str, at: int
-) -> Manifest:
+) -> manifests.Manifest:
     """Finish a model that was built on a bench, and move it to its place.
 
     It is there once this returns, and lasts through a power cut; before, there is nothing, or the
@@ -97,7 +86,7 @@ def install(
     with disk(bench.parent):
         manifest = _manifest(bench, facts, source=source, source_hash=source_hash, at=at)
         manifests.write(bench, manifest)
-        for path in (*(bench / name for name in (*FILES, manifests.MANIFEST)), bench):
+        for path in (*(bench / name for name in (*manifests.FILES, manifests.MANIFEST)), bench):
             sync(path)
         _move(bench, bench.parent / manifest.model_id)
         sync(bench.parent)
@@ -127,10 +116,12 @@ def disk(folder: Path) -> Iterator[None]:
 
 def _manifest(
     bench: Path, facts: Mapping[str, Any], *, source: str, source_hash: str, at: int
-) -> Manifest:
+) -> manifests.Manifest:
     """Return what is known of a model, and the hashes of its files."""
-    hashes = {name: manifests.hash_of(bench / name) for name in FILES}
-    model_id = model_id_of(source, Kind(facts["kind"]), onnx_hash=hashes[ONNX])
+    hashes = {name: manifests.hash_of(bench / name) for name in manifests.FILES}
+    model_id = manifests.model_id_of(
+        source, manifests.Kind(facts["kind"]), onnx_hash=hashes[manifests.ONNX]
+    )
     own = {"source": source, "source_hash": source_hash, "hashes": hashes, "made_at": at}
     return manifests.manifest_of({**facts, **own, "model_id": model_id})
 
@@ -146,13 +137,13 @@ def _move(bench: Path, place: Path) -> None:
 
 
 #: What an int8 form must reach; below any of them the float form is kept.
-LEAST = Gates(mean_cosine=0.99, spearman=0.99, overlap=0.88)
+LEAST = manifests.Gates(mean_cosine=0.99, spearman=0.99, overlap=0.88)
 
 #: What the float form must reach: its numbers are the model's, so one of the three says it all.
-EXACT = Gates(mean_cosine=0.9999, spearman=0.0, overlap=0.0)
+EXACT = manifests.Gates(mean_cosine=0.9999, spearman=0.0, overlap=0.0)
 
 #: What a finished model must reach.
-LEAST_OF = {Kind.INT8: LEAST, Kind.FP32: EXACT}
+LEAST_OF = {manifests.Kind.INT8: LEAST, manifests.Kind.FP32: EXACT}
 
 #: What the float ONNX form must reach for its worst text: it computes the same in another order.
 SAME = 0.9999
@@ -169,18 +160,18 @@ def texts() -> list[str]:
     return kept_texts(files(__package__))
 
 
-def measure(float_rows: Vectors, compiled_rows: Vectors) -> Gates:
+def measure(float_rows: Vectors, compiled_rows: Vectors) -> manifests.Gates:
     """Return how near the unit rows of the same texts are; more than `NEAREST` + 1 are needed."""
     ours, theirs = compiled_rows @ compiled_rows.T, float_rows @ float_rows.T
     pairs = np.triu_indices(len(float_rows), k=1)
-    return Gates(
+    return manifests.Gates(
         mean_cosine=float(np.mean(cosines(float_rows, compiled_rows))),
         spearman=spearman(theirs[pairs], ours[pairs]),
         overlap=overlap(theirs, ours),
     )
 
 
-def missed(gates: Gates, least: Gates = LEAST) -> str:
+def missed(gates: manifests.Gates, least: manifests.Gates = LEAST) -> str:
     """Return the gates that were not reached, in words; empty when all were."""
     rows = (
         ("mean cosine", gates.mean_cosine, least.mean_cosine),
@@ -238,7 +229,7 @@ def cut(tokenizer: Path, texts: Sequence[str], *, max_tokens: int) -> list[str]:
     return [_cut(encode, text, max_tokens) for text in texts]
 
 
-def rows(folder: Path, manifest: Form, texts: Sequence[str]) -> Vectors:
+def rows(folder: Path, manifest: manifests.Form, texts: Sequence[str]) -> Vectors:
     """Return the unit vectors that a model makes of texts, on every core."""
     runner = Runner(folder, manifest)
     threads = os.cpu_count() or 1
@@ -248,18 +239,18 @@ def rows(folder: Path, manifest: Form, texts: Sequence[str]) -> Vectors:
     return runner.end(begun, made, texts=len(texts))
 
 
-def again(folder: Path, manifest: Manifest) -> Gates:
+def again(folder: Path, manifest: manifests.Manifest) -> manifests.Gates:
     """Return how near a finished model is to the float vectors that were kept when it was made.
 
     Needs no torch: what can have changed since is this machine and the libraries on it.
     """
-    reference: Vectors = np.load(folder / REFERENCE, allow_pickle=False)
+    reference: Vectors = np.load(folder / manifests.REFERENCE, allow_pickle=False)
     return measure(reference, rows(folder, manifest, kept_texts(folder)))
 
 
 def kept_texts(folder: Path | Traversable) -> list[str]:
     """Return the texts that a model was compared on."""
-    lines = (folder / TEXTS).read_text(encoding="utf-8").splitlines()
+    lines = (folder / manifests.TEXTS).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 

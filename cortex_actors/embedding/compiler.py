@@ -16,17 +16,11 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cortex_actors import errors
 from cortex_actors.embedding import calibration
 from cortex_actors.embedding import manifest as refusals
 from cortex_actors.embedding.manifest import compiled
 from cortex_actors.embedding.torch_child import PROGRESS
-from cortex_actors.errors import (
-    ChildProcessDown,
-    CompileFailed,
-    CompileNoRoom,
-    DeadlineExceeded,
-    NotCompilable,
-)
 from cortex_actors.home import private, weights_hash
 from cortex_actors.runtime.child import ChildError, ChildProcess
 
@@ -57,7 +51,7 @@ POLL = 0.5
 LOCK = ".lock"
 
 #: What the child may say of a model or the disk; any other failure may pass.
-KNOWN = {kind.__name__: kind for kind in (NotCompilable, CompileNoRoom)}
+KNOWN = {kind.__name__: kind for kind in (errors.NotCompilable, errors.CompileNoRoom)}
 
 
 async def compile_model(
@@ -80,14 +74,14 @@ async def compile_model(
     try:
         async with asyncio.timeout(timeout):
             return await _found_or_made(model, folder, clock=clock, say=say, child=child)
-    except (TimeoutError, DeadlineExceeded) as error:
-        raise CompileFailed(
+    except (TimeoutError, errors.DeadlineExceeded) as error:
+        raise errors.CompileFailed(
             f"{model.model_id} was not compiled within {timeout:g} s; try again when the machine "
             "is less busy: cortex model prepare"
         ) from error
     except OSError as error:
         # No process could be started, or the float model's files went away.
-        raise CompileFailed(
+        raise errors.CompileFailed(
             f"{model.model_id} was not compiled: {error}; see to that, then: cortex model prepare"
         ) from error
 
@@ -115,7 +109,7 @@ async def _found_or_made(
 def _installed(model: Model, bench: Path, facts: dict[str, Any], at: int) -> Manifest:
     """Move what was built to its place, on a thread."""
     if facts["dimension"] != model.dimension:
-        raise CompileFailed(
+        raise errors.CompileFailed(
             f"the files in {model.folder} promise vectors of {model.dimension} numbers and the "
             f"model makes {facts['dimension']}; mend the folder, then: cortex model prepare"
         )
@@ -142,9 +136,9 @@ async def _built(
         facts, _ = await process.request("compile", {"folder": str(bench)}, deadline=TIMEOUT)
     except ChildError as error:
         raise await _refusal(error, model, bench.parent, clock) from error
-    except ChildProcessDown as error:
+    except errors.ChildProcessDown as error:
         how = str(error).partition("; ask again")[0]  # nobody starts this one again
-        raise CompileFailed(
+        raise errors.CompileFailed(
             f"{model.model_id} was not compiled: {how}; try again with: cortex model prepare"
         ) from error
     finally:
@@ -152,20 +146,22 @@ async def _built(
     return facts
 
 
-async def _refusal(error: ChildError, model: Model, folder: Path, clock: Clock) -> CompileFailed:
+async def _refusal(
+    error: ChildError, model: Model, folder: Path, clock: Clock
+) -> errors.CompileFailed:
     """Return what the child's error means; what will not pass is remembered."""
     said = str(error).partition(f"{error.kind}: ")[2]
-    kind = KNOWN.get(error.kind, CompileFailed)
-    if kind is CompileNoRoom:
-        return CompileNoRoom(said)
-    if kind is CompileFailed:
-        return CompileFailed(
+    kind = KNOWN.get(error.kind, errors.CompileFailed)
+    if kind is errors.CompileNoRoom:
+        return errors.CompileNoRoom(said)
+    if kind is errors.CompileFailed:
+        return errors.CompileFailed(
             f"{model.model_id} was not compiled ({error.kind}: {said}); see `cortex daemon logs`, "
             "then try again: cortex model prepare"
         )
     remember = partial(refusals.remember, folder, model.model_id, said, at=clock.now())
     await _finished(remember)
-    return NotCompilable(
+    return errors.NotCompilable(
         f"{model.model_id} has no compiled form: {said}. It is used in its float form, slower; "
         "`cortex model use NAME` chooses another model"
     )

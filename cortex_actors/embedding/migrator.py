@@ -24,20 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cortex_actors import errors
 from cortex_actors.clock import DAY
 from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, is_compiled, source_of
 from cortex_actors.embedding.models import GIVE, PACKAGED, PUBLISHER, locate
 from cortex_actors.embedding.provider import State, refusal
-from cortex_actors.errors import (
-    BadInput,
-    CompileFailed,
-    CortexError,
-    ModelMissing,
-    NotCompilable,
-    NotFound,
-    Refused,
-    UsageError,
-)
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
@@ -174,7 +165,7 @@ class Migration:
         """Store vectors, unless the migration was called off meanwhile."""
         coming = models.coming(connection)
         if coming is None or coming.model_id != self.model.model_id:
-            raise NotFound(f"the migration to {self.model.model_id} was called off")
+            raise errors.NotFound(f"the migration to {self.model.model_id} was called off")
         embeddings.keep_vectors(connection, self.model.model_id, found)
 
     async def _tried(self, texts: list[tuple[bytes, str]]) -> dict[bytes, Row]:
@@ -187,7 +178,7 @@ class Migration:
             raise error
         try:
             rows = await self._provider.embed([text for _, text in texts])
-        except BadInput as why:
+        except errors.BadInput as why:
             if len(texts) > 1:
                 half = len(texts) // 2
                 return {**await self._tried(texts[:half]), **await self._tried(texts[half:])}
@@ -229,7 +220,7 @@ def _why(name: str, provider: Provider, kind: str | None) -> str:
         )
     try:
         locate(name, mend=GIVE)
-    except ModelMissing as error:
+    except errors.ModelMissing as error:
         return str(error)
     return provider.reason
 
@@ -311,10 +302,10 @@ class Migrator(AsyncioActor):
         if target is None or provider is not None:
             target = await self._candidate(to, provider)
         elif (found := await asyncio.to_thread(self._seat.make, target)).state is State.MISSING:
-            raise ModelMissing(f"cannot migrate to {to}: {found.reason}")
+            raise errors.ModelMissing(f"cannot migrate to {to}: {found.reason}")
         active = self._seat.provider.model_id
         if self._compiles and is_compiled(active) and source_of(active) == target.model_id:
-            raise Refused(
+            raise errors.Refused(
                 f"cannot migrate to {target.model_id}: it answers already, in its compiled form "
                 f"{active}; to embed with the float form, set embedding.compile = false"
             )
@@ -330,7 +321,7 @@ class Migrator(AsyncioActor):
         """
         found = await self._records.write(partial(models.cancel, at=self._clock.now()))
         if found is None:
-            raise NotFound("cannot cancel: no migration is under way")
+            raise errors.NotFound("cannot cancel: no migration is under way")
         self._bell.set()
         return found
 
@@ -350,15 +341,15 @@ class Migrator(AsyncioActor):
     async def _candidate(self, name: str, kind: str | None) -> Chosen:
         """Return the model of a name; raises `ModelMissing`."""
         if kind not in (None, *PROVIDERS):
-            raise UsageError(
+            raise errors.UsageError(
                 f"cannot migrate to {name}: there is no provider {kind!r}; give one of: "
                 f"{', '.join(PROVIDERS)}"
             )
         if not name.strip():
-            raise ModelMissing(f"cannot migrate to {name!r}: it names no model; {GIVE}")
+            raise errors.ModelMissing(f"cannot migrate to {name!r}: it names no model; {GIVE}")
         provider = await asyncio.to_thread(self._seat.candidate, name, kind)
         if provider.state is State.MISSING:
-            raise ModelMissing(f"cannot migrate to {name}: {_why(name, provider, kind)}")
+            raise errors.ModelMissing(f"cannot migrate to {name}: {_why(name, provider, kind)}")
         if provider.dimension == 0:
             await self._measured(provider)
         return self._seat.row(provider, name, kind)
@@ -386,7 +377,7 @@ class Migrator(AsyncioActor):
         while True:
             try:
                 await self._step()
-            except CortexError as error:
+            except errors.CortexError as error:
                 await self._rest(str(error), failures)
                 failures += 1
             except Exception as error:
@@ -406,7 +397,7 @@ class Migrator(AsyncioActor):
             try:
                 work = partial(self._migrate, coming)
                 await self._tasks.run(f"migrate to {coming.model_id}", work)
-            except NotFound as error:
+            except errors.NotFound as error:
                 log.info("%s", error)
         before = self._clock.now() - KEPT_DAYS * DAY
         for each in await self._records.read(models.retired):
@@ -455,9 +446,9 @@ class Migrator(AsyncioActor):
         self._making = Making(source, self._clock.now())
         try:
             return await self._seat.compiled(model, self._hear)
-        except NotCompilable as error:
+        except errors.NotCompilable as error:
             self._note = str(error)
-        except (CompileFailed, ModelMissing) as error:
+        except (errors.CompileFailed, errors.ModelMissing) as error:
             self._failure = f"{error}; {self._meanwhile(model)}"
             log.warning("%s", self._failure)
         finally:
@@ -509,13 +500,13 @@ class Migrator(AsyncioActor):
         while True:
             await provider.start()
             if await provider.settled() is State.MISSING:
-                raise ModelMissing(provider.reason)
+                raise errors.ModelMissing(provider.reason)
             self._become(Doing.MIGRATING)
             try:
                 return await run.run()
-            except (ModelMissing, NotFound):
+            except (errors.ModelMissing, errors.NotFound):
                 raise
-            except CortexError as error:
+            except errors.CortexError as error:
                 failures = 0 if run.rate else failures
                 await self._rest(str(error), failures)
                 failures += 1

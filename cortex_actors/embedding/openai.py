@@ -19,18 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cortex_actors import errors
 from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.embedding.tokens import pooled, split_text
 from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
 from cortex_actors.endpoint.replies import Use, document_of, host_of, tokens_of
-from cortex_actors.errors import (
-    BadInput,
-    CortexError,
-    EmbedderDown,
-    EndpointDown,
-    EndpointUnusable,
-    ModelMissing,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,7 +54,7 @@ def rows_of(answer: Answer, *, texts: int, endpoint: Endpoint) -> Embedded:
     found = document.get("data")
     if not isinstance(found, list) or len(found) != texts:
         count = f"{len(found)} vectors" if isinstance(found, list) else "no list of vectors"
-        raise EndpointDown(f"{where} with {count}; nothing of it is used")
+        raise errors.EndpointDown(f"{where} with {count}; nothing of it is used")
     by_number = {
         each["index"]: each["embedding"]
         for each in found
@@ -71,7 +64,7 @@ def rows_of(answer: Answer, *, texts: int, endpoint: Endpoint) -> Embedded:
         and isinstance(each.get("embedding"), list)
     }
     if set(by_number) != set(range(texts)):
-        raise EndpointDown(
+        raise errors.EndpointDown(
             f"{where} without saying which vector is whose: it must number them from 0 to "
             f"{texts - 1}, each once; nothing of it is used"
         )
@@ -87,7 +80,7 @@ def _matrix(rows: list[list[Any]], where: str) -> Vectors:
     except (ValueError, TypeError, OverflowError):
         matrix = np.empty(0, dtype=np.float32)
     if matrix.ndim != 2 or not matrix.size:  # noqa: PLR2004 - a matrix
-        raise EndpointDown(
+        raise errors.EndpointDown(
             f"{where} with rows that are not lists of equally many numbers; nothing of it is used"
         )
     return matrix
@@ -106,10 +99,10 @@ def _as_embedder() -> Iterator[None]:
     """Turn an endpoint's trouble into the embedder's; what caused it stays its cause."""
     try:
         yield
-    except EndpointUnusable as error:
-        raise ModelMissing(str(error)) from error.__cause__ or error
-    except EndpointDown as error:
-        raise EmbedderDown(str(error)) from error.__cause__ or error
+    except errors.EndpointUnusable as error:
+        raise errors.ModelMissing(str(error)) from error.__cause__ or error
+    except errors.EndpointDown as error:
+        raise errors.EmbedderDown(str(error)) from error.__cause__ or error
 
 
 log = logging.getLogger("cortex.embedder")
@@ -164,7 +157,7 @@ class OpenAIProvider(KeptProvider):
         self._counts = {"requests": 0, "retries": 0, "tokens": 0, "split": 0}
         try:
             self._client = self._connected()
-        except EndpointUnusable as error:
+        except errors.EndpointUnusable as error:
             self._is_usable = False
             self._become(State.MISSING, str(error))
 
@@ -204,14 +197,14 @@ class OpenAIProvider(KeptProvider):
             return np.empty((0, self.dimension), dtype=np.float32)
         try:
             return await self._embedded(texts)
-        except BadInput:
+        except errors.BadInput:
             if len(texts) == 1:
                 await self._require_working()
             raise
-        except ModelMissing as missing:
+        except errors.ModelMissing as missing:
             self._stumble(State.MISSING, str(missing))
             raise
-        except EmbedderDown as failure:
+        except errors.EmbedderDown as failure:
             if self._breaker.position is not Position.CLOSED:
                 self._stumble(State.DOWN, self._breaker.reason or str(failure))
             raise
@@ -257,7 +250,9 @@ class OpenAIProvider(KeptProvider):
     def _required(self) -> Client:
         """Return what asks the endpoint, unless it was let go of."""
         if self._client is None:
-            raise EmbedderDown(f"the embedding model {self.model_id} was let go of; ask again")
+            raise errors.EmbedderDown(
+                f"the embedding model {self.model_id} was let go of; ask again"
+            )
         return self._client
 
     async def _asked(self, pieces: Sequence[str], until: float) -> Vectors:
@@ -274,7 +269,7 @@ class OpenAIProvider(KeptProvider):
         self._counts["tokens"] += found.tokens or sum(map(_tokens, pieces))
         width = found.rows.shape[1]
         if self.dimension not in (0, width):
-            raise ModelMissing(
+            raise errors.ModelMissing(
                 f"{self.model_id} makes vectors of {width} numbers now where {self.dimension} were "
                 "expected: another model answers under that name; have the old one served again, "
                 f"or change over with `cortex model migrate --to openai:{self._model}` "
@@ -287,8 +282,8 @@ class OpenAIProvider(KeptProvider):
         """Embed a word; raises `ModelMissing` when the endpoint refuses even that."""
         try:
             await self._asked([PROBE], self._clock.monotonic() + LONGEST_CALL)
-        except BadInput as error:
-            raise ModelMissing(
+        except errors.BadInput as error:
+            raise errors.ModelMissing(
                 f"{error}, and refuses any other text, too; see what it says, and embedding.model"
             ) from error
 
@@ -296,7 +291,7 @@ class OpenAIProvider(KeptProvider):
         """Raise `ModelMissing` when the endpoint refuses everything, and not only one text."""
         try:
             await self._probe()
-        except ModelMissing as missing:
+        except errors.ModelMissing as missing:
             self._stumble(State.MISSING, str(missing))
             raise
 
@@ -315,9 +310,9 @@ class OpenAIProvider(KeptProvider):
         """Embed a word, note the state that follows, and return the seconds until the next look."""
         try:
             await self._probe()
-        except ModelMissing as error:
+        except errors.ModelMissing as error:
             self._become(State.MISSING, str(error))
-        except CortexError as error:
+        except errors.CortexError as error:
             self._become(State.DOWN, self._breaker.reason or str(error.__cause__ or error))
         except Exception as error:
             log.exception("looking at %s failed inside and will be tried again", self.model_id)

@@ -18,15 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cortex_actors.errors import (
-    BadInput,
-    CortexError,
-    EmbedderDown,
-    EmbedderLoading,
-    ModelChanged,
-    ModelMissing,
-    Unembeddable,
-)
+from cortex_actors import errors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -156,10 +148,10 @@ class KeptProvider:
             begun = self._clock.monotonic()
             try:
                 reason = await live()
-            except ModelMissing as error:
+            except errors.ModelMissing as error:
                 self._become(State.MISSING, str(error))
                 return
-            except (CortexError, OSError, MemoryError) as error:
+            except (errors.CortexError, OSError, MemoryError) as error:
                 reason = str(error)
             if reason is None:
                 return
@@ -199,31 +191,31 @@ def checked(rows: NDArray[np.floating], texts: int, *, dimension: int) -> Vector
     the cause and the others are worth another try.
     """
     if rows.shape != (texts, dimension):
-        raise EmbedderDown(
+        raise errors.EmbedderDown(
             f"the embedder answered {texts} texts with rows of shape {rows.shape} where "
             f"({texts}, {dimension}) was due; nothing of it is used: see `cortex daemon logs`"
         )
     wrong = [i for i, row in enumerate(rows) if not np.isfinite(row).all() or not row.any()]
     if wrong:
-        raise BadInput(
+        raise errors.BadInput(
             f"{len(wrong)} of {texts} texts came out of the embedder without a usable vector "
             f"(the first is number {wrong[0] + 1}); change or leave out that text"
         )
     return unit(rows)
 
 
-def refusal(provider: Provider) -> EmbedderDown | None:
+def refusal(provider: Provider) -> errors.EmbedderDown | None:
     """Return the error that says why the provider cannot embed now; None when it can."""
     if provider.state is State.READY:
         return None
     if provider.state is State.LOADING:
-        return EmbedderLoading(
+        return errors.EmbedderLoading(
             f"the embedding model {provider.model_id} is still loading; "
             "try again in some seconds, `cortex status` says when it is ready"
         )
     if provider.state is State.MISSING:
-        return ModelMissing(provider.reason)
-    return EmbedderDown(
+        return errors.ModelMissing(provider.reason)
+    return errors.EmbedderDown(
         f"the embedding model {provider.model_id} is down: {provider.reason}; ask again in a moment"
     )
 
@@ -231,7 +223,7 @@ def refusal(provider: Provider) -> EmbedderDown | None:
 def require_model(provider: Provider, model: str | None) -> None:
     """Raise `ModelChanged` when an asker means another model than the provider's; None is any."""
     if model not in (None, provider.model_id):
-        raise ModelChanged(
+        raise errors.ModelChanged(
             f"cannot embed with {model}: this daemon embeds with {provider.model_id} now, and "
             "vectors of two models are never compared; ask again with that one"
         )
@@ -252,7 +244,7 @@ def require_texts(texts: Iterable[object]) -> None:
     wrong = {place: why for place, text in enumerate(texts) if (why := _refusal(text))}
     if wrong:
         first, why = next(iter(wrong.items()))
-        raise Unembeddable(f"text {first + 1} to embed {why}", tuple(wrong))
+        raise errors.Unembeddable(f"text {first + 1} to embed {why}", tuple(wrong))
 
 
 def _refusal(text: object) -> str:
@@ -277,7 +269,7 @@ def digest(text: str) -> bytes:
 
 
 #: A vector, or why there is none.
-Outcome: TypeAlias = Row | CortexError
+Outcome: TypeAlias = Row | errors.CortexError
 
 
 def rows_of(texts: Sequence[str], outcomes: Sequence[Outcome]) -> Vectors:
@@ -287,16 +279,16 @@ def rows_of(texts: Sequence[str], outcomes: Sequence[Outcome]) -> Vectors:
     an error that is no text's fault, because then asking again may help; else `Unembeddable` with
     the numbers of the texts that were refused.
     """
-    errors = {i: each for i, each in enumerate(outcomes) if isinstance(each, CortexError)}
-    for error in errors.values():
-        if not isinstance(error, BadInput):
+    refused = {i: each for i, each in enumerate(outcomes) if isinstance(each, errors.CortexError)}
+    for error in refused.values():
+        if not isinstance(error, errors.BadInput):
             raise type(error)(*error.args) from error
-    if errors:
-        first, why = next(iter(errors.items()))
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise Unembeddable(
+    if refused:
+        first, why = next(iter(refused.items()))
+        more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
+        raise errors.Unembeddable(
             f"text {first + 1} of {len(texts)} ({len(texts[first])} characters){more} cannot be "
             f"embedded; leave it out or change it. The embedder said: {why}",
-            tuple(errors),
+            tuple(refused),
         ) from why
-    return np.stack([each for each in outcomes if not isinstance(each, CortexError)])
+    return np.stack([each for each in outcomes if not isinstance(each, errors.CortexError)])

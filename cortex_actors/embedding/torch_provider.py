@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cortex_actors import errors
 from cortex_actors.embedding.models import locate
 from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
-from cortex_actors.errors import (
-    BadInput,
-    ChildProcessDown,
-    DeadlineExceeded,
-    EmbedderDown,
-    ModelMissing,
-)
 from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildError, ChildProcess
 
 if TYPE_CHECKING:
@@ -70,7 +64,7 @@ class SentenceProvider(KeptProvider):
         self._model: Model | None = None
         try:
             found = self._model = locate(model)
-        except ModelMissing as error:
+        except errors.ModelMissing as error:
             self._become(State.MISSING, str(error))
         else:
             self.model_id, self.dimension = found.model_id, found.dimension
@@ -100,7 +94,7 @@ class SentenceProvider(KeptProvider):
         require_texts(texts)
         error = refusal(self)
         if error is not None or self._child is None:
-            raise error or EmbedderDown(f"the embedding model {self.model_id} was let go of")
+            raise error or errors.EmbedderDown(f"the embedding model {self.model_id} was let go of")
         body = json.dumps(list(texts), ensure_ascii=False).encode()
         answer, rows = await self._request(self._child, body)
         self._tokens += int(answer["tokens"])
@@ -112,16 +106,18 @@ class SentenceProvider(KeptProvider):
         deadline = self._timeout * (1 + len(body) // LONG)
         try:
             return await child.request("embed", None, body, deadline=deadline)
-        except DeadlineExceeded as error:
+        except errors.DeadlineExceeded as error:
             child.kill()  # it would go on with this request and keep the next ones waiting
-            raise EmbedderDown(
+            raise errors.EmbedderDown(
                 f"the embedding model {self.model_id} did not answer within {deadline:g} s "
                 "and is started again; ask again, or raise embedding.request_timeout_s"
             ) from error
-        except ChildProcessDown as error:
-            raise EmbedderDown(f"the embedding model {self.model_id} is away: {error}") from error
+        except errors.ChildProcessDown as error:
+            raise errors.EmbedderDown(
+                f"the embedding model {self.model_id} is away: {error}"
+            ) from error
         except ChildError as error:
-            kind = BadInput if error.kind in BLAMES_TEXT else EmbedderDown
+            kind = errors.BadInput if error.kind in BLAMES_TEXT else errors.EmbedderDown
             raise kind(f"the embedding model {self.model_id} failed: {error}") from error
 
     async def _one_life(self, model: Model) -> str:
@@ -145,14 +141,14 @@ class SentenceProvider(KeptProvider):
             answer, _ = await child.request("load", deadline=LOAD_TIMEOUT)
         except ChildError as error:
             if error.is_not_installed:
-                raise ModelMissing(
+                raise errors.ModelMissing(
                     f"the embedding model {self.model_id} needs sentence-transformers, which "
                     f"cannot be imported ({error}); `pip install sentence-transformers`, then "
                     "start the daemon again"
                 ) from error
             raise
         if answer["dimension"] != model.dimension:
-            raise ModelMissing(
+            raise errors.ModelMissing(
                 f"the files in {model.folder} promise vectors of {model.dimension} numbers and the "
                 f"model makes {answer['dimension']}; mend the folder, or set embedding.model "
                 "(variable CORTEX_EMBEDDING__MODEL) to another one"

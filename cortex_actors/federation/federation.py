@@ -38,18 +38,8 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import REMOTE, Hit, Recall
 from cortex_actors.errors import CortexError
+from cortex_actors.federation import fan
 from cortex_actors.federation.answers import flagged
-from cortex_actors.federation.fan import (
-    Bridge,
-    Wording,
-    admit,
-    asked,
-    fused,
-    merged,
-    party,
-    wanted,
-    within,
-)
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Outcome, Question
@@ -61,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.fan import Party
     from cortex_actors.federation.store import Member
     from cortex_actors.rules.fusion import Placed
     from cortex_actors.runtime.names import NamedActor
@@ -129,7 +118,7 @@ async def edges(
     seconds = min(seconds, LONGEST)
 
     async def ask(member: Member) -> list[Hit]:
-        told = await within(
+        told = await fan.within(
             member.store.name,
             lambda: member.store.by_topic(
                 filed.of(member),
@@ -173,7 +162,7 @@ HOP_SOURCE = "hop"
 PIECE, TOLD = 200, 120
 
 
-def bridge(hits: Sequence[Hit], terms: int) -> Bridge:
+def bridge(hits: Sequence[Hit], terms: int) -> fan.Bridge:
     """Return what the beginnings of the first hits say, for here and for elsewhere.
 
     A hit whose text holds a secret is no part of what is sent: its beginning may end amidst the
@@ -183,7 +172,7 @@ def bridge(hits: Sequence[Hit], terms: int) -> Bridge:
     theirs = [
         _piece(hit.text) for hit in some if is_public(hit) and sendable(hit.text) == (hit.text, "")
     ]
-    return Bridge(" ".join(_piece(hit.text) for hit in some), " ".join(filter(None, theirs)))
+    return fan.Bridge(" ".join(_piece(hit.text) for hit in some), " ".join(filter(None, theirs)))
 
 
 def fresh(placed: Iterable[Placed], known: set[tuple[str, str]], *, budget: int) -> list[Placed]:
@@ -198,7 +187,7 @@ def fresh(placed: Iterable[Placed], known: set[tuple[str, str]], *, budget: int)
     return found
 
 
-def marked(one: Placed, *, hop: int, by: Bridge) -> Hit:
+def marked(one: Placed, *, hop: int, by: fan.Bridge) -> Hit:
     """Return a hit that says at which asking it was found, and what led to it.
 
     What led to another program's hit is what that program was asked.
@@ -287,7 +276,7 @@ class Federation(AsyncioActor):
         super().__init__()
         self._roster = roster
         self._clock = clock
-        self._wording = Wording(embed, model=model, patience=settings.patience_s)
+        self._wording = fan.Wording(embed, model=model, patience=settings.patience_s)
 
     @deferred
     async def recall(self, question: Question) -> Recall:
@@ -300,20 +289,20 @@ class Federation(AsyncioActor):
         what is secret in the question, and not at all when that cannot be told. All of it takes
         no longer than one store may: what a slow one leaves no time for is not looked for.
         """
-        admit(question)
+        fan.admit(question)
         begun = self._clock.monotonic()
-        fan = await self._roster.ask(Roster.fan)
-        others = any(each.store.kind != LOCAL for each in fan.members)
+        known = await self._roster.ask(Roster.fan)
+        others = any(each.store.kind != LOCAL for each in known.members)
         question = replace(question, now=self._clock.now())
-        whom = party(fan, await self._wording.ready(question, others=others))
-        wants, knobs = wanted(whom, fan.knobs), fan.knobs
+        whom = fan.party(known, await self._wording.ready(question, others=others))
+        wants, knobs = fan.wanted(whom, known.knobs), known.knobs
         seconds = knobs.per_store_timeout_s
         until = self._clock.monotonic() + seconds
-        first = await asked(
+        first = await fan.asked(
             whom.members, whom.question, limit=wants.ask, seconds=seconds, clock=self._clock
         )
         self.spawn(self._noted(first.outcomes), name="note")
-        packet = merged(first.lists, wants, knobs)
+        packet = fan.merged(first.lists, wants, knobs)
         answered = [each for each in whom.members if each.store.name in first.answered]
         beside = await self._found_beside(
             replace(whom, members=tuple(answered)), packet, knobs, until=until
@@ -344,7 +333,7 @@ class Federation(AsyncioActor):
             log.warning("how the stores answered was not noted: %s", error, exc_info=trace)
 
     async def _found_beside(
-        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
+        self, whom: fan.Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what stands beside an answer: around a hit, under its topics, one step behind.
 
@@ -366,7 +355,7 @@ class Federation(AsyncioActor):
         return list(found.values())
 
     async def _filed(
-        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
+        self, whom: fan.Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what shares a topic with the answer.
 
@@ -381,7 +370,7 @@ class Federation(AsyncioActor):
         )
 
     async def _behind(
-        self, whom: Party, packet: list[Placed], knobs: FederationSettings, *, until: float
+        self, whom: fan.Party, packet: list[Placed], knobs: FederationSettings, *, until: float
     ) -> list[Hit]:
         """Return what is found by asking again with what was found, as often as is wanted."""
         known = {(one.store, one.hit.id) for one in packet}
@@ -401,10 +390,10 @@ class Federation(AsyncioActor):
             # Other programs are asked only where they may hear of something new.
             may = question.outward is not None
             members = [each for each in whom.members if may or each.store.kind == LOCAL]
-            told = await asked(
+            told = await fan.asked(
                 members, question, limit=len(known) + room, seconds=left, clock=self._clock
             )
-            last = fresh(fused(told.lists, knobs), known, budget=room)
+            last = fresh(fan.fused(told.lists, knobs), known, budget=room)
             found += [marked(one, hop=hop, by=by) for one in last]
         return found
 
