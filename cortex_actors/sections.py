@@ -28,7 +28,6 @@ from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
-    AliasChoices,
     BaseModel,
     ConfigDict,
     Field,
@@ -577,13 +576,11 @@ class StoreSettings(Section):
     #: Whether it is asked.
     enabled: bool = True
     #: Its token, in clear text; better is one of the next two. `bearer_token` is read as well.
-    token: Token = Field("", repr=False, validation_alias=AliasChoices("token", "bearer_token"))
+    token: Token = Field("", repr=False)
     #: `service/user` of its token in the keyring of the operating system.
-    token_keyring: str = Field(
-        "", validation_alias=AliasChoices("token_keyring", "bearer_token_keyring")
-    )
+    token_keyring: str = ""
     #: Variable of the daemon's environment with its token.
-    token_env: str = Field("", validation_alias=AliasChoices("token_env", "bearer_token_env"))
+    token_env: str = ""
     #: What only its type understands (docs/store-types.md); a key that is not listed here is put
     #: there.
     options: Mapping[str, Any] = Field({})

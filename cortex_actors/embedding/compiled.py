@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cortex_actors.embedding import manifest as manifests
-from cortex_actors.embedding.manifest import ONNX, OUTPUT, TOKENIZER
+from cortex_actors.embedding.manifest import ONNX, OUTPUT, TOKENIZER, Form, Manifest
 from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
-from cortex_actors.embedding.tokens import Tokens, micro_batches, padding, pooled
+from cortex_actors.embedding.tokens import Piece, Tokens, micro_batches, padding, pooled
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.child import cores
 
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.manifest import Form, Manifest
     from cortex_actors.embedding.provider import Vectors
-    from cortex_actors.embedding.tokens import Piece
 
 
 #: Padded tokens computed at once; the best of docs/embedding.md's table.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors import errors
 from cortex_actors.embedding import calibration
 from cortex_actors.embedding import manifest as refusals
-from cortex_actors.embedding.manifest import compiled
+from cortex_actors.embedding.manifest import Manifest, compiled
 from cortex_actors.embedding.torch_child import PROGRESS
 from cortex_actors.home import private, weights_hash
 from cortex_actors.runtime.child import ChildError, ChildProcess
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.manifest import Manifest
     from cortex_actors.embedding.models import Model
 
     Say = Callable[[str], None]

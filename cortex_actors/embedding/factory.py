@@ -32,9 +32,9 @@ import numpy as np
 
 from cortex_actors.embedding import manifest as manifests
 from cortex_actors.embedding.compiled import CompiledProvider
-from cortex_actors.embedding.manifest import read, refused
+from cortex_actors.embedding.manifest import Manifest, read, refused
 from cortex_actors.embedding.openai import OpenAIProvider
-from cortex_actors.embedding.provider import State, checked, require_texts
+from cortex_actors.embedding.provider import Provider, State, Vectors, checked, require_texts
 from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.errors import ModelMissing
 from cortex_actors.runtime.threads import Threads
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.manifest import Manifest
-    from cortex_actors.embedding.provider import Provider, Vectors
     from cortex_actors.sections import EmbeddingSettings
     from cortex_actors.storage.models import Chosen
 

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors import errors
-from cortex_actors.clock import DAY
+from cortex_actors.clock import DAY, Clock
 from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, is_compiled, source_of
 from cortex_actors.embedding.models import GIVE, PACKAGED, PUBLISHER, locate
-from cortex_actors.embedding.provider import State, refusal
+from cortex_actors.embedding.provider import Provider, Row, State, refusal
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
@@ -38,9 +38,7 @@ from cortex_actors.storage import embeddings, models
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from cortex_actors.clock import Clock
     from cortex_actors.embedding.factory import Seat
-    from cortex_actors.embedding.provider import Provider, Row
     from cortex_actors.storage.embeddings import Waiting
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.models import Chosen
@@ -173,8 +171,7 @@ class Migration:
 
         Raises `EmbedderDown` when the provider cannot embed at all.
         """
-        error = refusal(self._provider)
-        if error is not None:
+        if error := refusal(self._provider):
             raise error
         try:
             rows = await self._provider.embed([text for _, text in texts])

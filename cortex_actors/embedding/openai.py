@@ -23,14 +23,13 @@ from cortex_actors import errors
 from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.embedding.tokens import pooled, split_text
 from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
-from cortex_actors.endpoint.replies import Use, document_of, host_of, tokens_of
+from cortex_actors.endpoint.replies import Answer, Endpoint, Use, document_of, host_of, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Vectors
-    from cortex_actors.endpoint.replies import Answer, Endpoint
     from cortex_actors.sections import EmbeddingSettings
 
 
@@ -190,8 +189,7 @@ class OpenAIProvider(KeptProvider):
         that it still takes others.
         """
         require_texts(texts)
-        error = refusal(self)
-        if error is not None:
+        if error := refusal(self):
             raise error
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)

@@ -413,8 +413,7 @@ class Pool(AsyncioActor):
         """Wait for a model that is loading or being restarted; raise why there is none."""
         if self._provider.state in ON_ITS_WAY and patience > 0:
             await within(self._clock, patience, self._up())
-        error = refusal(self._provider)
-        if error is not None:
+        if error := refusal(self._provider):
             raise error
 
     async def _up(self) -> None:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.embedding.models import PACKAGED, locate
-from cortex_actors.embedding.provider import unit
+from cortex_actors.embedding.provider import Vectors, unit
 from cortex_actors.errors import ModelMissing
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
-
-    from cortex_actors.embedding.provider import Vectors
 
 
 #: Part of a window (one in so many) that may be given up for a better place to end.

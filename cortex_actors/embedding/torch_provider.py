@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors import errors
-from cortex_actors.embedding.models import locate
+from cortex_actors.embedding.models import Model, locate
 from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildError, ChildProcess
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.embedding.models import Model
     from cortex_actors.embedding.provider import Vectors
 
 #: What is run to hold the model.

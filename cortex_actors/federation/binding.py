@@ -17,7 +17,7 @@ from cortex_actors.federation.adapters.cortex import Cortex
 from cortex_actors.federation.adapters.mcp import Mcp
 from cortex_actors.federation.adapters.pgvector import Pgvector
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
-from cortex_actors.federation.remote import RemoteStore
+from cortex_actors.federation.remote import Adapter, RemoteStore
 from cortex_actors.rules.addresses import STDIO, reach
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.endpoint.pinning import Resolver
     from cortex_actors.federation.credentials import Vault
-    from cortex_actors.federation.remote import Adapter
     from cortex_actors.federation.store import StoreSpec
     from cortex_actors.sections import FederationSettings, TlsSettings
 

@@ -25,19 +25,16 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput, Refused, StoreDown, StoreUnusable
 from cortex_actors.federation import callosum, registry, schema
-from cortex_actors.federation.binding import Binder
+from cortex_actors.federation.binding import Binder, Bound
 from cortex_actors.federation.credentials import Vault
-from cortex_actors.federation.registry import RESTART, Books, Done, Overlay, Register
-from cortex_actors.federation.store import LOCAL, Auth
+from cortex_actors.federation.registry import RESTART, Books, Done, Draft, Overlay, Register
+from cortex_actors.federation.store import LOCAL, Auth, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.federation.binding import Bound
     from cortex_actors.federation.callosum import Imported
-    from cortex_actors.federation.registry import Draft
-    from cortex_actors.federation.store import StoreSpec
     from cortex_actors.sections import FederationSettings, TlsSettings
 
 
@@ -117,9 +114,8 @@ class StoreChanges:
         given = await asyncio.to_thread(callosum.read_text, text)
         knobs = schema.turned(self._register.knobs, given.knobs)
         found = await self._books.read()
+        new, answer = await self._outlook(given, may_replace=may_replace)
         before = {each.name: each for each in self._register.managed}
-        new, skipped = await self._admitted(given.stores, before if may_replace else {})
-        answer = _outlook(given, new, skipped, before)
         warnings = await self._settle(new, found.entries) if new else []
         self._register.turn(knobs, {})
         gone = [before[name].auth for name in answer["replaced"]]
@@ -135,14 +131,27 @@ class StoreChanges:
         """Return what would come of a file that was read; raises `BadInput`."""
         schema.turned(self._register.knobs, given.knobs)
         await self._books.read()
-        before = {each.name: each for each in self._register.managed}
-        new, skipped = await self._admitted(given.stores, before if may_replace else {})
+        new, answer = await self._outlook(given, may_replace=may_replace)
         for each in new:
             await each.bound.close()
         return {
             "stores": [schema.shown(each.spec, "") for each in new],
-            **_outlook(given, new, skipped, before),
+            **answer,
             "warnings": [warning for each in new for warning in each.warnings],
+        }
+
+    async def _outlook(
+        self, given: Imported, *, may_replace: bool
+    ) -> tuple[list[_Newcomer], dict[str, Any]]:
+        """Return what is new in a file, and what comes of it: replaced, and not taken, as well."""
+        before = {each.name: each for each in self._register.managed}
+        new, skipped = await self._admitted(given.stores, before if may_replace else {})
+        names = [each.spec.name for each in new]
+        return new, {
+            "added": [name for name in names if name not in before],
+            "replaced": [name for name in names if name in before],
+            "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
+            "changed": dict(given.knobs),
         }
 
     async def _admitted(
@@ -326,22 +335,6 @@ def _saying(what: str) -> Iterator[None]:
     except StoreDown as error:
         kind = StoreUnusable if isinstance(error, StoreUnusable) else StoreDown
         raise kind(f"{what}: {error}") from error
-
-
-def _outlook(
-    given: Imported,
-    new: Sequence[_Newcomer],
-    skipped: Sequence[tuple[str, str]],
-    before: Mapping[str, StoreSpec],
-) -> dict[str, Any]:
-    """Return what comes of a file: what is new, what is replaced, and what is not taken."""
-    names = [each.spec.name for each in new]
-    return {
-        "added": [name for name in names if name not in before],
-        "replaced": [name for name in names if name in before],
-        "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
-        "changed": dict(given.knobs),
-    }
 
 
 def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:

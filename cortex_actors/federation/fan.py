@@ -27,8 +27,8 @@ from cortex_actors.errors import (
     Unembeddable,
 )
 from cortex_actors.federation.local import LocalStore, sendable
-from cortex_actors.federation.store import LOCAL, Answer, Outcome, Outward
-from cortex_actors.rules.fusion import Listed, Seats, across, alone, asks, packed, seated
+from cortex_actors.federation.store import LOCAL, Answer, Fan, Member, Outcome, Outward, Question
+from cortex_actors.rules.fusion import Listed, Placed, Seats, across, alone, asks, packed, seated
 from cortex_actors.storage.principles import COLLECTION as PRINCIPLES
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
 from cortex_actors.text.hazards import visible
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.store import Fan, Member, Question
-    from cortex_actors.rules.fusion import Placed
     from cortex_actors.sections import FederationSettings
     from cortex_actors.storage.embeddings import EmbedInTime, Matrix
 
@@ -141,13 +139,8 @@ async def within(
 
 def _listed(member: Member, answer: Answer) -> Listed:
     """Return an answer as the fusion takes it; a limit of shares is for other programs alone."""
-    return Listed(
-        member.store.name,
-        answer.hits,
-        member.weight,
-        member.floor,
-        capped=member.store.kind != LOCAL,
-    )
+    store = member.store
+    return Listed(store.name, answer.hits, member.weight, member.floor, capped=store.kind != LOCAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ from cortex_actors.federation import fan
 from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import LOCAL, Outcome, Question
+from cortex_actors.federation.store import LOCAL, Member, Outcome, Question
 from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.store import Member
     from cortex_actors.rules.fusion import Placed
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import FederationSettings

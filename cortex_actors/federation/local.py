@@ -15,9 +15,9 @@ from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.hit import REMOTE
+from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.domain.memory import Realm
-from cortex_actors.federation.store import LOCAL, Answer
+from cortex_actors.federation.store import LOCAL, Answer, Question
 from cortex_actors.rules.fusion import base_relevance
 from cortex_actors.storage.search.hits import rare, tagged
 from cortex_actors.storage.search.query import Query
@@ -28,8 +28,6 @@ from cortex_actors.text.hazards import seen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cortex_actors.domain.hit import Hit
-    from cortex_actors.federation.store import Question
     from cortex_actors.storage.search.search import Search
 
 

@@ -31,7 +31,7 @@ from cortex_actors.federation import schema
 from cortex_actors.federation.local import SEPARATE
 from cortex_actors.federation.store import LOCAL, Fan, Member, StoreHealth, StoreSpec
 from cortex_actors.home import replace_file
-from cortex_actors.sections import FederationSettings
+from cortex_actors.sections import FederationSettings, TlsSettings
 from cortex_actors.storage.search.scope import ROOMS
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.federation.binding import Binder, Bound
     from cortex_actors.federation.store import Outcome, RecallStore
-    from cortex_actors.sections import TlsSettings
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 from cortex_actors.errors import CortexError, StoreDown, StoreTimeout
 from cortex_actors.federation.answers import Asked, fields, received, text
 from cortex_actors.federation.schema import Options
-from cortex_actors.federation.store import Answer
+from cortex_actors.federation.store import Answer, Outward, Question, StoreSpec
 from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.endpoint.client import Guard
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.store import Outward, Question, StoreSpec
 
 
 class Adapter(Protocol):

@@ -21,10 +21,10 @@ from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation import schema
 from cortex_actors.federation.answers import told
 from cortex_actors.federation.changes import StoreChanges
-from cortex_actors.federation.store import LOCAL, Fan
+from cortex_actors.federation.store import LOCAL, Fan, Outcome, RecallStore, StoreSpec
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.sections import LONGEST_ASK, FederationSettings
+from cortex_actors.sections import LONGEST_ASK, FederationSettings, TlsSettings
 from cortex_actors.topics import STORE_ADDED, STORE_DOWN, STORE_REMOVED, STORE_UP
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
     from cortex_actors.federation.registry import Books, Done
-    from cortex_actors.federation.store import Outcome, RecallStore, StoreSpec
-    from cortex_actors.sections import TlsSettings
 
     #: What changes the stores: `lambda stores: stores.remove(name)`.
     Work = Callable[[StoreChanges], Awaitable[Done]]

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.errors import BadInput, StoreUnusable
 from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.rules.fusion import mode_of
 from cortex_actors.sections import FederationSettings, StoreSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cortex_actors.domain.project import Statement, StatementKind
+from cortex_actors.domain.project import Fragment, Statement, StatementKind
 from cortex_actors.text import outline as tables
 from cortex_actors.text.lexicon import patterns, table
 from cortex_actors.text.markdown import Heading, Trail, heading, lines
@@ -31,8 +31,6 @@ from cortex_actors.text.outline import Block, Form, Run, outline, runs, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from cortex_actors.domain.project import Fragment
 
 
 _TABLE, _PATTERNS = table("statements"), patterns("statements")

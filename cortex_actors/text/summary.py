@@ -34,7 +34,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.domain.hit import REMOTE
+from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.text.credentials import mask_secrets
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from cortex_actors.domain.agent import Agent
-    from cortex_actors.domain.hit import Hit
 
 
 #: Letters of an abstract at most: a line of a list.
@@ -378,14 +377,8 @@ def require_shown(agent: Agent) -> None:
 
     A profile is read by every agent, and by people in lists.
     """
-    texts = {
-        "display name": agent.display_name,
-        "symbol": agent.symbol,
-        "lineage": agent.lineage,
-        "specialization": agent.specialization,
-        "origin story": agent.origin_story,
-    }
-    for what, text in texts.items():
+    for name in ("display_name", "symbol", "lineage", "specialization", "origin_story"):
+        what, text = name.replace("_", " "), getattr(agent, name)
         if found := hidden(text):
             raise BadInput(f"the {what} of {agent.id} holds {told(found)}; write it without")
         if secrets := mask_secrets(text).secrets:

@@ -16,7 +16,7 @@ from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import answer, apart, fields, foreign, nearest, record, text
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import SHOWN
-from cortex_actors.federation.store import Answer
+from cortex_actors.federation.store import Answer, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.answers import Asked
-    from cortex_actors.federation.store import StoreSpec
 
 #: What it calls the owner and the group of a collection where nobody has named them.
 TENANT, DATABASE = "default_tenant", "default_database"

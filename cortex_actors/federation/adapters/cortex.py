@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import fields, hits_in, measured, number, text
+from cortex_actors.federation.answers import Asked, fields, hits_in, measured, number, text
 from cortex_actors.federation.remote import HttpAdapter
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.answers import Asked
     from cortex_actors.federation.store import Answer, StoreSpec
 
 #: Hits a daemon gives for a question at most, and for topics.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 from psycopg import waiting
 
-from cortex_actors.federation.adapters.troubles import Told, meaning
+from cortex_actors.federation.adapters.troubles import Layout, Told, meaning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from psycopg.abc import PQGen
 
     from cortex_actors.errors import StoreDown
-    from cortex_actors.federation.adapters.troubles import Layout
 
 RV = TypeVar("RV")
 
