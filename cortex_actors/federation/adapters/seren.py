@@ -17,15 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import (
-    fields,
-    hits_in,
-    id_of,
-    measured,
-    number,
-    record,
-    text,
-)
+from cortex_actors.federation.answers import fields, hits_in, id_of, measured, number, record, text
 from cortex_actors.federation.remote import HttpAdapter
 
 if TYPE_CHECKING:
@@ -116,12 +108,8 @@ class SerenMemory(_Seren):
     ) -> Answer:
         """Return what is tagged with any of some topics, but for some ids."""
         wanted = min(max(1, limit), MOST)
-        body = {
-            "topics": list(topics),
-            "n_results": wanted,
-            **self._always,
-            "exclude_ids": list(exclude_ids),
-        }
+        body = {"topics": list(topics), "n_results": wanted, **self._always}
+        body["exclude_ids"] = list(exclude_ids)
         document = await self.line.post(self._topics, body, seconds=seconds)
         return hits_in(document, self._tagged, limit=wanted, shape=self.shape)
 
