@@ -34,9 +34,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Layout, Odd
-from cortex_actors.federation.answers import answer, apart, nearest, text
+from cortex_actors.federation.answers import Asked, answer, apart, nearest, text
 from cortex_actors.federation.schema import Options
-from cortex_actors.federation.store import Answer
+from cortex_actors.federation.store import Answer, StoreSpec
 from cortex_actors.rules.addresses import Reach, reach
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapters.pgvector_session import Session
-    from cortex_actors.federation.answers import Asked
-    from cortex_actors.federation.store import StoreSpec
 
 
 T = TypeVar("T")
