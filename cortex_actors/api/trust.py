@@ -334,11 +334,11 @@ async def _place(word: str) -> str | None:
 
 def _said(run_id: str, effect: Effect) -> Iterator[Said]:
     """Yield what is said of a source that was taken back."""
-    for some in _parts(sorted(effect.did.changed)):
+    for some in event.parts(sorted(effect.did.changed), NAMED):
         yield topics.ACCUMULATION_COMPLETE, event.AccumulationComplete(run_id, None, some)
     if effect.did.changed:
         yield topics.ORGANISATION_REQUESTED, event.Nothing()
-    for some in _parts(sorted(effect.lost)):
+    for some in event.parts(sorted(effect.lost), NAMED):
         yield topics.ORGANISATION_COMPLETE, event.OrganisationComplete(run_id, some)
     for path, agent in effect.files:
         yield topics.RESOLUTION_REQUESTED, event.ResolutionRequested(path, agent, refresh=True)
@@ -362,9 +362,3 @@ def _read_again(connection: Connection, run_id: str, wanted: Source) -> Iterator
         around = innermost(followed, wanted.key)
         for project_id in sorted(inside | ({around.id} if around is not None else set())):
             yield topics.SCAN_REQUESTED, event.ScanRequested(project_id)
-
-
-def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the ids in parts that one event can name."""
-    for start in range(0, len(ids), NAMED):
-        yield tuple(ids[start : start + NAMED])
