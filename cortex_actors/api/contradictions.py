@@ -27,17 +27,8 @@ from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.review import PROMOTION, USE, WRITE, reviews
 from cortex_actors.clock import iso, ulid
+from cortex_actors.domain import insight
 from cortex_actors.domain.event import AccumulationComplete, Ids
-from cortex_actors.domain.insight import (
-    ALL,
-    Claim,
-    Conflict,
-    ContradictionSort,
-    PairChoice,
-    Relation,
-    insight_id,
-    statement_hash,
-)
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, NotFound
 from cortex_actors.home import replace_file
 from cortex_actors.judging.judge import QuietJudge
@@ -65,7 +56,7 @@ if TYPE_CHECKING:
 
 
 #: How a contradiction may be asked for.
-STATES = (stored.OPEN, *stored.DECISIONS, ALL)
+STATES = (stored.OPEN, *stored.DECISIONS, insight.ALL)
 
 #: Characters of an id's beginning that names a side: fewer are a mistyped `a` or `b`.
 _BEGINNING = 4
@@ -75,10 +66,10 @@ BOTH = "both"
 
 #: What comes first in each order but the usual one; a pair that was found without vectors is least
 #: alike.
-_ORDERS: dict[ContradictionSort | None, Callable[[Contradiction], float]] = {
-    ContradictionSort.NEWEST: lambda each: -each.detected_at,
-    ContradictionSort.OLDEST: lambda each: each.detected_at,
-    ContradictionSort.ALIKE: lambda each: -(each.similarity or 0.0),
+_ORDERS: dict[insight.ContradictionSort | None, Callable[[Contradiction], float]] = {
+    insight.ContradictionSort.NEWEST: lambda each: -each.detected_at,
+    insight.ContradictionSort.OLDEST: lambda each: each.detected_at,
+    insight.ContradictionSort.ALIKE: lambda each: -(each.similarity or 0.0),
 }
 
 
@@ -106,12 +97,12 @@ async def contradictions(
     if status not in STATES:
         raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
     wanted = _kinds(kind)
-    order = _ORDERS.get(parameters.chosen(ContradictionSort, sort, what="order"))
+    order = _ORDERS.get(parameters.chosen(insight.ContradictionSort, sort, what="order"))
     project_id = await call.project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
         every = stored.listed(
-            connection, status=None if status == ALL else status, project_id=project_id
+            connection, status=None if status == insight.ALL else status, project_id=project_id
         )
         if domain is not None:
             every = shapes.speaking(connection, every, lambda each: each.pair, domain=domain)
@@ -125,7 +116,7 @@ async def contradictions(
         return {
             "total": len(some),
             "open": stored.count(connection),
-            "contextual": sum(each.type == Conflict.CONTEXTUAL for each in every),
+            "contextual": sum(each.type == insight.Conflict.CONTEXTUAL for each in every),
             "contradictions": _shaped(connection, found),
         }
 
@@ -207,12 +198,16 @@ def _meant(connection: Connection, name: str) -> str:
         return found.id
 
 
-def _kinds(kind: str | None) -> frozenset[Conflict]:
+def _kinds(kind: str | None) -> frozenset[insight.Conflict]:
     """Return the kinds that a word means, None for those that keep both from being followed."""
-    if kind == ALL:
-        return frozenset(Conflict)
-    found = parameters.chosen(Conflict, kind, what="kind of contradiction")
-    return frozenset(Conflict) - {Conflict.CONTEXTUAL} if found is None else frozenset({found})
+    if kind == insight.ALL:
+        return frozenset(insight.Conflict)
+    found = parameters.chosen(insight.Conflict, kind, what="kind of contradiction")
+    return (
+        frozenset(insight.Conflict) - {insight.Conflict.CONTEXTUAL}
+        if found is None
+        else frozenset({found})
+    )
 
 
 def _kept(found: Contradiction | Proposed, keep: str) -> str | None:
@@ -299,18 +294,18 @@ async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
     merged by the next run, what is apart is never proposed again; both hold as often as the texts
     come back. After `open` the rules and the models decide again. Raises `NotFound`, `BadInput`.
     """
-    chosen = parameters.chosen(PairChoice, verdict, what="verdict")
+    chosen = parameters.chosen(insight.PairChoice, verdict, what="verdict")
     now = call.clock.now()
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
-        if chosen is PairChoice.OPEN:
+        if chosen is insight.PairChoice.OPEN:
             two = stored.reopen(connection, item)
         else:
             found = verdicts.proposal(connection, item)
             if found is None:
                 raise NotFound(f"nothing is proposed as {item}; list what is with: cortex triage")
-            two, same = found.pair, chosen is PairChoice.SAME
-            relation = Relation.SAME if same else Relation.RELATED
+            two, same = found.pair, chosen is insight.PairChoice.SAME
+            relation = insight.Relation.SAME if same else insight.Relation.RELATED
             verdicts.say(
                 connection, two, relation=relation, said=verdict, at=now, by=call.caller.by
             )
@@ -459,7 +454,7 @@ def _suggested(known: Sequence[Decided], ruling: Ruling, *, only: str | None) ->
     return found
 
 
-def _pair(number: int, found: object) -> tuple[Claim, Claim, Label]:
+def _pair(number: int, found: object) -> tuple[insight.Claim, insight.Claim, Label]:
     """Return one pair that a client brings. Raises `BadInput` naming it."""
     try:
         assert isinstance(found, dict)  # noqa: S101 - answered below like any other shape
@@ -472,15 +467,15 @@ def _pair(number: int, found: object) -> tuple[Claim, Claim, Label]:
     return left, right, label
 
 
-def _claim(side: dict[str, Any]) -> Claim:
+def _claim(side: dict[str, Any]) -> insight.Claim:
     """Return one side of a pair; raises `ValueError` for one without a text."""
     text, heading = side["text"], side.get("heading")
     if not (isinstance(text, str) and text.strip() and isinstance(heading, str | None)):
         raise ValueError(text)
-    return Claim(text, heading or None)
+    return insight.Claim(text, heading or None)
 
 
-def _domain(left: Claim, right: Claim) -> str | None:
+def _domain(left: insight.Claim, right: insight.Claim) -> str | None:
     """Return the domain of two claims that are of the same."""
     one, other = (classify(each.text, each.heading).domain for each in (left, right))
     return one if one == other else None
@@ -539,9 +534,9 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
         *pair, cosine=score, thresholds=relations.limits.default, lexicon=relations.lexicon
     )
     (said,) = await _model(call).compare([(*pair, score)])
-    is_open = found.relation is Relation.RELATED
+    is_open = found.relation is insight.Relation.RELATED
     final = rule.believed(said, *pair, lexicon=relations.lexicon) if said and is_open else found
-    names = sorted(insight_id(statement_hash(each)) for each in (one, other))
+    names = sorted(insight.insight_id(insight.statement_hash(each)) for each in (one, other))
     word = (await call.records.read(verdicts.of_people)).get((names[0], names[1]))
     return {
         "one": one,
@@ -591,10 +586,10 @@ async def _described(judge: QuietJudge) -> dict[str, Any]:
     return {**found, "layers": layers}
 
 
-def _text_claim(text: str) -> Claim:
+def _text_claim(text: str) -> insight.Claim:
     """Return a text as a claim; raises `BadInput`."""
     if not text.strip():
         raise BadInput("cannot judge a text of nothing; give two statements")
     if len(text) > LONGEST:
         raise BadInput(f"cannot judge a text of {len(text):,} characters; the limit is {LONGEST:,}")
-    return Claim(text)
+    return insight.Claim(text)

@@ -24,16 +24,10 @@ from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import BadInput, CortexError, NotFound
 from cortex_actors.pipeline import reading, selection
 from cortex_actors.render import fence
-from cortex_actors.storage import (
-    contradictions,
-    insight_lists,
-    insights,
-    principle_lists,
-    principles,
-    resolutions,
-    reviews,
-)
+from cortex_actors.storage import contradictions, insight_lists, insights, principles, reviews
 from cortex_actors.storage.insight_lists import InsightFilter, Named, find
+from cortex_actors.storage.principle_lists import PrincipleFilter, listed
+from cortex_actors.storage.resolutions import standing
 from cortex_actors.text.markdown import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -340,7 +334,7 @@ def of_line(connection: Connection, seen: Seen) -> dict[str, Any]:
     if not seen.is_ours:
         start = standing_at(connection, seen.path, seen.line)
         return {"asked": asked, "matches": [{**history(connection, start), "bullet": None}]}
-    here = [row for row in resolutions.standing(connection) if row[0] == seen.path]
+    here = [row for row in standing(connection) if row[0] == seen.path]
     found = _nearest(seen.text, here)
     if found is None:
         raise NotFound(
@@ -359,15 +353,15 @@ def of_text(connection: Connection, text: str, sections: Container[str]) -> dict
     if not wanted:
         raise BadInput("say a text to look for, or FILE:LINE")
     first: dict[str, tuple[str, str, Given]] = {}
-    for row in resolutions.standing(connection):
+    for row in standing(connection):
         if row[0] in sections and wanted in _plain(row[2].text):
             first.setdefault(row[2].principle_id, row)
     matches = [_match(connection, *row) for row in list(first.values())[:MOST]]
     if not matches:
         words = tuple(text.split())
-        some = principle_lists.PrincipleFilter(words=words)
+        some = PrincipleFilter(words=words)
         others = InsightFilter(words=words, limit=MOST)
-        names = principle_lists.listed(connection, some, limit=MOST) or [
+        names = listed(connection, some, limit=MOST) or [
             each.id for each in insight_lists.listed(connection, others)
         ]
         matches = [_whole_chain(connection, each) for each in names]

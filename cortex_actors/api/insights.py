@@ -26,16 +26,11 @@ from cortex_actors.pipeline.organiser import Would
 from cortex_actors.rules import classification, promotion
 from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
 from cortex_actors.rules.promotion import Evidence, Need
-from cortex_actors.storage import (
-    contradictions,
-    insight_evidence,
-    insight_lists,
-    insight_records,
-    principle_decay,
-    principles,
-)
+from cortex_actors.storage import contradictions, insight_evidence, insight_lists, principles
 from cortex_actors.storage import insights as stored
 from cortex_actors.storage.insight_lists import InsightFilter, Named, find
+from cortex_actors.storage.insight_records import approve
+from cortex_actors.storage.principle_decay import today
 from cortex_actors.text import suspicion
 
 if TYPE_CHECKING:
@@ -346,7 +341,7 @@ async def approve_insight(call: Call, insight: str) -> dict[str, Any]:
     name = await call.records.read(lambda c: find(c, Named.INSIGHT, insight))
 
     def work(connection: Connection) -> dict[str, Any]:
-        if not insight_records.approve(connection, name, at=now):
+        if not approve(connection, name, at=now):
             raise Refused(f"cannot approve {name}: it waits for nobody")
         return shapes.whole_insight(connection, insight_lists.by_ids(connection, [name])[name])
 
@@ -453,11 +448,11 @@ def _preview(
     made, evidence = supposed.principle, supposed.evidence
     if made is None or evidence is None:
         return None
-    today = principle_decay.today(connection, now)
+    day = today(connection, now)
     return {
         **shapes.principle_shape(made, evidence, {made.id: list(found.projects)}),
-        "rank": evidence.rank(today, scales),
-        "why": shapes.ranked(made, evidence, now=today, scales=scales),
+        "rank": evidence.rank(day, scales),
+        "why": shapes.ranked(made, evidence, now=day, scales=scales),
         "made_of": list(supposed.members),
     }
 

@@ -17,17 +17,12 @@ from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.rules import decay as attention
-from cortex_actors.storage import (
-    agent_records,
-    memory_history,
-    memory_lists,
-    memory_records,
-    memory_states,
-    realms,
-    similar_memories,
-)
+from cortex_actors.storage import memory_history, memory_lists, memory_records, memory_states
+from cortex_actors.storage.agent_records import displays
 from cortex_actors.storage.memory_lists import Wanted
+from cortex_actors.storage.realms import readers_part
 from cortex_actors.storage.search.hits import time_range
+from cortex_actors.storage.similar_memories import list_conflicts, standing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -65,13 +60,13 @@ def whole(
     nodes = _shown(connection, memory_history.tree(connection, memory.id), reader)
     moments = memory_states.moments(connection, memory.id)
     changes, _ = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
-    disputes = similar_memories.standing(connection, [memory.id]).get(memory.id, [])
+    disputes = standing(connection, [memory.id]).get(memory.id, [])
     apart_from = memory_states.of(connection, [memory.id]).get(memory.id, ())
     now_is = memory_history.current(connection, [memory.id])[memory.id]
     became = (memory.replaced_by, moments["merged_into"], now_is)
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
-    seen = realms.readers_part(connection, linked | {each for each in became if each}, reader)
+    seen = readers_part(connection, linked | {each for each in became if each}, reader)
     lineage = [all_fields(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]]
     return {
         **brief(connection, [memory], now=now, decays=decays)[0],
@@ -97,7 +92,7 @@ def brief(
     connection: Connection, some: Sequence[Memory], *, now: int, decays: Mapping[Layer, Decay]
 ) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
-    names = agent_records.displays(connection, [each.agent_id for each in some])
+    names = displays(connection, [each.agent_id for each in some])
     told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
     # Hours until half of its attention is left; what does not fade has none.
     rates = {layer: decay.half_life_h for layer, decay in decays.items()}
@@ -141,7 +136,7 @@ def changes(
 ) -> list[dict[str, Any]]:
     """Return changes as a list shows them."""
     named = {each for change in found for each in change.others}
-    seen = realms.readers_part(connection, named, reader)
+    seen = readers_part(connection, named, reader)
     if reader is None:
         seen |= named  # the ids of what was forgotten are all that is left of it
     return [change_told(each, seen) for each in found]
@@ -149,7 +144,7 @@ def changes(
 
 def _shown(connection: Connection, nodes: Sequence[Node], reader: str | None) -> list[Node]:
     """Return the nodes that somebody may read, with all that lies around each."""
-    seen = realms.readers_part(connection, [each.id for each in nodes], reader)
+    seen = readers_part(connection, [each.id for each in nodes], reader)
     shown: dict[str | None, Node] = {}
     for node in nodes:
         if node.id in seen and (node.parent is None or node.parent in shown):
@@ -286,9 +281,7 @@ async def conflicts(
     reader = call.caller.reader(as_agent)
 
     def look(connection: Connection) -> dict[str, Any]:
-        found, total = similar_memories.list_conflicts(
-            connection, reader=reader, limit=limit, skip=skip
-        )
+        found, total = list_conflicts(connection, reader=reader, limit=limit, skip=skip)
         ids = [each for pair in found for each in (pair.left, pair.right)]
         said = memory_records.read(connection, ids, MemoryStatus)
         shown = [

@@ -26,15 +26,10 @@ from cortex_actors.errors import BadInput
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.rules import decay
 from cortex_actors.rules.merging import are_opposites
-from cortex_actors.storage import (
-    memory_attention,
-    memory_lists,
-    memory_merge,
-    memory_records,
-    similar_memories,
-)
+from cortex_actors.storage import memory_attention, memory_lists, memory_merge, memory_records
 from cortex_actors.storage.memory_attention import Tending, Weighed
 from cortex_actors.storage.search.scope import memory_conditions, present
+from cortex_actors.storage.similar_memories import standing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -77,7 +72,7 @@ def format_pairs(
     """
     ids = {each for pair in found for each in (pair.left, pair.right)}
     known = memory_records.read(connection, ids, (MemoryStatus.ACTIVE,))
-    disputes = similar_memories.standing(connection, ids)
+    disputes = standing(connection, ids)
     return [
         {
             "first": _side(known[pair.left], letters),

@@ -44,11 +44,8 @@ async def migrate(call: Call, to: str, provider: str | None = None) -> dict[str,
     Raises `ModelMissing` naming the mend, `Refused` for the model that answers already and
     while another migration is under way.
     """
-    return {
-        "coming": asdict(
-            await call.actors.migrator.within(None).ask(Migrator.migrate, to, provider)
-        )
-    }
+    coming = await call.actors.migrator.within(None).ask(Migrator.migrate, to, provider)
+    return {"coming": asdict(coming)}
 
 
 @operation("model.migration", http="GET /model/migration")

@@ -12,21 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.clock import iso
+from cortex_actors.domain import insight
 from cortex_actors.domain.agent import agent_id, shown
-from cortex_actors.domain.insight import (
-    ALL,
-    LIVE,
-    SHOWN,
-    Category,
-    ClusterSort,
-    ConflictChoice,
-    ContradictionSort,
-    FragmentSort,
-    InsightSort,
-    InsightStatus,
-    PairChoice,
-    PrincipleSort,
-)
 from cortex_actors.domain.memory import CrumbType, Layer, MemoryType, Priority, Realm
 from cortex_actors.domain.principle import Edits, LinkType, PrincipleCategory
 from cortex_actors.domain.project import StatementKind
@@ -79,6 +66,9 @@ def about(method: str, name: str) -> Parameter:
 
 _MOMENT = "a date, a time (UTC), or how long ago: 2026-03-01, 7d, '2h ago'"
 
+#: What those are whom a memory or a post names.
+_RELATED = "An agent it is about; on a bridge, one that may read it; may be repeated."
+
 #: A parameter that is an agent, an id, a moment, or a number from 0 to 1.
 _agent = partial(Parameter, metavar="AGENT", complete="agents")
 _id = partial(Parameter, metavar="ID")
@@ -111,9 +101,8 @@ PARAMETERS = {
     "budget_tokens": Parameter(
         "The most tokens that the answer may have.", least=1, metavar="TOKENS"
     ),
-    "category": Parameter("What kind of thing it says."),
     "principles.category": Parameter("What kind of lesson it is.", words=PrincipleCategory),
-    "insights.category": Parameter("What kind of thing it says.", words=Category),
+    "insights.category": Parameter("What kind of thing it says.", words=insight.Category),
     "change": Parameter("The number of a change.", metavar="CHANGE"),
     "changes": Parameter("What is to change, by name."),
     "cluster": _id("The id of a cluster, or the beginning of it."),
@@ -162,7 +151,6 @@ PARAMETERS = {
     "insight": _id("The id of an insight, or the beginning of it.", complete="insights"),
     "item": Parameter("The id of a pair in the queue, or of a decided contradiction."),
     "job": Parameter("The name of a scheduled job.", metavar="JOB"),
-    "keep": Parameter("Which of the two is kept."),
     "consolidate.keep": Parameter("Which is kept: higher_access, higher_attention, or its id."),
     "resolve_contradiction.keep": Parameter("Which holds: a, b, an insight's id, or both."),
     "key_discoveries": Parameter(
@@ -171,7 +159,7 @@ PARAMETERS = {
     "kind": Parameter("Only this kind."),
     "contradictions.kind": Parameter(
         "How far the two conflict (direct and partial; contextual: two projects differ).",
-        words=ConflictChoice,
+        words=insight.ConflictChoice,
         names=("--type",),
     ),
     "triage.kind": Parameter(
@@ -183,7 +171,6 @@ PARAMETERS = {
     "language": Parameter("The programming language of the code."),
     "layer": Parameter("How deep it is stored: sensory (default), working, long_term or cortex."),
     "layers": Parameter("How deep it is stored; may be repeated.", words=Layer, names=("--layer",)),
-    "least": _share("The least confidence."),
     "principles.least": _share("The least rank.", names=("--min-rank",)),
     "links.least": _share("The least strength.", names=("--min-strength",)),
     "insights.least": _share("The least confidence.", names=("--min-confidence",)),
@@ -247,13 +234,8 @@ PARAMETERS = {
         names=("--reference",),
         metavar="KIND=WHAT",
     ),
-    "post.related_agents": _agent(
-        "An agent it is about; on a bridge, one that may read it; may be repeated.", names=("--to",)
-    ),
-    "remember.related_agents": _agent(
-        "An agent it is about; on a bridge, one that may read it; may be repeated.",
-        names=("--about",),
-    ),
+    "post.related_agents": _agent(_RELATED, names=("--to",)),
+    "remember.related_agents": _agent(_RELATED, names=("--about",)),
     "repair": Parameter("Repair what can be made again."),
     "replace": Parameter("Replace stores of the same name."),
     "responding_to": _id(
@@ -273,12 +255,12 @@ PARAMETERS = {
     "size": Parameter("Members of a cluster, at least.", least=1, names=("--min-size",)),
     "skip": Parameter("How many to leave out first.", least=0),
     "sort": Parameter("What comes first."),
-    "contradictions.sort": Parameter("What comes first.", words=ContradictionSort),
-    "principles.sort": Parameter("What comes first.", words=PrincipleSort),
-    "clusters.sort": Parameter("What comes first.", words=ClusterSort),
-    "fragments.sort": Parameter("What comes first.", words=FragmentSort),
-    "insights.sort": Parameter("What comes first.", words=InsightSort),
-    "verdict": Parameter("What the two are; open takes it back.", words=PairChoice),
+    "contradictions.sort": Parameter("What comes first.", words=insight.ContradictionSort),
+    "principles.sort": Parameter("What comes first.", words=insight.PrincipleSort),
+    "clusters.sort": Parameter("What comes first.", words=insight.ClusterSort),
+    "fragments.sort": Parameter("What comes first.", words=insight.FragmentSort),
+    "insights.sort": Parameter("What comes first.", words=insight.InsightSort),
+    "verdict": Parameter("What the two are; open takes it back.", words=insight.PairChoice),
     "source": Parameter("Who publishes it, or where it comes from."),
     **dict.fromkeys(
         ("knowledge_search.source", "remove_knowledge.source", "restore_knowledge.source"),
@@ -345,7 +327,6 @@ PARAMETERS = {
     ),
     "remember.type": Parameter("observation, fact, dialogue, question, cultural or agent_profile."),
     "crumbs.type": Parameter("What it is for.", words=CrumbType),
-    "type": Parameter("What kind of thing it is."),
     "add_store.type": Parameter("The store's adapter."),
     "unfinished_business": Parameter(
         "Something left to do; may be repeated.", names=("--unfinished",)
@@ -376,9 +357,9 @@ def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
         raise BadInput(f"there is no {what} {value!r}; there are {known}") from None
 
 
-def statuses(value: str) -> frozenset[InsightStatus]:
+def statuses(value: str) -> frozenset[insight.InsightStatus]:
     """Return the statuses of insights that a word means; raises `BadInput`."""
-    return among(InsightStatus, value, shown=LIVE)
+    return among(insight.InsightStatus, value, shown=insight.LIVE)
 
 
 def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
@@ -386,12 +367,12 @@ def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
 
     Raises `BadInput`.
     """
-    if value in (ALL, SHOWN):
-        return frozenset(kind if value == ALL else shown)
+    if value in (insight.ALL, insight.SHOWN):
+        return frozenset(kind if value == insight.ALL else shown)
     try:
         return frozenset([kind(value)])
     except ValueError:
-        known = ", ".join([SHOWN, ALL, *kind])
+        known = ", ".join([insight.SHOWN, insight.ALL, *kind])
         raise BadInput(f"there is no status {value!r}; there are {known}") from None
 
 

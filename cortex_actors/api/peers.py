@@ -26,15 +26,9 @@ from cortex_actors.api.shapes import fields_of
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.rules import fusion, sameness
 from cortex_actors.rules.fusion import MOST
-from cortex_actors.storage import (
-    insight_records,
-    memory_lists,
-    memory_records,
-    principle_decay,
-    principles,
-    projects,
-    resolutions,
-)
+from cortex_actors.storage import memory_records, principle_decay, principles, projects, resolutions
+from cortex_actors.storage.insight_records import COLLECTION
+from cortex_actors.storage.memory_lists import originals, replaced
 from cortex_actors.storage.search.hits import shown, tagged
 from cortex_actors.storage.search.query import Query, Where
 
@@ -88,7 +82,7 @@ def far(hit: Hit) -> float | None:
 
 def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what lies around memories: what they were made of, and what they replaced."""
-    made_of, gone = memory_lists.originals(connection, ids), memory_lists.replaced(connection, ids)
+    made_of, gone = originals(connection, ids), replaced(connection, ids)
     found = {}
     for each in ids:
         parts, before = made_of.get(each, []), gone.get(each)
@@ -225,7 +219,7 @@ def _exact(connection: Connection, asked: Sought, roots: Sequence[str]) -> list[
             )
             # Those that are principles are left out.
             gone = resolutions.principles_of(connection, ids)
-            items = {each: insight_records.COLLECTION for each in ids if each not in gone}
+            items = {each: COLLECTION for each in ids if each not in gone}
             query = Query(asked.query, None, "", asked.limit, where=look.where)
             known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
             made += [statement(known[each], roots) for each in items if each in known]
@@ -253,10 +247,8 @@ def _near(
 def _principles(connection: Connection, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return principles as facts, by id."""
     wanted = list(ids)
-    known, counted = (
-        principles.by_ids(connection, wanted),
-        principle_decay.evidence(connection, wanted),
-    )
+    known = principles.by_ids(connection, wanted)
+    counted = principle_decay.evidence(connection, wanted)
     return {each: principle(known[each], counted.get(each)) for each in wanted if each in known}
 
 
@@ -349,9 +341,7 @@ async def outside_facts(
         lambda c: sought(c, query, min(limit, MOST), project=project, fundamentals=fundamentals)
     )
     found = [
-        await _outside(
-            call, query, asked.depth, where=look.where, collections=(insight_records.COLLECTION,)
-        )
+        await _outside(call, query, asked.depth, where=look.where, collections=(COLLECTION,))
         for look in asked.looks
     ]
     facts = await records.read(lambda c: load_facts(c, asked, [each.hits for each in found]))

@@ -13,12 +13,8 @@ from cortex_actors.api import insights as whys
 from cortex_actors.api import parameters, shapes
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import ulid
+from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
-from cortex_actors.domain.event import (
-    AccumulationComplete,
-    OrganisationComplete,
-    ResolutionRequested,
-)
 from cortex_actors.domain.insight import Granularity, InsightStatus
 from cortex_actors.domain.principle import Derivation, PrincipleStatus, of_insight
 from cortex_actors.domain.project import Approval, Decision, Review, SourceKind, Way
@@ -171,7 +167,7 @@ def whole_review(
             asks, offered = USE, Offered(found, str(found.review))
         else:
             ready = _ready(connection, None, now=now, thresholds=thresholds)
-            offered = _asked(found, ready)
+            offered = next((each for each in ready if each.insight.id == insight_id), None)
             asks = PROMOTION if offered else None
     return {
         **shapes.whole_insight(connection, found),
@@ -360,11 +356,6 @@ def _near(some: Mapping[str, Insight], pairs: Iterable[tuple[str, str]]) -> list
     return found
 
 
-def _asked(found: Insight, ready: Iterable[Offered]) -> Offered | None:
-    """Return what a person is asked about a text; None where there is nothing."""
-    return next((each for each in ready if each.insight.id == found.id), None)
-
-
 def _missing(checks: Iterable[Requirement]) -> str:
     """Return why a person is asked about an insight, in words."""
     every = {check.need: check for check in checks}
@@ -530,7 +521,7 @@ async def _decide_review(
             else:
                 stored.end_approvals(connection, [said.principle_id], at=now)
         insight_records.looked_at(connection, whole, now)
-        done = AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
+        done = event.AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
         found = whole_review(connection, whole, now=now, thresholds=thresholds)
         return found, [(topics.ACCUMULATION_COMPLETE, done)]
 
@@ -549,12 +540,12 @@ async def _decide_principle(
                 f"{whole} was taken back; lift that with: cortex projects revoke --undo {whole}"
             )
         stored.decide_approval(connection, _approval(whole, decision, now, note))
-        done = OrganisationComplete(f"run_{ulid(now)}", (whole,))
+        done = event.OrganisationComplete(f"run_{ulid(now)}", (whole,))
         said: list[Said] = [(topics.ORGANISATION_COMPLETE, done)]
         if decision is Decision.REJECTED:
             stands = resolutions.standing(connection, [whole])
             for path, agent in sorted({(path, agent) for path, agent, _ in stands}):
-                again = ResolutionRequested(path, agent, refresh=True)
+                again = event.ResolutionRequested(path, agent, refresh=True)
                 said.append((topics.RESOLUTION_REQUESTED, again))
         free = call.settings().resolution.unapproved
         return principle(connection, whole, is_free=free), said

@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
 from cortex_actors.rules import decay as rules
-from cortex_actors.storage import (
-    insight_lists,
-    principle_decay,
-    principle_lists,
-    principles,
-    reviews,
-)
+from cortex_actors.storage import insight_lists, principle_decay, principle_lists, principles
 from cortex_actors.storage import insights as insight_rows
-from cortex_actors.storage import insights as merging
+from cortex_actors.storage.reviews import principles as taken_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -67,7 +61,7 @@ def insights(connection: Connection, wanted: InsightFilter) -> dict[str, Any]:
     """
     found = insight_lists.listed(connection, wanted)
     ids = [each.id for each in found]
-    places, heads = _places(connection, ids), merging.representatives(connection, ids)
+    places, heads = _places(connection, ids), insight_rows.representatives(connection, ids)
     told = brief_insights(connection, sorted(set(heads.values())))
     return {
         "total": insight_lists.count(connection, wanted),
@@ -167,12 +161,10 @@ def page(
 def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return principles as clients get them, in that order; those that are gone are left out."""
     found = principles.by_ids(connection, ids)
-    known, named = (
-        principle_decay.evidence(connection, ids),
-        principle_lists.projects(connection, ids),
-    )
+    known = principle_decay.evidence(connection, ids)
+    named = principle_lists.projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)
-    gone = reviews.principles(connection, ids)
+    gone = taken_back(connection, ids)
     return [
         {
             **principle_shape(found[each], known[each], named),
@@ -206,7 +198,7 @@ def whole_principle(
             if each.insight_id in told
         ],
         "links": [link(each, principle_id, others) for each in linked],
-        "revoked": bool(reviews.principles(connection, [principle_id])),
+        "revoked": bool(taken_back(connection, [principle_id])),
         "bullet": worded.text,
         "no_bullet": worded.reason or None,
         "files": [asdict(each) for each in insight_lists.bullets(connection, [principle_id])],

@@ -14,20 +14,14 @@ from cortex_actors.domain.principle import Ending
 from cortex_actors.domain.project import AlertKind, innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.pipeline import reading
-from cortex_actors.storage import (
-    embeddings,
-    events,
-    insight_records,
-    passages,
-    principle_lists,
-    principles,
-    resolutions,
-    reviews,
-)
+from cortex_actors.storage import events, insight_records, passages, principles, reviews
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
+from cortex_actors.storage.embeddings import count_unembedded
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import backups, recovery
+from cortex_actors.storage.principle_lists import by_status
+from cortex_actors.storage.resolutions import paths, troubled
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
@@ -98,19 +92,18 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
         "projects": len(followed),
         "insights": insight_rows.count(connection),
         "principles": principles.count(connection),
-        "principles_by_status": principle_lists.by_status(connection),
+        "principles_by_status": by_status(connection),
         "resolved_files": sum(
-            each in sections and innermost(followed, each) is not None
-            for each in resolutions.paths(connection)
+            each in sections and innermost(followed, each) is not None for each in paths(connection)
         ),
         "unresolved": [
             fields_of(each, "path", "agent", state="ending")
-            for each in resolutions.troubled(connection)
+            for each in troubled(connection)
             if each.ending is not Ending.EDITED or each.path in sections
         ],
         "waiting": events.waiting(connection),
         "dead": events.dead(connection),
-        "unembedded": embeddings.count_unembedded(connection, model),
+        "unembedded": count_unembedded(connection, model),
         "unindexed": pending.pending(connection),
         "passages": passages.count(connection),
         "broken_files": len(project_rows.broken(connection)),

@@ -16,29 +16,14 @@ from cortex_actors.api import history, status
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
-from cortex_actors.domain.event import (
-    AccumulationComplete,
-    FileChanged,
-    Nothing,
-    OrganisationComplete,
-    ResolutionRequested,
-    ScanRequested,
-)
+from cortex_actors.domain import event
 from cortex_actors.domain.principle import of_insight
 from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.pipeline import selection
 from cortex_actors.rules.admission import noted
-from cortex_actors.storage import (
-    insight_lists,
-    insights,
-    principles,
-    projects,
-    resolutions,
-    reviews,
-    revoking,
-)
-from cortex_actors.storage.insight_lists import Named, find
+from cortex_actors.storage import insights, principles, projects, resolutions, reviews, revoking
+from cortex_actors.storage.insight_lists import Named, by_ids, find
 from cortex_actors.storage.revoking import Revoked
 
 if TYPE_CHECKING:
@@ -155,9 +140,7 @@ def take(
 def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
     """Return what was taken back as clients get it; the texts that are gone are shown in part."""
     did = effect.did
-    said = {
-        each.id: each for each in insight_lists.by_ids(connection, did.gone | did.freed).values()
-    }
+    said = {each.id: each for each in by_ids(connection, did.gone | did.freed).values()}
     return {
         **all_fields(wanted),
         "revoked": [each.key for each in effect.begun],
@@ -176,7 +159,7 @@ def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
     """Return everything that is taken back, newest first, and what of it stands in files still."""
     names = projects.names(connection)
     keys = [each.key for each in reviews.standing(connection)]
-    texts = {each.id: each.content for each in insight_lists.by_ids(connection, keys).values()}
+    texts = {each.id: each.content for each in by_ids(connection, keys).values()}
     texts |= {each.id: each.content for each in principles.by_ids(connection, keys).values()}
     return {
         "revoked": [
@@ -351,37 +334,31 @@ async def _place(word: str) -> str | None:
 
 def _said(run_id: str, effect: Effect) -> Iterator[Said]:
     """Yield what is said of a source that was taken back."""
-    for some in _parts(sorted(effect.did.changed)):
-        yield topics.ACCUMULATION_COMPLETE, AccumulationComplete(run_id, None, some)
+    for some in event.parts(sorted(effect.did.changed), NAMED):
+        yield topics.ACCUMULATION_COMPLETE, event.AccumulationComplete(run_id, None, some)
     if effect.did.changed:
-        yield topics.ORGANISATION_REQUESTED, Nothing()
-    for some in _parts(sorted(effect.lost)):
-        yield topics.ORGANISATION_COMPLETE, OrganisationComplete(run_id, some)
+        yield topics.ORGANISATION_REQUESTED, event.Nothing()
+    for some in event.parts(sorted(effect.lost), NAMED):
+        yield topics.ORGANISATION_COMPLETE, event.OrganisationComplete(run_id, some)
     for path, agent in effect.files:
-        yield topics.RESOLUTION_REQUESTED, ResolutionRequested(path, agent, refresh=True)
+        yield topics.RESOLUTION_REQUESTED, event.ResolutionRequested(path, agent, refresh=True)
 
 
 def _read_again(connection: Connection, run_id: str, wanted: Source) -> Iterator[Said]:
     """Yield what has a source read that counts again."""
     followed = projects.followed(connection)
     if wanted.kind is SourceKind.PRINCIPLE:
-        yield topics.ORGANISATION_COMPLETE, OrganisationComplete(run_id, (wanted.key,))
+        yield topics.ORGANISATION_COMPLETE, event.OrganisationComplete(run_id, (wanted.key,))
     elif wanted.kind is SourceKind.INSIGHT:
         for path in revoking.read_again(connection, wanted.key):
             project = innermost(followed, path)
             if project is not None:
-                yield topics.FILE_CHANGED, FileChanged(project.id, path)
+                yield topics.FILE_CHANGED, event.FileChanged(project.id, path)
     elif wanted.kind is SourceKind.PROJECT:
         if wanted.key in {each.id for each in followed}:
-            yield topics.SCAN_REQUESTED, ScanRequested(wanted.key)
+            yield topics.SCAN_REQUESTED, event.ScanRequested(wanted.key)
     else:
         inside = {each.id for each in followed if each.root.startswith(f"{wanted.key}/")}
         around = innermost(followed, wanted.key)
         for project_id in sorted(inside | ({around.id} if around is not None else set())):
-            yield topics.SCAN_REQUESTED, ScanRequested(project_id)
-
-
-def _parts(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the ids in parts that one event can name."""
-    for start in range(0, len(ids), NAMED):
-        yield tuple(ids[start : start + NAMED])
+            yield topics.SCAN_REQUESTED, event.ScanRequested(project_id)

@@ -15,14 +15,7 @@ from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
-from cortex_actors.domain.event import (
-    AccumulationComplete,
-    Ids,
-    Nothing,
-    ReconciliationRequested,
-    ScanRequested,
-    parts,
-)
+from cortex_actors.domain import event
 from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
@@ -37,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cortex_actors.api.registry import Said
-    from cortex_actors.domain.event import Payload
     from cortex_actors.storage.contradictions import Cluster
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -115,7 +107,7 @@ async def project_files(call: Call, project: str) -> dict[str, Any]:
 async def scan(call: Call, path: str | None = None) -> dict[str, Any]:
     """Read the files of one project again, or of all. Raises `UnknownProject`."""
     project_id = await call.project_id(path)
-    return await _request(call, topics.SCAN_REQUESTED, ScanRequested(project_id))
+    return await _request(call, topics.SCAN_REQUESTED, event.ScanRequested(project_id))
 
 
 @operation("projects.rescan", http="POST /rescan")
@@ -131,22 +123,22 @@ async def rescan(call: Call, folder: str) -> dict[str, Any]:
     followed = await call.records.read(stored.followed)
     found = around(followed, root)
     events = await call.bus.publish_all(
-        [(topics.SCAN_REQUESTED, ScanRequested(each.id)) for each in found], source=SOURCE
+        [(topics.SCAN_REQUESTED, event.ScanRequested(each.id)) for each in found], source=SOURCE
     )
-    return {"projects": [each.name for each in found], "seqs": [event.seq for event in events]}
+    return {"projects": [each.name for each in found], "seqs": [each.seq for each in events]}
 
 
 @operation("insights.reconcile", http="POST /reconcile")
 async def reconcile(call: Call, full: bool = False) -> dict[str, Any]:
     """Compare all insights with one another now, and weigh each of them again."""
-    payload = ReconciliationRequested(full=full)
+    payload = event.ReconciliationRequested(full=full)
     return await _request(call, topics.RECONCILIATION_REQUESTED, payload)
 
 
 @operation("principles.organise", http="POST /organise")
 async def organise(call: Call) -> dict[str, Any]:
     """Distil principles from insights now."""
-    return await _request(call, topics.ORGANISATION_REQUESTED, Nothing())
+    return await _request(call, topics.ORGANISATION_REQUESTED, event.Nothing())
 
 
 @operation("debug.runs", http="GET /runs")
@@ -189,10 +181,10 @@ async def run_job(call: Call, job: str) -> dict[str, Any]:
     return {"job": job, "said": done.said, "took_s": round(clock.monotonic() - begun, 3)}
 
 
-async def _request(call: Call, topic: str, payload: Payload) -> dict[str, Any]:
+async def _request(call: Call, topic: str, payload: event.Payload) -> dict[str, Any]:
     """Say an event that has somebody do something; return what a publisher is told of it."""
-    event = await call.bus.publish(topic, payload, source=SOURCE)
-    return {"id": event.id, "topic": event.topic, "seq": event.seq}
+    said = await call.bus.publish(topic, payload, source=SOURCE)
+    return {"id": said.id, "topic": said.topic, "seq": said.seq}
 
 
 async def _commit(call: Call, work: Callable[[Connection], T], topic: str, project_id: str) -> T:
@@ -204,9 +196,9 @@ async def _commit(call: Call, work: Callable[[Connection], T], topic: str, proje
 
     def unit(connection: Connection) -> tuple[T, list[Said]]:
         given, ids = work(connection), sorted(insights.ids_of(connection, project_id))
-        said: list[Said] = [(topic, Ids((project_id,)))]
-        for some in parts(ids, NAMED):
-            done = AccumulationComplete(run_id, project_id, some)
+        said: list[Said] = [(topic, event.Ids((project_id,)))]
+        for some in event.parts(ids, NAMED):
+            done = event.AccumulationComplete(run_id, project_id, some)
             said.append((topics.ACCUMULATION_COMPLETE, done))
         return given, said
 

@@ -439,8 +439,13 @@ def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{name:<{width}}{value}" for name, value in rows]
 
 
+def _flag(about: str) -> dict[str, Any]:
+    """Return an option without a value."""
+    return {"action": "store_true", "help": about}
+
+
 #: Options of several commands: as argparse takes them.
-_JSON = {"--json": {"action": "store_true", "help": "print JSON"}}
+_JSON = {"--json": _flag("print JSON")}
 _STOP = lifecycle.STOP_TIMEOUT
 
 
@@ -496,18 +501,12 @@ _QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
             "topic": {"help": "for example file:changed, or your own: custom:name"},
             "fields": {"nargs": "*", "metavar": "key=text|key:=JSON", "help": "the payload"},
             "--json": {"metavar": "OBJECT", "help": "the payload, or its first part, as JSON"},
-            "--transient": {
-                "action": "store_true",
-                "help": "tell only those who listen now; store nothing",
-            },
+            "--transient": _flag("tell only those who listen now; store nothing"),
             "--idempotency-key": {
                 "metavar": "K",
                 "help": "said again under the same key, it is said once",
             },
-            "--no-offline": {
-                "action": "store_true",
-                "help": "fail where no daemon answers; write no ledger",
-            },
+            "--no-offline": _flag("fail where no daemon answers; write no ledger"),
             "--source": {"help": "who says it (default cli:USER)"},
         },
     ),

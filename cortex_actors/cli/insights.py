@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
-from cortex_actors.cli.principles import check_line, page_of
+from cortex_actors.cli.principles import check_line, is_narrow, page_of
 from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer
 
@@ -114,7 +113,7 @@ def _status(found: Answer) -> list[tuple[str, object]]:
     return rows
 
 
-def _words(count: dict[str, Any]) -> str:
+def _words(count: Answer) -> str:
     """Return the keywords that spoke."""
     return ", ".join(count["words"])
 
@@ -171,10 +170,8 @@ _ALONE = "say one of --explain and --approve, and nothing else; see: cortex insi
 def show_insights(found: Answer, given: Answer) -> None:
     """Print a list of insights, one of them whole, or what became of one that may be used."""
     if "insights" in found:
-        pages = {"limit", "skip", "sort"}
-        narrow = any(given[each] not in {None, "live"} for each in given.keys() - pages)
         title = f"{page_of(found, 'insight', given)}, {_ORDERS[given['sort']]}"
-        empty = _NONE if narrow else _NOTHING
+        empty = _NONE if is_narrow(given) else _NOTHING
         entries = map(_block, found["insights"])
         show.blocks(title, entries, empty=empty, total=found["total"])
     elif given["approve"]:
@@ -247,9 +244,9 @@ def show_clusters(found: Answer, given: Answer) -> None:
         _show_cluster(found)
         return
     narrow = [given[each] for each in ("project", "domain", "search", "coherence")]
-    is_narrow = any(each is not None for each in narrow) or given["size"] > SMALLEST
+    has_filter = any(each is not None for each in narrow) or given["size"] > SMALLEST
     entries = [_entry(each) for each in found["clusters"]]
-    empty = _NO_CLUSTER if is_narrow else _NO_CLUSTERS
+    empty = _NO_CLUSTER if has_filter else _NO_CLUSTERS
     show.page(entries, found["total"], "cluster", empty=empty)
 
 

@@ -318,10 +318,8 @@ def show_stale(found: Answer) -> None:
         )
         for each in found["stale"]
     ]
-    empty, more = (
-        f"every memory was read or said within {in_days(days)}",
-        f" not read for {in_days(days)}",
-    )
+    empty = f"every memory was read or said within {in_days(days)}"
+    more = f" not read for {in_days(days)}"
     show.page(blocks, found["total"], "memory", "memories", empty=empty, more=more)
 
 

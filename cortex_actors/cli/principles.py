@@ -89,7 +89,7 @@ def show_principles(found: Answer, given: Answer) -> None:
             ("Where it stands", _files(found)),
         )
         return
-    known = _is_narrow(given) or any(found["by_status"].values())
+    known = is_narrow(given) or any(found["by_status"].values())
     title = f"{page_of(found, 'principle', given)}, {_ORDERS[given['sort']]}"
     waning = [f"{number:,} {name}" for name, number in found["by_status"].items() if number]
     more = f" ({', '.join(waning)})" if len(waning) > 1 else ""
@@ -97,7 +97,7 @@ def show_principles(found: Answer, given: Answer) -> None:
     show.blocks(f"{title}{more}", entries, empty=empty, total=found["total"])
 
 
-def _is_narrow(given: Answer) -> bool:
+def is_narrow(given: Answer) -> bool:
     """Tell whether filters were given; pages, an order and an id are none."""
     filters = given.keys() - {"limit", "skip", "sort", "principle", "as_dot"}
     return any(given[name] not in {None, "live"} for name in filters)
@@ -194,21 +194,20 @@ def page_of(found: Answer, noun: str, given: Answer) -> str:
     return f"{which} of {counted(found['total'], noun)}"
 
 
-#: What each check is called where people read it, and its unit.
+#: What checks are called where people read it, of which the name alone says too little.
 _NEEDS = {
-    "active": ("status", ""),
-    "confidence": ("confidence", ""),
-    "observations": ("observations", ""),
-    "age": ("age", " days"),
-    "no_contradiction": ("contradictions", ""),
-    "no_difference": ("differences", ""),
-    "not_promoted": ("principles of it", ""),
-    "not_private": ("one person's own", ""),
-    "not_rejected": ("turned down", ""),
-    "a_claim": ("fact, command or example", ""),
-    "projects": ("projects", ""),
-    "not_wary": ("suspicious", ""),
+    "active": "status",
+    "no_contradiction": "contradictions",
+    "no_difference": "differences",
+    "not_promoted": "principles of it",
+    "not_private": "one person's own",
+    "not_rejected": "turned down",
+    "a_claim": "fact, command or example",
+    "not_wary": "suspicious",
 }
+
+#: The unit of a check that has one.
+_UNITS = {"age": " days"}
 
 #: What a check asks for that nothing may speak against.
 _NO = "no"
@@ -225,14 +224,14 @@ def check_line(check: Answer) -> str:
         return f"{mark}  {actual}" if enough else f"{mark}  {actual}, must be {required}"
     if check["required"] == 0:
         return f"{mark}  {actual}" if check["met"] else f"{mark}  {actual}, must be none"
-    unit = _NEEDS.get(check["need"], ("", ""))[1]
+    unit = _UNITS.get(check["need"], "")
     line = f"{mark}  {actual} of {required}{unit}"
     return line if check["met"] else f"{line}, {_number(check['gap'])} to go"
 
 
 def need(name: str) -> str:
     """Return what a check is called."""
-    return _NEEDS.get(name, (name.replace("_", " "), ""))[0]
+    return _NEEDS.get(name, name.replace("_", " "))
 
 
 def is_trouble(check: Answer) -> bool:
@@ -248,7 +247,7 @@ def gap(check: Answer) -> str:
         return str(check["actual"])
     if check["gap"] is None or check["required"] == 0:
         return f"{need(check['need'])}: {_number(check['actual'])}"
-    unit = _NEEDS.get(check["need"], ("", ""))[1]
+    unit = _UNITS.get(check["need"], "")
     return f"{need(check['need'])} {_number(check['actual'])} of {_number(check['required'])}{unit}"
 
 
@@ -306,7 +305,7 @@ def show_links(found: Answer, given: Answer) -> None:
     for each in found["links"]:
         first, other = sorted((each["source_id"], each["target_id"]), key=order.__getitem__)
         told[first].append({**each, "line": _sentence(each, first, texts[other])})
-    asked, narrow = found["principle"], _is_narrow(given)
+    asked, narrow = found["principle"], is_narrow(given)
     if asked is not None:
         _show_around(texts[asked], told[asked], empty=_NO_LINK if narrow else _ALONE)
         return
