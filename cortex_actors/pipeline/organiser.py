@@ -35,6 +35,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.clock import ulid
@@ -65,11 +66,6 @@ from cortex_actors.storage import (
     reviews,
 )
 from cortex_actors.storage.principle_decay import Evidence
-from cortex_actors.topics import (
-    ORGANISATION_COMPLETE,
-    ORGANISATION_REQUESTED,
-    RECONCILIATION_COMPLETE,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
@@ -483,8 +479,8 @@ class Organiser(Consumer):
     message_limit: ClassVar[float] = 7_200.0
 
     hears: ClassVar[Mapping[str, str]] = {
-        RECONCILIATION_COMPLETE: "on_candidates",
-        ORGANISATION_REQUESTED: "on_requested",
+        topics.RECONCILIATION_COMPLETE: "on_candidates",
+        topics.ORGANISATION_REQUESTED: "on_requested",
     }
 
     def __init__(
@@ -556,7 +552,7 @@ class Organiser(Consumer):
 
         changed = parts(found.changed_ids, NAMED) or [()]
         done = [OrganisationComplete(run_id, some) for some in changed]
-        return Outcome(work, [self.say(ORGANISATION_COMPLETE, each) for each in done])
+        return Outcome(work, [self.say(topics.ORGANISATION_COMPLETE, each) for each in done])
 
     async def _found(self, ids: Collection[str], run: str, *, full: bool) -> Organisation:
         """Return what becomes of insights."""

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.clock import ulid
@@ -50,13 +51,6 @@ from cortex_actors.storage import (
     verdicts,
 )
 from cortex_actors.storage.contradictions import Mark
-from cortex_actors.topics import (
-    ACCUMULATION_COMPLETE,
-    CONTRADICTION_DETECTED,
-    CONTRADICTION_RESOLVED,
-    RECONCILIATION_COMPLETE,
-    RECONCILIATION_REQUESTED,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -477,8 +471,8 @@ class Reconciler(Consumer):
     message_limit: ClassVar[float] = 7_200.0
 
     hears: ClassVar[Mapping[str, str]] = {
-        ACCUMULATION_COMPLETE: "on_complete",
-        RECONCILIATION_REQUESTED: "on_requested",
+        topics.ACCUMULATION_COMPLETE: "on_complete",
+        topics.RECONCILIATION_REQUESTED: "on_requested",
     }
 
     def __init__(
@@ -567,7 +561,7 @@ class Reconciler(Consumer):
         candidates = parts(found.weighed.candidates if found is not None else (), NAMED) or [()]
         derived = parts(found.derived if found is not None else (), NAMED)
         done = [
-            self.say(RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some, others))
+            self.say(topics.RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some, others))
             for some, others in zip_longest(candidates, derived, fillvalue=())
         ]
         return Outcome(work, [*self._told(found), *done])
@@ -577,8 +571,8 @@ class Reconciler(Consumer):
         if found is None:
             return
         for topic, some in (
-            (CONTRADICTION_DETECTED, found.detected),
-            (CONTRADICTION_RESOLVED, found.ended),
+            (topics.CONTRADICTION_DETECTED, found.detected),
+            (topics.CONTRADICTION_RESOLVED, found.ended),
         ):
             for ids in parts(sorted(each.id for each in some), NAMED):
                 yield self.say(topic, Ids(ids))
@@ -590,7 +584,7 @@ class Reconciler(Consumer):
             try:
                 if not self._in_hand and await self._is_due():
                     await self.desk.bus.publish(
-                        RECONCILIATION_REQUESTED,
+                        topics.RECONCILIATION_REQUESTED,
                         ReconciliationRequested(weigh=False),
                         source=self.desk.name,
                     )
