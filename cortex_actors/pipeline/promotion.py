@@ -41,13 +41,13 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
     principle_id,
 )
-from cortex_actors.domain.project import Decision, StatementKind
+from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence
 from cortex_actors.pipeline.evidence import Scales
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import leaders
 from cortex_actors.rules.contradiction import opposition
-from cortex_actors.rules.promotion import confidence, quality, rank
+from cortex_actors.rules.promotion import OF_ITSELF, confidence, parts, quality, rank
 from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
 from cortex_actors.storage.search.matrix import Rows, Texts, cosine
 from cortex_actors.text.suspicion import is_boilerplate, wary
@@ -55,6 +55,7 @@ from cortex_actors.text.suspicion import is_boilerplate, wary
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from cortex_actors.pipeline.relations import Judge
     from cortex_actors.rules.promotion import Thresholds
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.embeddings import Matrix
@@ -68,9 +69,6 @@ if TYPE_CHECKING:
 #: (0.75) hold together what is about one thing: of real ones in three projects, half were no claim
 #: of all of them.
 TOGETHER = 0.8
-
-#: What tells of one project: three that say much the same of themselves claim nothing together.
-_OF_ITSELF = frozenset({StatementKind.FACT, StatementKind.COMMAND, StatementKind.EXAMPLE})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -180,7 +178,7 @@ def _may_join(texts: Sequence[Spoken], scales: Scales) -> bool:
     first = texts[0]
     return (
         first.is_live
-        and first.kind not in _OF_ITSELF
+        and first.kind not in OF_ITSELF
         and first.id not in scales.contradicted
         and not is_boilerplate(first.content)
         and not all(each.is_private for each in texts)
@@ -233,6 +231,8 @@ class Tools:
     records: Records
     neighbours: Neighbours
     threads: Threads
+    #: A model that may be asked what the rules leave open.
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,8 +350,8 @@ def _near(look: _Look, others: Rows, found: Gathered, *, dedup: float) -> Edges:
     inside = sorted(found.rows)
     own = Rows(inside, np.stack([found.rows[each] for each in inside]), np.arange(len(inside)))
     edges: Edges = {}
-    parts = tuple(each for each in (own, others) if len(each.items))
-    for name, near in zip(names, Texts(parts).near(asked, dedup), strict=True):
+    both = tuple(each for each in (own, others) if len(each.items))
+    for name, near in zip(names, Texts(both).near(asked, dedup), strict=True):
         for other, likeness in near:
             if other != name:
                 edges[min(name, other), max(name, other)] = likeness
@@ -588,7 +588,7 @@ def _made(unit: Unit, found: Gathered, now: int, kept: Principle | None) -> Prin
         domains=tuple(sorted({each.domain for each in texts if each.domain and each.paths})),
         confidence=sure,
         quality=good,
-        rank=rank(sure, seen.observations, quality=good),
+        rank=rank(parts(sure, seen.observations, quality=good)),
         status=PrincipleStatus.ACTIVE,
         origin=unit.origin,
         text_hash=kept.text_hash if kept else voice.text_hash,
