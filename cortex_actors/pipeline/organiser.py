@@ -256,49 +256,6 @@ class Supposed:
     links: tuple[Link, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Supposing:
-    """Whom a supposition asks, and what it goes by."""
-
-    tools: Tools
-    linker: Linker
-    ruling: Ruling
-    #: From which cosine on two are near enough to be one principle.
-    dedup: float
-
-    async def suppose(self, insight_id: str, *, now: int) -> Supposed:
-        """Return what would come of an insight at a time (UTC microseconds); reads only."""
-        read, run = self.tools.records.read, self.tools.threads.run
-        await run(self.ruling.read)
-        heads = await read(lambda c: insights.representatives(c, [insight_id]))
-        lead = heads.get(insight_id, insight_id)
-        found = await gather(self.tools, [lead], dedup=self.dedup)
-        if lead not in found.said or not found.said[lead][0].is_live:
-            return Supposed(Would.NOTHING, lead)
-        scales = promotion.scales(found, self.ruling.promotion, now)
-        lexicon = self.ruling.relations().lexicon
-        units = partial(promotion.units, found, scales, lexicon=lexicon)
-        unit = _having(lead, await run(partial(units, assumed={lead})))
-        assert unit is not None  # noqa: S101 - what is assumed to have earned it is part of one
-        own = _having(lead, await run(units))
-        built = await run(promotion.formed, unit, found, now)
-        made_id = built.principle.id
-        there = await read(lambda c: principles.by_ids(c, [made_id]))
-        supposed = _supposed(lead, unit, built, found, there=there.get(made_id))
-        if own is not None and own.is_earned:
-            supposed = replace(supposed, together=own.members)
-        return _linked(supposed, await self._links(supposed))
-
-    async def _links(self, supposed: Supposed) -> list[Link]:
-        """Return the links that a principle which is not there yet would have, told from it."""
-        made = supposed.principle
-        if supposed.would is not Would.PROMOTE or made is None:
-            return []
-        linked = await self.linker.find([made], lexicon=self.ruling.relations().lexicon)
-        own = [each.seen_from(made.id) for each in linked.drawn.found if made.id in each.pair]
-        return sorted(own, key=lambda each: (-each.strength, each.other(made.id)))
-
-
 def _having(lead: str, units: Sequence[Unit]) -> Unit | None:
     """Return the unit that an insight is part of."""
     return next((each for each in units if lead in each.members), None)
@@ -525,9 +482,36 @@ class Organiser(Consumer):
 
     async def suppose(self, insight_id: str) -> Supposed:
         """Return what would come of an insight if it were promoted now; nothing is written."""
-        dedup = self._settings.dedup
-        supposing = Supposing(self._tools, self._linker, self._ruling, dedup)
-        return await supposing.suppose(insight_id, now=self.desk.clock.now())
+        now = self.desk.clock.now()
+        read, run = self._tools.records.read, self._tools.threads.run
+        await run(self._ruling.read)
+        heads = await read(lambda c: insights.representatives(c, [insight_id]))
+        lead = heads.get(insight_id, insight_id)
+        found = await gather(self._tools, [lead], dedup=self._settings.dedup)
+        if lead not in found.said or not found.said[lead][0].is_live:
+            return Supposed(Would.NOTHING, lead)
+        scales = promotion.scales(found, self._ruling.promotion, now)
+        lexicon = self._ruling.relations().lexicon
+        units = partial(promotion.units, found, scales, lexicon=lexicon)
+        unit = _having(lead, await run(partial(units, assumed={lead})))
+        assert unit is not None  # noqa: S101 - what is assumed to have earned it is part of one
+        own = _having(lead, await run(units))
+        built = await run(promotion.formed, unit, found, now)
+        made_id = built.principle.id
+        there = await read(lambda c: principles.by_ids(c, [made_id]))
+        supposed = _supposed(lead, unit, built, found, there=there.get(made_id))
+        if own is not None and own.is_earned:
+            supposed = replace(supposed, together=own.members)
+        return _linked(supposed, await self._links(supposed))
+
+    async def _links(self, supposed: Supposed) -> list[Link]:
+        """Return the links that a principle which is not there yet would have, told from it."""
+        made = supposed.principle
+        if supposed.would is not Would.PROMOTE or made is None:
+            return []
+        linked = await self._linker.find([made], lexicon=self._ruling.relations().lexicon)
+        own = [each.seen_from(made.id) for each in linked.drawn.found if made.id in each.pair]
+        return sorted(own, key=lambda each: (-each.strength, each.other(made.id)))
 
     async def _organise(self, ids: Collection[str], *, full: bool = False) -> Outcome:
         """Look at some insights and whatever is connected with them, and return what follows."""
