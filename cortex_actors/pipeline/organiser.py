@@ -132,7 +132,9 @@ class Synthesising:
         """Return units with the words they are given; those that keep their own are unchanged."""
         written = Written()
         told = [await self._told(each, found, written, run, lexicon=lexicon) for each in units]
-        await self._embedded(written)
+        made = sorted(written.words.values(), key=lambda each: each.id)
+        texts = {each.text_hash: each.content for each in made}
+        written.rows = await _embedded(self._embed, texts, model=self._model)
         return told, written
 
     async def _told(
@@ -164,17 +166,17 @@ class Synthesising:
         written.words[unit.key] = words
         return replace(unit, origin=Origin.SYNTHESIS)
 
-    async def _embedded(self, written: Written) -> None:
-        """Have the new sentences embedded; without a vector they can still be given out."""
-        made = sorted(written.words.values(), key=lambda each: each.id)
-        if not made:
-            return
-        try:
-            rows = await self._embed([each.content for each in made], model=self._model)
-        except CortexError as error:
-            log.debug("sentences are embedded another time: %s", error)
-            return
-        written.rows = {each.text_hash: row for each, row in zip(made, rows, strict=True)}
+
+async def _embedded(embed: Embed, texts: Mapping[bytes, str], *, model: str) -> dict[bytes, Matrix]:
+    """Return the vectors of sentences; nothing while nobody embeds: they can still be given out."""
+    if not texts:
+        return {}
+    try:
+        rows = await embed(list(texts.values()), model=model)
+    except CortexError as error:
+        log.debug("sentences are embedded another time: %s", error)
+        return {}
+    return dict(zip(texts, rows, strict=True))
 
 
 def _known(unit: Unit, found: Gathered) -> str | None:
@@ -476,9 +478,8 @@ class Organiser(Consumer):
     async def on_requested(self, _event: Event[Payload]) -> Outcome:
         """Look at everything that has earned it, or is a principle already."""
         sure = self._ruling.promotion.confidence
-        return await self._organise(
-            await promotion.everything(self._tools.records, confidence=sure), full=True
-        )
+        found = await self._tools.records.read(lambda c: promotion.everything(c, confidence=sure))
+        return await self._organise(found, full=True)
 
     async def suppose(self, insight_id: str) -> Supposed:
         """Return what would come of an insight if it were promoted now; nothing is written."""
@@ -598,19 +599,12 @@ class Organiser(Consumer):
         return await self._tools.records.read(look) if same else set()
 
     async def _late(self) -> dict[bytes, Matrix]:
-        """Return vectors of sentences that have none yet; nothing while nobody embeds."""
+        """Return vectors of sentences that have none yet."""
         model = self._tools.neighbours.model
         texts = await self._tools.records.read(
             partial(principles.unembedded, model=model, limit=LATE)
         )
-        if not texts:
-            return {}
-        try:
-            rows = await self._embed(list(texts.values()), model=model)
-        except CortexError as error:
-            log.debug("sentences are embedded another time: %s", error)
-            return {}
-        return dict(zip(texts, rows, strict=True))
+        return await _embedded(self._embed, texts, model=model)
 
 
 def _formed(units: Sequence[Unit], found: Gathered, now: int, written: Written) -> list[Formed]:

@@ -223,6 +223,13 @@ class Gathered:
     kept: Collection[str] = ()
     revoked: Collection[str] = ()
 
+    @property
+    def next(self) -> set[str]:
+        """The insights that stand next to them."""
+        members = {each for _, some in self.grouped.values() for each in some}
+        made_of = {each.insight_id for some in self.owed.values() for each in some}
+        return {self.leads.get(each, each) for each in members | made_of}
+
 
 @dataclass(frozen=True, slots=True)
 class Tools:
@@ -235,29 +242,17 @@ class Tools:
     judge: Judge | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What one transaction found about some insights, and who is connected with them."""
+def everything(connection: Connection, *, confidence: float) -> set[str]:
+    """Return every insight that may have earned something, or that a principle comes of.
 
-    said: dict[str, list[Spoken]]
-    grouped: dict[str, tuple[str, Sequence[str]]]
-    owed: dict[str, list[Derivation]]
-    principles: dict[str, Principle]
-    rows: dict[str, Matrix]
-    leads: dict[str, str]
-    differing: Collection[str]
-
-    @property
-    def next(self) -> set[str]:
-        """The insights that stand next to them."""
-        members = {each for _, some in self.grouped.values() for each in some}
-        made_of = {each.insight_id for some in self.owed.values() for each in some}
-        return {self.leads.get(each, each) for each in members | made_of}
-
-
-async def everything(records: Records, *, confidence: float) -> set[str]:
-    """Return every insight that may have earned something, or that a principle comes of."""
-    return await records.read(lambda c: _everything(c, confidence))
+    They are sure enough, approved, clustered, or derived.
+    """
+    return {
+        *insight_evidence.sure(connection, confidence),
+        *reviews.decisions(connection),
+        *contradictions.everybody(connection),
+        *principles.derived(connection),
+    }
 
 
 async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathered:
@@ -279,24 +274,12 @@ async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathe
         found.principles |= look.principles
         found.rows |= look.rows
         found.leads |= look.leads
-        found.differing |= set(look.differing)
+        found.differing |= look.differing
         near = await tools.threads.run(_near, look, others, found, dedup=dedup)
         found.near |= near
         waiting |= look.next | {each for edge in near for each in edge}
         waiting -= found.said.keys() | set(some)
     return found
-
-
-def _everything(connection: Connection, confidence: float) -> set[str]:
-    """Return the insights that are worth a look: sure enough, approved, clustered, or derived."""
-    sure = insight_evidence.sure(connection, confidence)
-    approved = reviews.decisions(connection)
-    return {
-        *sure,
-        *approved,
-        *contradictions.everybody(connection),
-        *principles.derived(connection),
-    }
 
 
 def _known(
@@ -321,7 +304,7 @@ def _leads(connection: Connection, *, ids: Collection[str]) -> dict[str, str]:
     return {**{each: each for each in ids}, **insights.representatives(connection, ids)}
 
 
-def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> _Look:
+def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> Gathered:
     """Return what is known about some insights that stand for themselves."""
     names = set(contradictions.load_clusters(connection, ids).values())
     grouped: dict[str, tuple[str, Sequence[str]]] = {
@@ -330,18 +313,18 @@ def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str])
     made = principles.coming_of(connection, ids)
     owed = principles.load_derivations(connection, made)
     concerned = {each.insight_id for some in owed.values() for each in some}
-    return _Look(
+    return Gathered(
         said=said(connection, ids),
         grouped=grouped,
         owed=owed,
         principles=principles.by_ids(connection, made),
         rows=neighbours.rows(connection, insight_evidence.said_among(connection, ids)),
         leads=_leads(connection, ids=concerned),
-        differing=contradictions.differing(connection, ids),
+        differing=set(contradictions.differing(connection, ids)),
     )
 
 
-def _near(look: _Look, others: Rows, found: Gathered, *, dedup: float) -> Edges:
+def _near(look: Gathered, others: Rows, found: Gathered, *, dedup: float) -> Edges:
     """Return the pairs that are near enough, of those insights and all others (on a thread)."""
     names = sorted(look.rows)
     if not names:

@@ -165,7 +165,8 @@ class Resolving:
         seen: list[bytes] = []
         try:
             if job.target is None or job.wish.text_only:
-                return self._told(job, await self._section(job, await self._text(job), offer))
+                section = await self._section(job, await self._text(job), offer)
+                return _done(job, section, Ending.SHOWN, diff="")
             for _ in range(TRIES):
                 data = await self.writer.read(target)
                 if data is None and not target.create:
@@ -233,10 +234,6 @@ class Resolving:
         after = await self.run(partial(make, data or b""))
         diff = await self.run(partial(difference, data, after, path=job.path))
         return _done(job, section, Ending.SHOWN, diff=diff)
-
-    def _told(self, job: Assignment, section: Section) -> Done:
-        """Return a section that nobody wants written."""
-        return _done(job, section, Ending.SHOWN, diff="")
 
     def _edited(
         self, job: Assignment, error: errors.EditedSection, *, data: bytes, ours: str
