@@ -28,7 +28,8 @@ import numpy as np
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.insight import Granularity, InsightSource, insight_id, statement_hash
 from cortex_actors.domain.project import Project
-from cortex_actors.pipeline.reconciler import Comparing, Tools
+from cortex_actors.pipeline.promotion import Tools
+from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import ReconciliationSettings

@@ -36,7 +36,8 @@ from cortex_actors.domain.project import Project
 from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter
 from cortex_actors.pipeline.organiser import Organiser
-from cortex_actors.pipeline.reconciler import Comparing, Tools
+from cortex_actors.pipeline.promotion import Tools
+from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.pipeline.resolution import Resolving
 from cortex_actors.pipeline.resolver import Errands

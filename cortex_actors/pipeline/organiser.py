@@ -35,6 +35,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.clock import ulid
@@ -65,11 +66,6 @@ from cortex_actors.storage import (
     reviews,
 )
 from cortex_actors.storage.principle_decay import Evidence
-from cortex_actors.topics import (
-    ORGANISATION_COMPLETE,
-    ORGANISATION_REQUESTED,
-    RECONCILIATION_COMPLETE,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
@@ -136,7 +132,9 @@ class Synthesising:
         """Return units with the words they are given; those that keep their own are unchanged."""
         written = Written()
         told = [await self._told(each, found, written, run, lexicon=lexicon) for each in units]
-        await self._embedded(written)
+        made = sorted(written.words.values(), key=lambda each: each.id)
+        texts = {each.text_hash: each.content for each in made}
+        written.rows = await _embedded(self._embed, texts, model=self._model)
         return told, written
 
     async def _told(
@@ -168,17 +166,17 @@ class Synthesising:
         written.words[unit.key] = words
         return replace(unit, origin=Origin.SYNTHESIS)
 
-    async def _embedded(self, written: Written) -> None:
-        """Have the new sentences embedded; without a vector they can still be given out."""
-        made = sorted(written.words.values(), key=lambda each: each.id)
-        if not made:
-            return
-        try:
-            rows = await self._embed([each.content for each in made], model=self._model)
-        except CortexError as error:
-            log.debug("sentences are embedded another time: %s", error)
-            return
-        written.rows = {each.text_hash: row for each, row in zip(made, rows, strict=True)}
+
+async def _embedded(embed: Embed, texts: Mapping[bytes, str], *, model: str) -> dict[bytes, Matrix]:
+    """Return the vectors of sentences; nothing while nobody embeds: they can still be given out."""
+    if not texts:
+        return {}
+    try:
+        rows = await embed(list(texts.values()), model=model)
+    except CortexError as error:
+        log.debug("sentences are embedded another time: %s", error)
+        return {}
+    return dict(zip(texts, rows, strict=True))
 
 
 def _known(unit: Unit, found: Gathered) -> str | None:
@@ -258,49 +256,6 @@ class Supposed:
     is_compared: bool = True
     evidence: Evidence | None = None
     links: tuple[Link, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Supposing:
-    """Whom a supposition asks, and what it goes by."""
-
-    tools: Tools
-    linker: Linker
-    ruling: Ruling
-    #: From which cosine on two are near enough to be one principle.
-    dedup: float
-
-    async def suppose(self, insight_id: str, *, now: int) -> Supposed:
-        """Return what would come of an insight at a time (UTC microseconds); reads only."""
-        read, run = self.tools.records.read, self.tools.threads.run
-        await run(self.ruling.read)
-        heads = await read(lambda c: insights.representatives(c, [insight_id]))
-        lead = heads.get(insight_id, insight_id)
-        found = await gather(self.tools, [lead], dedup=self.dedup)
-        if lead not in found.said or not found.said[lead][0].is_live:
-            return Supposed(Would.NOTHING, lead)
-        scales = promotion.scales(found, self.ruling.promotion, now)
-        lexicon = self.ruling.relations().lexicon
-        units = partial(promotion.units, found, scales, lexicon=lexicon)
-        unit = _having(lead, await run(partial(units, assumed={lead})))
-        assert unit is not None  # noqa: S101 - what is assumed to have earned it is part of one
-        own = _having(lead, await run(units))
-        built = await run(promotion.formed, unit, found, now)
-        made_id = built.principle.id
-        there = await read(lambda c: principles.by_ids(c, [made_id]))
-        supposed = _supposed(lead, unit, built, found, there=there.get(made_id))
-        if own is not None and own.is_earned:
-            supposed = replace(supposed, together=own.members)
-        return _linked(supposed, await self._links(supposed))
-
-    async def _links(self, supposed: Supposed) -> list[Link]:
-        """Return the links that a principle which is not there yet would have, told from it."""
-        made = supposed.principle
-        if supposed.would is not Would.PROMOTE or made is None:
-            return []
-        linked = await self.linker.find([made], lexicon=self.ruling.relations().lexicon)
-        own = [each.seen_from(made.id) for each in linked.drawn.found if made.id in each.pair]
-        return sorted(own, key=lambda each: (-each.strength, each.other(made.id)))
 
 
 def _having(lead: str, units: Sequence[Unit]) -> Unit | None:
@@ -483,8 +438,8 @@ class Organiser(Consumer):
     message_limit: ClassVar[float] = 7_200.0
 
     hears: ClassVar[Mapping[str, str]] = {
-        RECONCILIATION_COMPLETE: "on_candidates",
-        ORGANISATION_REQUESTED: "on_requested",
+        topics.RECONCILIATION_COMPLETE: "on_candidates",
+        topics.ORGANISATION_REQUESTED: "on_requested",
     }
 
     def __init__(
@@ -523,15 +478,41 @@ class Organiser(Consumer):
     async def on_requested(self, _event: Event[Payload]) -> Outcome:
         """Look at everything that has earned it, or is a principle already."""
         sure = self._ruling.promotion.confidence
-        return await self._organise(
-            await promotion.everything(self._tools.records, confidence=sure), full=True
-        )
+        found = await self._tools.records.read(lambda c: promotion.everything(c, confidence=sure))
+        return await self._organise(found, full=True)
 
     async def suppose(self, insight_id: str) -> Supposed:
         """Return what would come of an insight if it were promoted now; nothing is written."""
-        dedup = self._settings.dedup
-        supposing = Supposing(self._tools, self._linker, self._ruling, dedup)
-        return await supposing.suppose(insight_id, now=self.desk.clock.now())
+        now = self.desk.clock.now()
+        read, run = self._tools.records.read, self._tools.threads.run
+        await run(self._ruling.read)
+        heads = await read(lambda c: insights.representatives(c, [insight_id]))
+        lead = heads.get(insight_id, insight_id)
+        found = await gather(self._tools, [lead], dedup=self._settings.dedup)
+        if lead not in found.said or not found.said[lead][0].is_live:
+            return Supposed(Would.NOTHING, lead)
+        scales = promotion.scales(found, self._ruling.promotion, now)
+        lexicon = self._ruling.relations().lexicon
+        units = partial(promotion.units, found, scales, lexicon=lexicon)
+        unit = _having(lead, await run(partial(units, assumed={lead})))
+        assert unit is not None  # noqa: S101 - what is assumed to have earned it is part of one
+        own = _having(lead, await run(units))
+        built = await run(promotion.formed, unit, found, now)
+        made_id = built.principle.id
+        there = await read(lambda c: principles.by_ids(c, [made_id]))
+        supposed = _supposed(lead, unit, built, found, there=there.get(made_id))
+        if own is not None and own.is_earned:
+            supposed = replace(supposed, together=own.members)
+        return _linked(supposed, await self._links(supposed))
+
+    async def _links(self, supposed: Supposed) -> list[Link]:
+        """Return the links that a principle which is not there yet would have, told from it."""
+        made = supposed.principle
+        if supposed.would is not Would.PROMOTE or made is None:
+            return []
+        linked = await self._linker.find([made], lexicon=self._ruling.relations().lexicon)
+        own = [each.seen_from(made.id) for each in linked.drawn.found if made.id in each.pair]
+        return sorted(own, key=lambda each: (-each.strength, each.other(made.id)))
 
     async def _organise(self, ids: Collection[str], *, full: bool = False) -> Outcome:
         """Look at some insights and whatever is connected with them, and return what follows."""
@@ -556,7 +537,7 @@ class Organiser(Consumer):
 
         changed = parts(found.changed_ids, NAMED) or [()]
         done = [OrganisationComplete(run_id, some) for some in changed]
-        return Outcome(work, [self.say(ORGANISATION_COMPLETE, each) for each in done])
+        return Outcome(work, [self.say(topics.ORGANISATION_COMPLETE, each) for each in done])
 
     async def _found(self, ids: Collection[str], run: str, *, full: bool) -> Organisation:
         """Return what becomes of insights."""
@@ -618,19 +599,12 @@ class Organiser(Consumer):
         return await self._tools.records.read(look) if same else set()
 
     async def _late(self) -> dict[bytes, Matrix]:
-        """Return vectors of sentences that have none yet; nothing while nobody embeds."""
+        """Return vectors of sentences that have none yet."""
         model = self._tools.neighbours.model
         texts = await self._tools.records.read(
             partial(principles.unembedded, model=model, limit=LATE)
         )
-        if not texts:
-            return {}
-        try:
-            rows = await self._embed(list(texts.values()), model=model)
-        except CortexError as error:
-            log.debug("sentences are embedded another time: %s", error)
-            return {}
-        return dict(zip(texts, rows, strict=True))
+        return await _embedded(self._embed, texts, model=model)
 
 
 def _formed(units: Sequence[Unit], found: Gathered, now: int, written: Written) -> list[Formed]:

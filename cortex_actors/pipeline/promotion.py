@@ -41,13 +41,13 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
     principle_id,
 )
-from cortex_actors.domain.project import Decision, StatementKind
+from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence
 from cortex_actors.pipeline.evidence import Scales
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import leaders
 from cortex_actors.rules.contradiction import opposition
-from cortex_actors.rules.promotion import confidence, quality, rank
+from cortex_actors.rules.promotion import OF_ITSELF, confidence, parts, quality, rank
 from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
 from cortex_actors.storage.search.matrix import Rows, Texts, cosine
 from cortex_actors.text.suspicion import is_boilerplate, wary
@@ -55,6 +55,7 @@ from cortex_actors.text.suspicion import is_boilerplate, wary
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from cortex_actors.pipeline.relations import Judge
     from cortex_actors.rules.promotion import Thresholds
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.embeddings import Matrix
@@ -68,9 +69,6 @@ if TYPE_CHECKING:
 #: (0.75) hold together what is about one thing: of real ones in three projects, half were no claim
 #: of all of them.
 TOGETHER = 0.8
-
-#: What tells of one project: three that say much the same of themselves claim nothing together.
-_OF_ITSELF = frozenset({StatementKind.FACT, StatementKind.COMMAND, StatementKind.EXAMPLE})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -180,7 +178,7 @@ def _may_join(texts: Sequence[Spoken], scales: Scales) -> bool:
     first = texts[0]
     return (
         first.is_live
-        and first.kind not in _OF_ITSELF
+        and first.kind not in OF_ITSELF
         and first.id not in scales.contradicted
         and not is_boilerplate(first.content)
         and not all(each.is_private for each in texts)
@@ -225,28 +223,6 @@ class Gathered:
     kept: Collection[str] = ()
     revoked: Collection[str] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """Whom a run asks."""
-
-    records: Records
-    neighbours: Neighbours
-    threads: Threads
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What one transaction found about some insights, and who is connected with them."""
-
-    said: dict[str, list[Spoken]]
-    grouped: dict[str, tuple[str, Sequence[str]]]
-    owed: dict[str, list[Derivation]]
-    principles: dict[str, Principle]
-    rows: dict[str, Matrix]
-    leads: dict[str, str]
-    differing: Collection[str]
-
     @property
     def next(self) -> set[str]:
         """The insights that stand next to them."""
@@ -255,9 +231,28 @@ class _Look:
         return {self.leads.get(each, each) for each in members | made_of}
 
 
-async def everything(records: Records, *, confidence: float) -> set[str]:
-    """Return every insight that may have earned something, or that a principle comes of."""
-    return await records.read(lambda c: _everything(c, confidence))
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Whom a run asks."""
+
+    records: Records
+    neighbours: Neighbours
+    threads: Threads
+    #: A model that may be asked what the rules leave open.
+    judge: Judge | None = None
+
+
+def everything(connection: Connection, *, confidence: float) -> set[str]:
+    """Return every insight that may have earned something, or that a principle comes of.
+
+    They are sure enough, approved, clustered, or derived.
+    """
+    return {
+        *insight_evidence.sure(connection, confidence),
+        *reviews.decisions(connection),
+        *contradictions.everybody(connection),
+        *principles.derived(connection),
+    }
 
 
 async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathered:
@@ -279,24 +274,12 @@ async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathe
         found.principles |= look.principles
         found.rows |= look.rows
         found.leads |= look.leads
-        found.differing |= set(look.differing)
+        found.differing |= look.differing
         near = await tools.threads.run(_near, look, others, found, dedup=dedup)
         found.near |= near
         waiting |= look.next | {each for edge in near for each in edge}
         waiting -= found.said.keys() | set(some)
     return found
-
-
-def _everything(connection: Connection, confidence: float) -> set[str]:
-    """Return the insights that are worth a look: sure enough, approved, clustered, or derived."""
-    sure = insight_evidence.sure(connection, confidence)
-    approved = reviews.decisions(connection)
-    return {
-        *sure,
-        *approved,
-        *contradictions.everybody(connection),
-        *principles.derived(connection),
-    }
 
 
 def _known(
@@ -321,7 +304,7 @@ def _leads(connection: Connection, *, ids: Collection[str]) -> dict[str, str]:
     return {**{each: each for each in ids}, **insights.representatives(connection, ids)}
 
 
-def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> _Look:
+def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> Gathered:
     """Return what is known about some insights that stand for themselves."""
     names = set(contradictions.load_clusters(connection, ids).values())
     grouped: dict[str, tuple[str, Sequence[str]]] = {
@@ -330,18 +313,18 @@ def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str])
     made = principles.coming_of(connection, ids)
     owed = principles.load_derivations(connection, made)
     concerned = {each.insight_id for some in owed.values() for each in some}
-    return _Look(
+    return Gathered(
         said=said(connection, ids),
         grouped=grouped,
         owed=owed,
         principles=principles.by_ids(connection, made),
         rows=neighbours.rows(connection, insight_evidence.said_among(connection, ids)),
         leads=_leads(connection, ids=concerned),
-        differing=contradictions.differing(connection, ids),
+        differing=set(contradictions.differing(connection, ids)),
     )
 
 
-def _near(look: _Look, others: Rows, found: Gathered, *, dedup: float) -> Edges:
+def _near(look: Gathered, others: Rows, found: Gathered, *, dedup: float) -> Edges:
     """Return the pairs that are near enough, of those insights and all others (on a thread)."""
     names = sorted(look.rows)
     if not names:
@@ -350,8 +333,8 @@ def _near(look: _Look, others: Rows, found: Gathered, *, dedup: float) -> Edges:
     inside = sorted(found.rows)
     own = Rows(inside, np.stack([found.rows[each] for each in inside]), np.arange(len(inside)))
     edges: Edges = {}
-    parts = tuple(each for each in (own, others) if len(each.items))
-    for name, near in zip(names, Texts(parts).near(asked, dedup), strict=True):
+    both = tuple(each for each in (own, others) if len(each.items))
+    for name, near in zip(names, Texts(both).near(asked, dedup), strict=True):
         for other, likeness in near:
             if other != name:
                 edges[min(name, other), max(name, other)] = likeness
@@ -588,7 +571,7 @@ def _made(unit: Unit, found: Gathered, now: int, kept: Principle | None) -> Prin
         domains=tuple(sorted({each.domain for each in texts if each.domain and each.paths})),
         confidence=sure,
         quality=good,
-        rank=rank(sure, seen.observations, quality=good),
+        rank=rank(parts(sure, seen.observations, quality=good)),
         status=PrincipleStatus.ACTIVE,
         origin=unit.origin,
         text_hash=kept.text_hash if kept else voice.text_hash,

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.clock import ulid
@@ -37,6 +38,7 @@ from cortex_actors.domain.event import Ids, ReconciliationComplete, Reconciliati
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion, reconciliation
 from cortex_actors.pipeline.evidence import Scales, Weighed
+from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciliation import Neighbourhood, Reconciliation, insight_of
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.threads import Threads
@@ -50,13 +52,6 @@ from cortex_actors.storage import (
     verdicts,
 )
 from cortex_actors.storage.contradictions import Mark
-from cortex_actors.topics import (
-    ACCUMULATION_COMPLETE,
-    CONTRADICTION_DETECTED,
-    CONTRADICTION_RESOLVED,
-    RECONCILIATION_COMPLETE,
-    RECONCILIATION_REQUESTED,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -87,57 +82,54 @@ ASKED = 200
 class Explorer:
     """Lets a neighbourhood grow until nothing is connected with it any more."""
 
-    records: Records
-    neighbours: Neighbours
-    threads: Threads
-    #: A model that may be asked what the rules leave open.
-    judge: Judge | None = None
-    run: str = ""
+    tools: Tools
+    run: str
     _held: Texts | None = None
 
     async def grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
         """Look at those texts, at whoever stood with them, and at what is connected with these."""
-        frontier = await self.records.read(lambda c: stood_with(c, seeds))
+        frontier = await self.tools.records.read(lambda c: stood_with(c, seeds))
         while frontier:
-            looked: list[str] = await self.threads.run(sorted, frontier)
+            looked: list[str] = await self.tools.threads.run(sorted, frontier)
             for start in range(0, len(looked), EXPLORED_AT_ONCE):
                 await self._look(around, looked[start : start + EXPLORED_AT_ONCE])
-            frontier = await self.threads.run(around.connected, looked)
+            frontier = await self.tools.threads.run(around.connected, looked)
 
     async def stands(
         self, around: Neighbourhood, insights: Collection[str]
     ) -> dict[str, frozenset[str]]:
         """Compare insights with all that take a stand on the same; return the slots of each."""
         relations, texts = around.relations, around.texts
-        found = await self.threads.run(
+        found = await self.tools.threads.run(
             lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
         )
-        wanted = await self.threads.run(_everybody, found)
-        known = await self.records.read(lambda c: insight_evidence.sharing(c, wanted))
-        by_slot = await self.threads.run(_by_slot, found, known, around.visited)
+        wanted = await self.tools.threads.run(_everybody, found)
+        known = await self.tools.records.read(lambda c: insight_evidence.sharing(c, wanted))
+        by_slot = await self.tools.threads.run(_by_slot, found, known, around.visited)
         names = list(found)
         for start in range(0, len(names), EXPLORED_AT_ONCE):
             some = {each: found[each] for each in names[start : start + EXPLORED_AT_ONCE]}
-            sharing = await self.threads.run(_sharing, some, by_slot)
-            await self.meet(around, await self.threads.run(_everybody, sharing))
-            await self.threads.run(around.disagree, sharing, found.keys())
+            sharing = await self.tools.threads.run(_sharing, some, by_slot)
+            await self.meet(around, await self.tools.threads.run(_everybody, sharing))
+            await self.tools.threads.run(around.disagree, sharing, found.keys())
         await self._ask(around)
         return found
 
     async def _look(self, around: Neighbourhood, ids: Sequence[str]) -> None:
         """Compare some texts with all others."""
-        texts, found, held = await self.records.read(lambda c: self._read(c, ids))
+        run = self.tools.threads.run
+        texts, found, held = await self.tools.records.read(lambda c: self._read(c, ids))
         around.texts.update(texts)
         around.rows.update(found)
         asked = [each for each in ids if each in found]
         rows = np.stack([found[each] for each in asked]) if asked else np.zeros((0, 0))
         least = around.relations.least
-        near = await self.threads.run(held.near, rows.astype(np.float32), least)
-        met = await self.threads.run(lambda: {each.insight_id for some in near for each in some})
+        near = await run(held.near, rows.astype(np.float32), least)
+        met = await run(lambda: {each.insight_id for some in near for each in some})
         met.update(*around.spoken_of(ids))
         await self.meet(around, met)
-        await self.threads.run(around.compare, asked, near)
-        await self.threads.run(around.heed, ids)
+        await run(around.compare, asked, near)
+        await run(around.heed, ids)
         around.visited.update(ids)
         await self._ask(around)
 
@@ -146,17 +138,17 @@ class Explorer:
     ) -> tuple[Mapping[str, Spoken], Mapping[str, Matrix], Texts]:
         """Read texts with their vectors, and what to compare them with (in a transaction)."""
         if self._held is None:
-            self._held = self.neighbours.texts(connection)
-        rows = self.neighbours.rows(connection, ids)
+            self._held = self.tools.neighbours.texts(connection)
+        rows = self.tools.neighbours.rows(connection, ids)
         return insight_evidence.by_id(connection, ids), rows, self._held
 
     async def meet(self, around: Neighbourhood, ids: Collection[str]) -> None:
         """Get to know texts that others met."""
-        new = await self.threads.run(lambda: sorted(set(ids).difference(around.texts)))
+        new = await self.tools.threads.run(lambda: sorted(set(ids).difference(around.texts)))
         if not new:
             return
-        read = self.neighbours
-        texts, rows = await self.records.read(
+        read = self.tools.neighbours
+        texts, rows = await self.tools.records.read(
             lambda c: (insight_evidence.by_id(c, new), read.rows(c, new))
         )
         around.texts.update({each: text for each, text in texts.items() if text.is_live})
@@ -165,11 +157,11 @@ class Explorer:
     async def _ask(self, around: Neighbourhood) -> None:
         """Ask a model what the rules left open, the likeliest proposals first."""
         waiting = around.waiting()
-        while waiting and self.judge is not None:
+        while waiting and self.tools.judge is not None:
             some, waiting = waiting[:ASKED], waiting[ASKED:]
-            answers = await self.judge.compare(around.questions(some), run=self.run)
+            answers = await self.tools.judge.compare(around.questions(some), run=self.run)
             # On a thread: the rules read each text once more.
-            await self.threads.run(around.take_answers, some, answers)
+            await self.tools.threads.run(around.take_answers, some, answers)
         around.open.clear()
 
 
@@ -224,17 +216,6 @@ def _sharing(
 AT_ONCE = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """Whom a run asks."""
-
-    records: Records
-    neighbours: Neighbours
-    threads: Threads
-    #: A model that may be asked what the rules leave open.
-    judge: Judge | None = None
-
-
 class Comparing:
     """One run of the reconciler."""
 
@@ -265,9 +246,7 @@ class Comparing:
             words=await tools.records.read(verdicts.of_people),
             is_asking=is_asking,
         )
-        explorer = Explorer(
-            tools.records, tools.neighbours, tools.threads, judge=tools.judge, run=self._run
-        )
+        explorer = Explorer(tools, self._run)
         await explorer.grow(around, seeds)
         return await self._follow(explorer, around, mark, weigh=weigh)
 
@@ -477,8 +456,8 @@ class Reconciler(Consumer):
     message_limit: ClassVar[float] = 7_200.0
 
     hears: ClassVar[Mapping[str, str]] = {
-        ACCUMULATION_COMPLETE: "on_complete",
-        RECONCILIATION_REQUESTED: "on_requested",
+        topics.ACCUMULATION_COMPLETE: "on_complete",
+        topics.RECONCILIATION_REQUESTED: "on_requested",
     }
 
     def __init__(
@@ -567,7 +546,7 @@ class Reconciler(Consumer):
         candidates = parts(found.weighed.candidates if found is not None else (), NAMED) or [()]
         derived = parts(found.derived if found is not None else (), NAMED)
         done = [
-            self.say(RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some, others))
+            self.say(topics.RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some, others))
             for some, others in zip_longest(candidates, derived, fillvalue=())
         ]
         return Outcome(work, [*self._told(found), *done])
@@ -577,8 +556,8 @@ class Reconciler(Consumer):
         if found is None:
             return
         for topic, some in (
-            (CONTRADICTION_DETECTED, found.detected),
-            (CONTRADICTION_RESOLVED, found.ended),
+            (topics.CONTRADICTION_DETECTED, found.detected),
+            (topics.CONTRADICTION_RESOLVED, found.ended),
         ):
             for ids in parts(sorted(each.id for each in some), NAMED):
                 yield self.say(topic, Ids(ids))
@@ -590,7 +569,7 @@ class Reconciler(Consumer):
             try:
                 if not self._in_hand and await self._is_due():
                     await self.desk.bus.publish(
-                        RECONCILIATION_REQUESTED,
+                        topics.RECONCILIATION_REQUESTED,
                         ReconciliationRequested(weigh=False),
                         source=self.desk.name,
                     )

@@ -28,20 +28,11 @@ from difflib import unified_diff
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from cortex_actors import errors
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending, Given, Resolved
 from cortex_actors.domain.project import Decision
-from cortex_actors.errors import (
-    BadInput,
-    CortexError,
-    EditedSection,
-    KeepsChanging,
-    Missing,
-    NotWritten,
-    Refused,
-    WriteFailed,
-)
 from cortex_actors.files.swap import State
 from cortex_actors.pipeline.page import placed
 from cortex_actors.pipeline.section import Section
@@ -84,7 +75,7 @@ def drafted(
     standing = fence.find(data, path=path)
     is_edited = standing is not None and not standing.intact
     if is_edited and edits is None:
-        raise EditedSection.of(path)
+        raise errors.EditedSection.of(path)
     if is_edited and edits is Edits.KEEP:
         data = moved_out(data, (ours or body).encode(), path=path)
     if text:
@@ -174,11 +165,12 @@ class Resolving:
         seen: list[bytes] = []
         try:
             if job.target is None or job.wish.text_only:
-                return self._told(job, await self._section(job, await self._text(job), offer))
+                section = await self._section(job, await self._text(job), offer)
+                return _done(job, section, Ending.SHOWN, diff="")
             for _ in range(TRIES):
                 data = await self.writer.read(target)
                 if data is None and not target.create:
-                    raise Absent if job.wish.refresh else Missing.of(job.path)
+                    raise Absent if job.wish.refresh else errors.Missing.of(job.path)
                 seen.append(data or b"")
                 section = await self._section(job, job.base(data), offer)
                 if data is None and not section.body:
@@ -192,14 +184,14 @@ class Resolving:
                     return await self._written(job, section, make, target=target)
                 except Moved:
                     continue
-            raise KeepsChanging.of(job.path, tries=TRIES)
+            raise errors.KeepsChanging.of(job.path, tries=TRIES)
         except Absent:
             told = Resolved(job.path, job.formatter.name, Ending.UNCHANGED)
             return Done(told, is_absent=True)
-        except EditedSection as error:
+        except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
             return await self.run(partial(self._edited, job, error, data=seen[-1], ours=ours))
-        except (NotWritten, WriteFailed, BadInput) as error:
+        except (errors.NotWritten, errors.WriteFailed, errors.BadInput) as error:
             return _refused(job, error)
 
     async def undo(
@@ -243,11 +235,9 @@ class Resolving:
         diff = await self.run(partial(difference, data, after, path=job.path))
         return _done(job, section, Ending.SHOWN, diff=diff)
 
-    def _told(self, job: Assignment, section: Section) -> Done:
-        """Return a section that nobody wants written."""
-        return _done(job, section, Ending.SHOWN, diff="")
-
-    def _edited(self, job: Assignment, error: EditedSection, *, data: bytes, ours: str) -> Done:
+    def _edited(
+        self, job: Assignment, error: errors.EditedSection, *, data: bytes, ours: str
+    ) -> Done:
         """Return what a human changed inside our section. Blocks."""
         diff = edited(data, ours, path=job.path)
         told = Resolved(job.path, job.formatter.name, Ending.EDITED, str(error), error.code, diff)
@@ -321,9 +311,9 @@ def _done(job: Assignment, section: Section, ending: Ending, *, diff: str) -> Do
     return Done(told, section, section.revision)
 
 
-def _refused(job: Assignment, error: CortexError) -> Done:
+def _refused(job: Assignment, error: errors.CortexError) -> Done:
     """Return why a file was left as it is."""
-    code = error.code if isinstance(error, NotWritten) else "unreadable"
+    code = error.code if isinstance(error, errors.NotWritten) else "unreadable"
     return Done(Resolved(job.path, job.formatter.name, Ending.REFUSED, str(error), code))
 
 
@@ -464,7 +454,7 @@ def refuse(connection: Connection, path: str) -> None:
     # Whole texts: one that was taken back may begin with, or hold, one that was not.
     lost = [line for line in lines if _said(line) not in texts]
     if lost:
-        raise Refused(
+        raise errors.Refused(
             f"refused to undo the last write into {path}: it would bring back what was taken back "
             f"since ({lost[0][:80]}); lift that with cortex projects revoke --undo, or edit the "
             "file"
@@ -493,7 +483,7 @@ def _bullets(data: bytes) -> list[str]:
     """Return the bullets of the section that a file had; none where nobody can tell."""
     try:
         found = fence.find(data)
-    except CortexError:
+    except errors.CortexError:
         return []
     body = "" if found is None else found.body.decode("utf-8", "replace")
     return [line.removeprefix(BULLET) for line in body.split("\n") if line.startswith(BULLET)]

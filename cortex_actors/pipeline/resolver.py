@@ -435,7 +435,8 @@ class Resolver(Consumer):
             _tell(done)
         except (BadInput, NotFound) as error:
             done = [failed(given.path, given.agent, str(error), at=self.desk.clock.now())]
-        return Outcome(partial(self._kept, done=done), [self._complete(each) for each in done])
+        said = [self.say(RESOLUTION_COMPLETE, each.said) for each in done]
+        return Outcome(partial(self._kept, done=done), said)
 
     def resolve(self, wishes: Sequence[Wish]) -> asyncio.Task[Report]:
         """Do what somebody wishes, each with the absolute path of a file or of a project's root.
@@ -500,7 +501,7 @@ class Resolver(Consumer):
 
     async def _commit(self, done: Finished) -> None:
         """Write down what somebody had done, and say so, in one transaction."""
-        complete = self._complete(done)
+        complete = self.say(RESOLUTION_COMPLETE, done.said)
 
         def unit(connection: Connection) -> list[Event[Payload]]:
             again = self._kept(connection, done=[done])
@@ -538,10 +539,6 @@ class Resolver(Consumer):
                 wish = ResolutionRequested(path, agent, refresh=True)
                 again.append(self.say(RESOLUTION_REQUESTED, wish))
         return store(connection, again) if again else []
-
-    def _complete(self, done: Finished) -> Event[Payload]:
-        """Return what is said of a resolution."""
-        return self.say(RESOLUTION_COMPLETE, done.said)
 
 
 def _tell(done: Sequence[Finished]) -> None:

@@ -142,13 +142,6 @@ def suggest(
     return Suggestion(domain, counts, thresholds, now, best, then, reason)
 
 
-def measure(
-    pairs: Sequence[Decided], thresholds: Thresholds, lexicon: Lexicon | None = None
-) -> Figures:
-    """Return what thresholds make of decided pairs."""
-    return _Trial(pairs, lexicon).figures(thresholds)
-
-
 class _Trial:
     """Judges the same pairs by many thresholds, each pair anew only where that may matter.
 

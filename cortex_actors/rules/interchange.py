@@ -16,17 +16,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from cortex_actors.clock import moment as ulid_of
+from cortex_actors.domain import memory as domain
 from cortex_actors.domain.agent import Agent, agent_id, checked, shown
-from cortex_actors.domain.memory import (
-    ChangeKind,
-    Crumb,
-    CrumbType,
-    Layer,
-    MemoryStatus,
-    MemoryType,
-    Priority,
-    Realm,
-)
 from cortex_actors.errors import BadInput
 from cortex_actors.text import hazards, terms
 from cortex_actors.text.credentials import mask_secrets
@@ -76,7 +67,7 @@ def memory(found: Mapping[str, Any]) -> dict[str, Any]:
     """
     created = moment(found, "created_at")
     text, redacted = told(found, "text", limit=TEXT_LIMIT)
-    realm = word(found, "realm", Realm, Realm.PRIVATE)
+    realm = word(found, "realm", domain.Realm, domain.Realm.PRIVATE)
     agent = agent_id(found.get("agent"))
     made = {
         "kind": "memory",
@@ -85,8 +76,8 @@ def memory(found: Mapping[str, Any]) -> dict[str, Any]:
         "text": text,
         "redacted": redacted,
         "created_at": created,
-        "layer": word(found, "layer", Layer, Layer.WORKING),
-        "type": word(found, "type", MemoryType, MemoryType.OBSERVATION),
+        "layer": word(found, "layer", domain.Layer, domain.Layer.WORKING),
+        "type": word(found, "type", domain.MemoryType, domain.MemoryType.OBSERVATION),
         **{each: name(found, each) for each in ("thread", "role")},
         **{each: _told(found, each) for each in ("abstract", "summary")},
         "tags": list(_tags(found)),
@@ -182,9 +173,9 @@ def _is_whole(given: object) -> TypeGuard[int]:
 
 def _standing(found: Mapping[str, Any], agent: str, created: int) -> dict[str, Any]:
     """Return where a memory stands, and since when it was believed."""
-    status = word(found, "status", MemoryStatus, MemoryStatus.ACTIVE)
+    status = word(found, "status", domain.MemoryStatus, domain.MemoryStatus.ACTIVE)
     made: dict[str, Any] = {"status": status, "merged_into": None, "replaced_by": None}
-    if status == MemoryStatus.MERGED:
+    if status == domain.MemoryStatus.MERGED:
         made["merged_into"] = _id(found.get("merged_into"), agent)
         made["merged_as"] = _count(found, "merged_as")
         made["merged_at"] = moment(found, "merged_at")
@@ -192,10 +183,10 @@ def _standing(found: Mapping[str, Any], agent: str, created: int) -> dict[str, A
         made["merged_why"] = name(found, "merged_why") or None
         if made["merged_by"] not in _DECIDERS:
             raise BadInput(f"merged_by {shown(made['merged_by'])} is none of {sorted(_DECIDERS)}")
-    elif status == MemoryStatus.SUPERSEDED:
+    elif status == domain.MemoryStatus.SUPERSEDED:
         made["replaced_by"] = _id(found.get("replaced_by"), agent)
         made["replaced_at"] = moment(found, "replaced_at")
-    elif status == MemoryStatus.ARCHIVED:
+    elif status == domain.MemoryStatus.ARCHIVED:
         made["archived_at"] = moment(found, "archived_at")
     made["beliefs"] = _beliefs(found, status, created)
     return made
@@ -203,7 +194,7 @@ def _standing(found: Mapping[str, Any], agent: str, created: int) -> dict[str, A
 
 def _beliefs(found: Mapping[str, Any], status: str, created: int) -> list[list[int | None]]:
     """Return since when until when a memory was believed; the last is open for an active one."""
-    active = status == MemoryStatus.ACTIVE
+    active = status == domain.MemoryStatus.ACTIVE
     spans = [tuple(each) if isinstance(each, list) else () for each in _list(found, "beliefs")]
     made: list[list[int | None]] = []
     for span in spans:
@@ -298,8 +289,8 @@ def crumb(found: Mapping[str, Any]) -> dict[str, Any]:
         "summary": summary,
         "redacted": redacted,
         "session": name(found, "session") or given,
-        "type": word(found, "type", CrumbType, CrumbType.ORIENTATION),
-        "priority": word(found, "priority", Priority, Priority.MEDIUM),
+        "type": word(found, "type", domain.CrumbType, domain.CrumbType.ORIENTATION),
+        "priority": word(found, "priority", domain.Priority, domain.Priority.MEDIUM),
         **{each: _texts(found, each) for each in _CRUMB_LISTS},
         "emotional_state": {
             key: _told({key: str(value)}, key)
@@ -311,17 +302,17 @@ def crumb(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def to_crumb(record: Mapping[str, Any]) -> Crumb:
+def to_crumb(record: Mapping[str, Any]) -> domain.Crumb:
     """Return the crumb of a record that was checked, or that the ledger gave."""
     lists: dict[str, Any] = {each: tuple(record[each]) for each in _CRUMB_LISTS}
-    return Crumb(
+    return domain.Crumb(
         id=record["id"],
         agent_id=record["agent"],
         session_id=record["session"],
         summary=record["summary"],
         left_at=record["left_at"],
-        type=CrumbType(record["type"]),
-        priority=Priority(record["priority"]),
+        type=domain.CrumbType(record["type"]),
+        priority=domain.Priority(record["priority"]),
         emotional_state=record["emotional_state"],
         references={kind: tuple(some) for kind, some in record["references"].items()},
         **lists,
@@ -359,7 +350,7 @@ def change(found: Mapping[str, Any]) -> dict[str, Any]:
     undone = moment(found, "undone_at", empty=True)
     return {
         "kind": "change",
-        "change": word(found, "change", ChangeKind, None),
+        "change": word(found, "change", domain.ChangeKind, None),
         "memory": foreign_id(found.get("memory"), ""),
         "others": [foreign_id(each, "") for each in _texts(found, "others")],
         "before": _object(found, "before"),

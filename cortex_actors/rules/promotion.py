@@ -79,8 +79,9 @@ _IN_TIME = frozenset({Need.CONFIDENCE, Need.OBSERVATIONS, Need.AGE})
 
 #: Kinds of statements that claim nothing about other projects: without this, commands that several
 #: real ones had in common, such as `npm run build`, came into everybody's files. What two projects
-#: are is no rule for a third one.
-_OF_ITSELF = {
+#: are is no rule for a third one, and three that say much the same of themselves claim nothing
+#: together.
+OF_ITSELF = {
     StatementKind.FACT: "it is a fact, and says how one project is",
     StatementKind.COMMAND: "it is a command, and says what one project runs",
     StatementKind.EXAMPLE: "it is an example of something else",
@@ -155,13 +156,6 @@ def agrees(one: str, other: str, *, cosine: float) -> bool:
     return cosine >= AGREEING and (_DENIES.search(one) is None) == (_DENIES.search(other) is None)
 
 
-def earned(
-    insight: Insight, standing: Standing, *, now: int, thresholds: Thresholds = DEFAULTS
-) -> bool:
-    """Whether the insight is promoted without asking a human."""
-    return not unmet(insight, standing, now=now, thresholds=thresholds)
-
-
 def unmet(
     insight: Insight, standing: Standing, *, now: int, thresholds: Thresholds = DEFAULTS
 ) -> tuple[Requirement, ...]:
@@ -218,7 +212,7 @@ def requirements(
         _none(Need.NOT_PROMOTED, standing.derivations),
         _is(Need.NOT_PRIVATE, "only one person's file says it" if standing.is_private else None),
         _is(Need.NOT_REJECTED, "a person has said no" if rejected else None),
-        _is(Need.A_CLAIM, None if insight.kind is None else _OF_ITSELF.get(insight.kind)),
+        _is(Need.A_CLAIM, None if insight.kind is None else OF_ITSELF.get(insight.kind)),
         _at_least(Need.PROJECTS, voices, thresholds.projects),
         _is(Need.NOT_WARY, standing.wary),
     )
@@ -415,26 +409,7 @@ class Part:
 RANK_DEFAULTS: Final = RankWeights()
 
 
-def rank(
-    confidence: float,
-    frequency: int,
-    *,
-    recency: float = 1.0,
-    quality: float = 0.5,
-    links: int = 0,
-    weights: RankWeights = RANK_DEFAULTS,
-) -> float:
-    """Return a principle's rank, 0 to 1.
-
-    `frequency` is its observations; confidence, recency and quality are shares from 0 to 1.
-    """
-    found = parts(
-        confidence, frequency, recency=recency, quality=quality, links=links, weights=weights
-    )
-    return total(found)
-
-
-def total(found: Iterable[Part]) -> float:
+def rank(found: Iterable[Part]) -> float:
     """Return the rank that parts make, 0 to 1."""
     return min(math.fsum(each.points for each in found), 1.0)
 

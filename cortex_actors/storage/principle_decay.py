@@ -81,7 +81,7 @@ class Evidence:
 
     def rank(self, now: int, scales: Scales) -> float:
         """Return its rank at a time."""
-        return promotion.total(self.parts(now, scales))
+        return promotion.rank(self.parts(now, scales))
 
     def recency(self, now: int, scales: Scales) -> float:
         """Return how fresh it is at a time."""

@@ -34,7 +34,7 @@ from cortex_actors.domain.principle import (
     principle_id,
 )
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.promotion import rank
+from cortex_actors.rules.promotion import parts, rank
 from cortex_actors.rules.standalone import Standalone, standalone
 from cortex_actors.storage import reviews
 from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
@@ -309,7 +309,7 @@ def of(insight: Insight, now: int) -> Principle:
         domains=(insight.domain,) if insight.domain else (),
         confidence=insight.confidence,
         quality=QUALITY,
-        rank=rank(insight.confidence, insight.observation_count, quality=QUALITY),
+        rank=rank(parts(insight.confidence, insight.observation_count, quality=QUALITY)),
         status=PrincipleStatus.ACTIVE,
         origin=Origin.SINGLE,
         text_hash=_text_hash(insight),

@@ -11,7 +11,8 @@ import numpy as np
 from sqlalchemy import select
 
 from cortex_actors.domain.insight import Granularity, InsightSource, insight_id, statement_hash
-from cortex_actors.pipeline.reconciler import Comparing, Tools
+from cortex_actors.pipeline.promotion import Tools
+from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import ReconciliationSettings

@@ -12,7 +12,6 @@ from cortex_actors.rules.calibration import (
     Decided,
     Label,
     Score,
-    measure,
     suggest,
 )
 from cortex_actors.rules.contradiction import DEFAULTS, Limits
@@ -41,13 +40,13 @@ class TestMeasure:
         """A contradiction is found, and is never merged, however alike the two are."""
         pair = _pair("Always use tabs.", "Never use tabs.", 0.99, Label.CONTRADICTION)
 
-        found = measure([pair], DEFAULTS)
+        found = suggest([pair], DEFAULTS).now
 
         assert (Score(1, 1, 1), 0) == (found.contradictions, found.merged)
 
     def test_harmless(self) -> None:
         """A pair that was dismissed says nothing about merges."""
-        found = measure([_alike(0, 0.99, Label.HARMLESS)], DEFAULTS)
+        found = suggest([_alike(0, 0.99, Label.HARMLESS)], DEFAULTS).now
 
         assert (Score(), Score()) == (found.merges, found.contradictions)
 
@@ -55,7 +54,7 @@ class TestMeasure:
         """What the reconciler would not compare is not found."""
         pair = _alike(0, LATE.judged - 0.1, Label.DUPLICATE)
 
-        assert Score(0, 0, 1) == measure([pair], LATE).merges
+        assert Score(0, 0, 1) == suggest([pair], LATE).now.merges
 
 
 class TestSuggest:

@@ -15,7 +15,6 @@ from cortex_actors.rules.promotion import (
     agrees,
     awaits_person,
     decided,
-    earned,
     is_offered,
     requirements,
     unmet,
@@ -41,12 +40,12 @@ RIPE = Insight(
 class TestEarned:
     def test_at_the_thresholds(self) -> None:
         """An insight that reaches every threshold exactly is promoted."""
-        assert earned(RIPE, Standing(), now=NOW)
+        assert not unmet(RIPE, Standing(), now=NOW)
         assert () == unmet(RIPE, Standing(), now=NOW)
 
     def test_namesakes(self) -> None:
         """Two projects whose folders have one name are two projects."""
-        assert earned(replace(RIPE, projects=("web", "web")), Standing(), now=NOW)
+        assert not unmet(replace(RIPE, projects=("web", "web")), Standing(), now=NOW)
 
     def test_every_need_is_checked(self) -> None:
         """Each check is reported, met or not, in the order of the needs."""
@@ -68,7 +67,7 @@ class TestUnmet:
     )
     def test_insight(self, insight: Insight, need: Need) -> None:
         """An insight that lacks one thing is not promoted, and is told which."""
-        assert not earned(insight, Standing(), now=NOW)
+        assert unmet(insight, Standing(), now=NOW)
         assert [need] == [check.need for check in unmet(insight, Standing(), now=NOW)]
 
     @pytest.mark.parametrize(
@@ -96,7 +95,7 @@ class TestUnmet:
         """Other thresholds can be asked for."""
         alone = replace(RIPE, projects=("atlas-api",))
 
-        assert earned(alone, Standing(), now=NOW, thresholds=Thresholds(projects=1))
+        assert not unmet(alone, Standing(), now=NOW, thresholds=Thresholds(projects=1))
 
 
 class TestPerson:
@@ -114,7 +113,7 @@ class TestPerson:
         standing = Standing(decision=Decision.APPROVED, wary="it moves credentials")
         checks = requirements(insight, standing, now=NOW)
 
-        assert earned(insight, standing, now=NOW)
+        assert not unmet(insight, standing, now=NOW)
         assert 2 == sum(check.waived for check in checks)
 
     @pytest.mark.parametrize(
@@ -126,7 +125,7 @@ class TestPerson:
     )
     def test_not_for_everything(self, standing: Standing) -> None:
         """It stands neither for an open contradiction nor for what only one person may read."""
-        assert not earned(RIPE, standing, now=NOW)
+        assert unmet(RIPE, standing, now=NOW)
 
     @pytest.mark.parametrize(
         ("standing", "awaits"),
@@ -188,7 +187,7 @@ class TestOffered:
         differs = Standing(differences=1)
 
         assert [Need.NO_DIFFERENCE] == [each.need for each in unmet(RIPE, differs, now=NOW)]
-        assert earned(RIPE, replace(differs, decision=Decision.APPROVED), now=NOW)
+        assert not unmet(RIPE, replace(differs, decision=Decision.APPROVED), now=NOW)
 
     @pytest.mark.parametrize(
         ("other", "cosine", "near"),

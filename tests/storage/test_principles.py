@@ -17,7 +17,7 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
 )
 from cortex_actors.domain.project import Decision, Review, SourceKind
-from cortex_actors.rules.promotion import rank
+from cortex_actors.rules.promotion import parts, rank
 from cortex_actors.storage import embeddings, insight_evidence, insights, principles, reviews
 from cortex_actors.testing import EPOCH
 from tests.storage.support import active, id_of
@@ -66,7 +66,7 @@ class TestOf:
         assert (insight.content, insight.tags) == (found.content, found.tags)
         assert PrincipleCategory.HEURISTIC == found.category
         assert ("python",) == found.domains
-        assert rank(0.5, 1) == found.rank
+        assert rank(parts(0.5, 1)) == found.rank
 
     async def test_without_a_domain(self, insight: Insight) -> None:
         """An insight of no domain gives a principle of none."""
