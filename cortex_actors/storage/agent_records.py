@@ -101,8 +101,7 @@ def by_id(connection: sa.Connection, name: str, reader: str | None = None) -> Ag
 
 def count(connection: sa.Connection) -> int:
     """Return how many agents have done anything or have a profile."""
-    query = sa.select(sa.func.count()).where(agents.c.id != PROBE)
-    return int(connection.execute(query.select_from(agents)).scalar_one())
+    return columns.count_rows(connection, agents, agents.c.id != PROBE)
 
 
 def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
