@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.clock import ulid
@@ -32,7 +33,7 @@ from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.settings import Settings, load
 from cortex_actors.storage.events import store
 from cortex_actors.storage.health.file import Reader
-from cortex_actors.storage.health.repairs import MENDS
+from cortex_actors.storage.health.repairs import MENDS, Mend
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import Generations, IndexLife
 from cortex_actors.storage.index.vectors import COLLECTIONS
@@ -102,9 +103,13 @@ async def _treated(repair: hit.Repair, look: Look, ward: Ward) -> str:
     mend, model = MENDS[repair], look.model
     todo = await ward.read(lambda opened: mend.find(opened, model))
     for start in range(0, len(todo), mend.slice):
-        some = todo[start : start + mend.slice]
-        await ward.write(lambda connection, some=some: mend.work(connection, model, some))
+        await ward.write(partial(_worked, mend, model, todo[start : start + mend.slice]))
     return f"{len(todo):,} {mend.did}" if todo else ""
+
+
+def _worked(mend: Mend, model: str, todo: Sequence[Any], connection: Connection) -> None:
+    """Do some of it, in the transaction of the connection."""
+    mend.work(connection, model, todo)
 
 
 async def _read_again(look: Look, ward: Ward) -> str:
