@@ -318,6 +318,7 @@ class Line(Kept["AsyncHTTPTransport"]):
             return await transport.handle_async_request(request)
 
         unreached = (httpx.ConnectError, httpx.ConnectTimeout)
+        large = replies.large(self.most)
         try:
             response = await self.first(send, unreached=unreached)
         except unreached as error:
@@ -326,12 +327,9 @@ class Line(Kept["AsyncHTTPTransport"]):
             raise replies.broken(error) from None
         try:
             if response.is_success and _length(response) > self.most:
-                raise replies.large(self.most)
-            pieces = cast("AsyncIterable[bytes]", response.stream)
-            now = self._clock.now()
-            answer = await read_answer(
-                response, pieces, replies.large(self.most), most=self.most, now=now
-            )
+                raise large
+            pieces, now = cast("AsyncIterable[bytes]", response.stream), self._clock.now()
+            answer = await read_answer(response, pieces, large, most=self.most, now=now)
         except (httpx.HTTPError, httpx.StreamError) as error:
             raise replies.broken(error) from None
         finally:
