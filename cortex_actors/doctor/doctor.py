@@ -25,17 +25,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cortex_actors.clock import ulid
 from cortex_actors.doctor import checks, model_checks
 from cortex_actors.doctor.model_checks import Patient
+from cortex_actors.domain import hit
 from cortex_actors.domain.event import Event, FileChanged
-from cortex_actors.domain.hit import (
-    Diagnosis,
-    Repair,
-    Severity,
-    error,
-    exit_code,
-    note,
-    warning,
-    worst,
-)
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.runtime.child import ChildProcess
@@ -88,7 +79,7 @@ class Ward:
 class Done:
     """One repair and what it did, in words."""
 
-    repair: Repair
+    repair: hit.Repair
     did: str
 
 
@@ -97,16 +88,16 @@ async def treat(look: Look, ward: Ward) -> list[Done]:
     wanted = {each.repair for each in look.diagnoses if each.repair is not None}
     return [
         Done(repair, did)
-        for repair in Repair
+        for repair in hit.Repair
         if repair in wanted and (did := await _treated(repair, look, ward))
     ]
 
 
-async def _treated(repair: Repair, look: Look, ward: Ward) -> str:
+async def _treated(repair: hit.Repair, look: Look, ward: Ward) -> str:
     """Mend one kind of damage and say what was done; "" when there was nothing left to do."""
-    if repair is Repair.FILES:
+    if repair is hit.Repair.FILES:
         return await _read_again(look, ward)
-    if repair is Repair.INDEX and ward.renew is not None:
+    if repair is hit.Repair.INDEX and ward.renew is not None:
         await ward.renew()
         return f"1 {MENDS[repair].did}"
     mend, model = MENDS[repair], look.model
@@ -145,7 +136,7 @@ class Visit:
 
     look: Callable[[], Awaitable[Look]]
     #: Compares the index, which takes whoever has it open.
-    compare: Callable[[Look], Awaitable[list[Diagnosis]]]
+    compare: Callable[[Look], Awaitable[list[hit.Diagnosis]]]
     ward: Ward
     clock: Clock
 
@@ -165,7 +156,7 @@ class Visit:
         took = self.clock.monotonic() - begun
         return answer(found, done, took_s=took, online=self.ward.renew is not None)
 
-    async def _examined(self) -> tuple[list[Diagnosis], Look]:
+    async def _examined(self) -> tuple[list[hit.Diagnosis], Look]:
         """Return everything that is found now."""
         look = await self.look()
         found = list(look.diagnoses)
@@ -175,12 +166,12 @@ class Visit:
 
 
 def answer(
-    found: Sequence[Diagnosis], done: Sequence[Done], *, took_s: float, online: bool
+    found: Sequence[hit.Diagnosis], done: Sequence[Done], *, took_s: float, online: bool
 ) -> dict[str, Any]:
     """Return a visit in the shape that clients get it."""
     return {
-        "severity": str(worst(found)),
-        "exit_code": exit_code(found),
+        "severity": str(hit.worst(found)),
+        "exit_code": hit.exit_code(found),
         "online": online,
         "checks": [
             {
@@ -192,13 +183,13 @@ def answer(
             }
             for each in found
         ],
-        "wrong": sum(each.severity in (Severity.WARNING, Severity.ERROR) for each in found),
+        "wrong": sum(each.severity in (hit.Severity.WARNING, hit.Severity.ERROR) for each in found),
         "repaired": [{"repair": str(each.repair), "did": each.did} for each in done],
         "took_s": round(took_s, _DIGITS),
     }
 
 
-async def compared(patient: Patient, read: Query) -> list[Diagnosis]:
+async def compared(patient: Patient, read: Query) -> list[hit.Diagnosis]:
     """Return how the index that the ledger names compares with it. Raises `ConfigurationError`."""
     state = await read(pending.state)
     if state is None:
@@ -209,10 +200,10 @@ async def compared(patient: Patient, read: Query) -> list[Diagnosis]:
         name = f"generation {place.generation}"
         if state.applied_seq > 0:
             text, mend = f"the folder of {name}, {place.folder}, is gone", model_checks.ANEW
-            return [warning(model_checks.CONTENT, text, mend=mend, repair=Repair.INDEX)]
+            return [hit.warning(model_checks.CONTENT, text, mend=mend, repair=hit.Repair.INDEX)]
         # It need not have one before it was begun.
         text = f"{name} is built by the next start; exact search answers until it is there"
-        return [note(model_checks.CONTENT, text, mend="cortex start")]
+        return [hit.note(model_checks.CONTENT, text, mend="cortex start")]
 
     async def verify() -> Verdict:
         return await _verdict(place, patient, model=state.model, read=read)
@@ -247,13 +238,13 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
     of the index is built by it, too.
     """
     backups.finish(home.ledger)
-    wrong: list[Diagnosis] = []
+    wrong: list[hit.Diagnosis] = []
     try:
         settings = load(home)
     except ConfigurationError as why:
         # The defaults, where no daemon would start.
         settings, text = Settings.model_construct(), f"no daemon starts with them: {why}"
-        wrong.append(error("settings", text, mend=f"mend {home.settings}"))
+        wrong.append(hit.error("settings", text, mend=f"mend {home.settings}"))
     patient = Patient(home, settings, clock, online=False, thorough=thorough)
     call = _HouseCall(patient, wrong)
     one = Visit(call.look, call.compare, Ward(call.read, call.write, call.say), clock)
@@ -263,7 +254,7 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
 class _HouseCall:
     """The ways to a ledger that nobody has open."""
 
-    def __init__(self, patient: Patient, wrong: list[Diagnosis]) -> None:
+    def __init__(self, patient: Patient, wrong: list[hit.Diagnosis]) -> None:
         """Look at nothing yet; `wrong` is what was found before."""
         self._patient = patient
         self._wrong = wrong
@@ -274,7 +265,7 @@ class _HouseCall:
         found = await asyncio.to_thread(checks.look, self._patient, self._halt)
         return found.with_more([*found.diagnoses, *self._wrong])
 
-    async def compare(self, _look: Look) -> list[Diagnosis]:
+    async def compare(self, _look: Look) -> list[hit.Diagnosis]:
         """Compare the index in a child process."""
         return await compared(self._patient, self.read)
 

@@ -9,7 +9,7 @@ what a crash left of one, the next removes.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -120,27 +120,23 @@ class RoundTrip:
         return round(max(0.0, (self._clock.now() - trip.at) / SECOND), 3)
 
 
+@dataclass
 class _Trial:
     """One trial, step by step."""
 
-    def __init__(
-        self,
-        desk: Any,  # noqa: ANN401 - as above
-        left: Callable[[], Awaitable[Sequence[str]]],
-        clock: Clock,
-        limit: float,
-    ) -> None:
+    _desk: Any
+    _left: Callable[[], Awaitable[Sequence[str]]]
+    _clock: Clock
+    _limit: float
+    _id: str = ""
+    _steps: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
         """Choose a text that was never embedded: one from a cache would prove nothing."""
-        self._desk = desk
-        self._left = left
-        self._clock = clock
-        self._limit = limit
         self._me = Caller(PROBE)
-        self._at = clock.now()
+        self._at = self._clock.now()
         self._mark = f"number {self._at}"
         self._text = f"Cortex tries itself with probe {self._mark}."
-        self._id = ""
-        self._steps: list[Step] = []
 
     async def trip(self) -> Trip:
         """Return what all steps came to; what was remembered is forgotten, whatever fails."""

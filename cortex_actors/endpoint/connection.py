@@ -22,18 +22,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from cortex_actors.clock import SECOND
+from cortex_actors.endpoint import replies
 from cortex_actors.endpoint.pinning import Pin
-from cortex_actors.endpoint.replies import (
-    FOR_HEADERS,
-    Answer,
-    broken,
-    large,
-    late,
-    parsed,
-    refused,
-    store_verdict,
-    unread,
-)
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.rules.addresses import SCHEMES, address
 from cortex_actors.runtime.threads import Threads
@@ -213,7 +203,7 @@ class Line(Kept["AsyncHTTPTransport"]):
         resolve: Resolver | None = None,
     ) -> None:
         """Remember where; nothing is sent. Raises `StoreUnusable` for what cannot be an address."""
-        if not FOR_HEADERS.issuperset(token):
+        if not replies.FOR_HEADERS.issuperset(token):
             raise StoreUnusable(
                 "its token cannot be sent: it holds a space, a line end or a character that is not "
                 "ASCII"
@@ -223,7 +213,7 @@ class Line(Kept["AsyncHTTPTransport"]):
             "store",
             partial(_transport, self.address.scheme, system_store=trust_system_store),
             gone=partial(StoreDown, "the store was let go of; ask again"),
-            unmade=unread,
+            unmade=replies.unread,
         )
         self.token = token
         self.most = most
@@ -262,7 +252,7 @@ class Line(Kept["AsyncHTTPTransport"]):
             async with asyncio.timeout(seconds):
                 return await self.pin.resolved()
         except TimeoutError:
-            raise late(seconds) from None
+            raise replies.late(seconds) from None
 
     async def close(self) -> None:
         """Close the connections and end the thread; who waits for an answer gets `StoreDown`."""
@@ -299,15 +289,15 @@ class Line(Kept["AsyncHTTPTransport"]):
         try:
             async with asyncio.timeout(seconds):
                 answer = await self._sent(method, path, body=body, seconds=seconds)
-                if failure := store_verdict(answer, self.token):
+                if failure := replies.store_verdict(answer, self.token):
                     raise failure
                 if len(answer.body) < LARGE:
-                    return parsed(answer.body)
-                return await self.run(partial(parsed, answer.body))
+                    return replies.parsed(answer.body)
+                return await self.run(partial(replies.parsed, answer.body))
         except TimeoutError:
-            raise late(seconds) from None
+            raise replies.late(seconds) from None
 
-    async def _sent(self, method: str, path: str, *, body: bytes, seconds: float) -> Answer:
+    async def _sent(self, method: str, path: str, *, body: bytes, seconds: float) -> replies.Answer:
         """Return the answer of the first address that can be connected to."""
         transport = await self._opened()
         import httpx  # noqa: PLC0415 - in memory since the transport was made, on its thread
@@ -328,20 +318,20 @@ class Line(Kept["AsyncHTTPTransport"]):
             return await transport.handle_async_request(request)
 
         unreached = (httpx.ConnectError, httpx.ConnectTimeout)
+        large = replies.large(self.most)
         try:
             response = await self.first(send, unreached=unreached)
         except unreached as error:
-            raise refused(error) from None
+            raise replies.refused(error) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise broken(error) from None
+            raise replies.broken(error) from None
         try:
             if response.is_success and _length(response) > self.most:
-                raise large(self.most)
-            pieces = cast("AsyncIterable[bytes]", response.stream)
-            now = self._clock.now()
-            answer = await read_answer(response, pieces, large(self.most), most=self.most, now=now)
+                raise large
+            pieces, now = cast("AsyncIterable[bytes]", response.stream), self._clock.now()
+            answer = await read_answer(response, pieces, large, most=self.most, now=now)
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise broken(error) from None
+            raise replies.broken(error) from None
         finally:
             await response.aclose()
         encoding = response.headers.get("content-encoding", "identity")
@@ -364,23 +354,23 @@ class Line(Kept["AsyncHTTPTransport"]):
 
 
 async def read_answer(
-    response: Response, pieces: AsyncIterable[bytes], large: CortexError, *, most: int, now: int
-) -> Answer:
+    response: Response, pieces: AsyncIterable[bytes], refusal: CortexError, *, most: int, now: int
+) -> replies.Answer:
     """Read an answer's body, not to its end where it has too much of it.
 
-    More than `most` bytes raise `large`; of an error the beginning is enough.
+    More than `most` bytes raise `refusal`; of an error the beginning is enough.
     """
     body = bytearray()
     async for piece in pieces:
         body += piece
         if response.is_success and len(body) > most:
-            raise large
+            raise refusal
         if not response.is_success and len(body) >= ERROR_BYTES:
             break
     headers = response.headers
     rest = rest_asked(headers.get("retry-after"), now)
     kind, location = headers.get("content-type", ""), headers.get("location", "")
-    return Answer(response.status_code, kind, bytes(body), rest, location)
+    return replies.Answer(response.status_code, kind, bytes(body), rest, location)
 
 
 def bracketed(ip: str) -> str:

@@ -23,15 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import SplitResult, urlsplit
 
-from cortex_actors.errors import (
-    BadInput,
-    CortexError,
-    EndpointDown,
-    EndpointUnusable,
-    StoreDown,
-    StoreTimeout,
-    StoreUnusable,
-)
+from cortex_actors import errors
 from cortex_actors.rules.addresses import here
 
 if TYPE_CHECKING:
@@ -93,7 +85,7 @@ def endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -
     section = use.section
     parts = _split(base_url or OPENAI, section)
     if key and not FOR_HEADERS.issuperset(key):
-        raise EndpointUnusable(
+        raise errors.EndpointUnusable(
             f"{section}.api_key cannot be sent: it holds a space, a line end or a character that "
             f"is not ASCII; set CORTEX_{section.upper()}__API_KEY to the key alone"
         )
@@ -101,7 +93,7 @@ def endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -
     # What is sent to this machine, nobody else sees (RFC 6761, 6.3).
     loopback = name.endswith(".localhost") or here(name)
     if key and parts.scheme == "http" and not loopback:
-        raise EndpointUnusable(
+        raise errors.EndpointUnusable(
             f"{section}.api_key is not sent to {_host(parts)}: over http anybody on the way can "
             f"read it; use https in {section}.base_url, or an endpoint without a key"
         )
@@ -119,7 +111,7 @@ def host_of(base_url: str) -> str:
     """Return the host part of a model id for any address, even one that cannot be used."""
     try:
         return _host(_split(base_url or OPENAI, ""))
-    except EndpointUnusable:
+    except errors.EndpointUnusable:
         return "?"
 
 
@@ -131,17 +123,17 @@ def _split(base_url: str, section: str) -> SplitResult:
     except ValueError:
         parts, port_is_right = SplitResult("", "", "", "", ""), False
     if parts.username is not None or parts.password is not None:
-        raise EndpointUnusable(
+        raise errors.EndpointUnusable(
             f"{section}.base_url holds a name or password; take it out, and give a key as "
             f"CORTEX_{section.upper()}__API_KEY"
         )
     if parts.scheme not in _PORTS or not parts.hostname or not port_is_right:
-        raise EndpointUnusable(
+        raise errors.EndpointUnusable(
             f"{section}.base_url cannot be used: it is no address with http or https and a host; "
             "write it like http://localhost:11434/v1"
         )
     if parts.query or parts.fragment:
-        raise EndpointUnusable(
+        raise errors.EndpointUnusable(
             f"{section}.base_url cannot have a part after ? or #; end it with the path, mostly /v1"
         )
     return parts
@@ -168,7 +160,7 @@ _PASSING = frozenset({408, 425, 429})
 _SERVERS_FAULT = 500
 
 
-class Passing(EndpointDown):
+class Passing(errors.EndpointDown):
     """A failure that may be over in a moment; `rest` is what the server asked for, seconds."""
 
     def __init__(self, text: str, rest: float | None = None) -> None:
@@ -190,7 +182,7 @@ class Answer:
     location: str = ""
 
 
-def verdict(answer: Answer, endpoint: Endpoint) -> CortexError | None:
+def verdict(answer: Answer, endpoint: Endpoint) -> errors.CortexError | None:
     """Return what kind of failure an answer is; None when it may hold what was asked for.
 
     The server's own words are shown, short and without the key, should it repeat it.
@@ -202,16 +194,16 @@ def verdict(answer: Answer, endpoint: Endpoint) -> CortexError | None:
     if answer.status in _PASSING or answer.status >= _SERVERS_FAULT:
         return Passing(where + words, answer.rest)
     if answer.status in _BLAMES_TEXT:
-        return BadInput(where + words)
+        return errors.BadInput(where + words)
     if (mend := _mends(endpoint.use).get(answer.status)) is not None:
-        return EndpointUnusable(f"{where}{words}; {mend}")
+        return errors.EndpointUnusable(f"{where}{words}; {mend}")
     base_url = f"{endpoint.use.section}.base_url"
     if answer.status // 100 == 3:  # noqa: PLR2004 - 3xx
-        return EndpointUnusable(
+        return errors.EndpointUnusable(
             f"{where}, a redirection, which is not followed, because texts and key are meant for "
             f"this address only; set {base_url} to where it leads"
         )
-    return EndpointUnusable(f"{where}{words}; see that {base_url} is {endpoint.use.api}")
+    return errors.EndpointUnusable(f"{where}{words}; see that {base_url} is {endpoint.use.api}")
 
 
 def document_of(answer: Answer, endpoint: Endpoint, *, where: str, key: str) -> dict[str, Any]:
@@ -224,14 +216,14 @@ def document_of(answer: Answer, endpoint: Endpoint, *, where: str, key: str) -> 
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
-        raise EndpointDown(
+        raise errors.EndpointDown(
             f"{where} with something else than a JSON object ({answer.kind[:60] or 'no type'}, "
             f"{len(answer.body)} bytes); see that {endpoint.use.section}.base_url is "
             f"{endpoint.use.api}, mostly ending in /v1, and that no login page or proxy answers in "
             "its place"
         )
     if key not in document and "error" in document:
-        raise EndpointDown(f"{where} with an error{said(answer.body, endpoint.key)}")
+        raise errors.EndpointDown(f"{where} with an error{said(answer.body, endpoint.key)}")
     return document
 
 
@@ -308,7 +300,7 @@ _MENDS = {
 }
 
 
-class BadStatus(StoreDown):
+class BadStatus(errors.StoreDown):
     """A store answered with an error of its own.
 
     Attributes:
@@ -330,7 +322,7 @@ class QuestionRefused(BadStatus):
     """A store works, and will not have this question."""
 
 
-class Unwelcome(BadStatus, StoreUnusable):
+class Unwelcome(BadStatus, errors.StoreUnusable):
     """A store will not be asked like this: a token or an address has to be changed."""
 
 
@@ -362,13 +354,15 @@ def parsed(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     to the size: a large one belongs on a thread.
     """
     if body.count(b"[") + body.count(b"{") > MOST_VALUES:
-        raise StoreDown(f"answered with more than {MOST_VALUES} objects and lists; none is used")
+        raise errors.StoreDown(
+            f"answered with more than {MOST_VALUES} objects and lists; none is used"
+        )
     try:
         found = _loads(body)
         if _HALF.search(body):  # a whole character may be written so too, hence no refusal
             found = _loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        raise StoreDown(
+        raise errors.StoreDown(
             f"answered with something else than JSON ({len(body)} bytes); see that it is its "
             "address and that no login page answers in its place"
         ) from None
@@ -414,40 +408,40 @@ def _whither(answer: Answer) -> str:
 _TOLD = 100
 
 
-def refused(error: Exception) -> StoreDown:
+def refused(error: Exception) -> errors.StoreDown:
     """Return why nothing could be connected to, in words of the system."""
     cause = _innermost(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return StoreUnusable(
+        return errors.StoreUnusable(
             f"its certificate is not believed ({cause.verify_message}); see to it, or to "
             "tls.trust_system_store"[:SHOWN]
         )
     if isinstance(cause, ConnectionRefusedError):
-        return StoreDown("refused the connection: nothing listens at its address")
-    return StoreDown(f"cannot be reached ({_short(cause)})")
+        return errors.StoreDown("refused the connection: nothing listens at its address")
+    return errors.StoreDown(f"cannot be reached ({_short(cause)})")
 
 
-def broken(error: Exception) -> StoreDown:
+def broken(error: Exception) -> errors.StoreDown:
     """Return how a connection ended that had been made."""
-    return StoreDown(f"broke off the connection ({_short(_innermost(error))})")
+    return errors.StoreDown(f"broke off the connection ({_short(_innermost(error))})")
 
 
-def unread(error: Exception) -> StoreUnusable:
+def unread(error: Exception) -> errors.StoreUnusable:
     """Return what keeps a connection with TLS from being made at all."""
-    return StoreUnusable(
+    return errors.StoreUnusable(
         f"no certificates can be read ({_short(error)}): see to tls.trust_system_store, or "
         "SSL_CERT_FILE in the daemon's environment"
     )
 
 
-def late(seconds: float) -> StoreTimeout:
+def late(seconds: float) -> errors.StoreTimeout:
     """Return that the time is over."""
-    return StoreTimeout(f"timeout after {seconds:.2f} s")
+    return errors.StoreTimeout(f"timeout after {seconds:.2f} s")
 
 
-def large(most: int) -> StoreDown:
+def large(most: int) -> errors.StoreDown:
     """Return that an answer has grown beyond what it may have."""
-    return StoreDown(f"answered with more than {most} bytes; nothing of it is used")
+    return errors.StoreDown(f"answered with more than {most} bytes; nothing of it is used")
 
 
 def _innermost(error: BaseException) -> BaseException:

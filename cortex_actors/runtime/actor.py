@@ -37,15 +37,7 @@ import pykka
 from pykka import ActorRegistry
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.future import (
-    CONTROL,
-    TURN,
-    AsyncioFuture,
-    Fate,
-    Shutdown,
-    loop_here,
-    refuse,
-)
+from cortex_actors.runtime import future
 from cortex_actors.runtime.inbox import Inbox, Overflow
 from cortex_actors.runtime.life import Life, logger
 from cortex_actors.runtime.ref import AsyncioRef
@@ -66,7 +58,7 @@ P = ParamSpec("P")
 
 #: Messages that are not simply given to on_receive: the runtime's own, and those of Pykka's
 #: proxies, which are tuples.
-_SPECIAL = (tuple, *CONTROL)
+_SPECIAL = (tuple, *future.CONTROL)
 
 #: An answer that comes later.
 _DEFERRED = asyncio.Future
@@ -154,7 +146,7 @@ class Course:
                     answer = await self._attend(answer)
                 if reply is None:
                     continue
-                if isinstance(answer, _DEFERRED) and isinstance(reply, AsyncioFuture):
+                if isinstance(answer, _DEFERRED) and isinstance(reply, future.AsyncioFuture):
                     life.owe(reply, answer)
                 else:
                     reply.set(answer)
@@ -164,7 +156,7 @@ class Course:
                 await self._judge(envelope, error)
 
     def _handle(self, message: Any) -> Any:  # noqa: ANN401
-        if isinstance(message, CONTROL):
+        if isinstance(message, future.CONTROL):
             return self._end(message)
         return self._actor._handle_receive(message)  # noqa: SLF001  # Pykka's
 
@@ -175,7 +167,7 @@ class Course:
         life = self._life
         life.turn += 1
         life.stamp()
-        TURN.set((life, life.turn))
+        future.TURN.set((life, life.turn))
         try:
             return cast("T", await work)
         except asyncio.CancelledError as error:
@@ -194,11 +186,13 @@ class Course:
         if isinstance(error, asyncio.CancelledError) and not life.interrupted:
             await self._fail(envelope, InternalError(f"{life.label} raised {error!r}"))
             return
-        refuse(envelope, life.dead(f"ended while handling the message: {error!r}"), Fate.DIED)
+        future.refuse(
+            envelope, life.dead(f"ended while handling the message: {error!r}"), future.Fate.DIED
+        )
         if isinstance(error, asyncio.CancelledError):
             raise error
         logger.debug("%r in %s. Stopping all actors.", error, self._actor)
-        await self._end(Shutdown(error))
+        await self._end(future.Shutdown(error))
         ActorRegistry.stop_all(block=False)  # Pykka blocks here, which would freeze the loop
 
     async def _fail(self, envelope: Envelope[Any], error: Exception) -> None:
@@ -225,11 +219,11 @@ class Course:
             self._bury()
             return
         life.resume()
-        life.started.fail(life.crash, Fate.DIED)
+        life.started.fail(life.crash, future.Fate.DIED)
         await self._crash(life.crash)
 
-    async def _end(self, wish: _ActorStop | Shutdown) -> None:
-        self._life.reason = wish.reason if isinstance(wish, Shutdown) else "normal"
+    async def _end(self, wish: _ActorStop | future.Shutdown) -> None:
+        self._life.reason = wish.reason if isinstance(wish, future.Shutdown) else "normal"
         self._bury()
         logger.debug("Stopped %s", self._actor)
         try:
@@ -280,7 +274,7 @@ class AsyncioActor(pykka.Actor):
 
         Raises InternalError where no loop runs and the class has no `home_loop`.
         """
-        loop = loop_here() or self.home_loop
+        loop = future.loop_here() or self.home_loop
         if loop is None:
             raise InternalError(f"{type(self).__name__} needs a running loop, or a home_loop")
         super().__init__()
@@ -358,8 +352,8 @@ class AsyncioActor(pykka.Actor):
         return Inbox()  # Pykka asks before the instance has its limits; __init__ replaces it
 
     @staticmethod
-    def _create_future() -> AsyncioFuture[Any]:
-        return AsyncioFuture()
+    def _create_future() -> future.AsyncioFuture[Any]:
+        return future.AsyncioFuture()
 
     def _start_actor_loop(self) -> None:
         self._life.begin(self._course.run, self._course.close)

@@ -15,14 +15,7 @@ from pykka._envelope import Envelope
 from pykka.messages import _ActorStop
 
 from cortex_actors.errors import DeadlineExceeded
-from cortex_actors.runtime.future import (
-    AsyncioFuture,
-    Fate,
-    Shutdown,
-    refuse_cycle,
-    refuse_to_block,
-    waiter,
-)
+from cortex_actors.runtime import future
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +47,7 @@ class AsyncioRef(pykka.ActorRef[A]):
     @overload
     def ask(
         self, message: object, *, block: Literal[False], timeout: float | None = None
-    ) -> AsyncioFuture[Any]: ...
+    ) -> future.AsyncioFuture[Any]: ...
 
     @overload
     def ask(
@@ -70,12 +63,12 @@ class AsyncioRef(pykka.ActorRef[A]):
         Raises BlockingInLoopError before anything is sent when it would block a loop's thread.
         """
         if block:
-            refuse_to_block(f"{self}.ask(block=True)", "`await ref.ask_async(...)`")
+            future.refuse_to_block(f"{self}.ask(block=True)", "`await ref.ask_async(...)`")
             if timeout is not None and self.actor_inbox.full() and self.is_alive():
                 return self._ask_for_room(message, timeout)
-        reply: AsyncioFuture[Any] = AsyncioFuture()
+        reply: future.AsyncioFuture[Any] = future.AsyncioFuture()
         if self.actor_stopped.is_set():
-            reply.fail(self._not_found(), Fate.UNHANDLED)
+            reply.fail(self._not_found(), future.Fate.UNHANDLED)
         else:
             reply.target = self.life
             self.actor_inbox.put(Envelope(message, reply))
@@ -88,7 +81,7 @@ class AsyncioRef(pykka.ActorRef[A]):
         reply is then dropped), ActorDeadError if the actor ends first, CallCycleError if the
         actor waits for the asker, and whatever the handler raised.
         """
-        reply: AsyncioFuture[Any] = AsyncioFuture()
+        reply: future.AsyncioFuture[Any] = future.AsyncioFuture()
         if timeout is None or self.actor_inbox.full():
             return await self._ask_patiently(reply, message, timeout)
         self.send_now(message, reply)
@@ -100,7 +93,7 @@ class AsyncioRef(pykka.ActorRef[A]):
         finally:
             timer.cancel()
 
-    async def send(self, message: object, reply: AsyncioFuture[Any]) -> None:
+    async def send(self, message: object, reply: future.AsyncioFuture[Any]) -> None:
         """Put a message for which `reply` waits, when there is room; never raises for a death."""
         if self.actor_inbox.full() and not self.actor_stopped.is_set():
             self._await_from(reply)
@@ -108,11 +101,11 @@ class AsyncioRef(pykka.ActorRef[A]):
         else:
             self.send_now(message, reply)
 
-    def send_now(self, message: object, reply: AsyncioFuture[Any]) -> None:
+    def send_now(self, message: object, reply: future.AsyncioFuture[Any]) -> None:
         """Put a message for which `reply` waits, where there is room; as `send` otherwise."""
         self._await_from(reply)
         if self.actor_stopped.is_set():
-            reply.fail(self._not_found(), Fate.UNHANDLED)
+            reply.fail(self._not_found(), future.Fate.UNHANDLED)
         else:
             self.actor_inbox.put(Envelope(message, reply))
 
@@ -131,22 +124,22 @@ class AsyncioRef(pykka.ActorRef[A]):
     @overload
     def stop(
         self, *, block: Literal[False], timeout: float | None = None
-    ) -> AsyncioFuture[bool]: ...
+    ) -> future.AsyncioFuture[bool]: ...
 
     @overload
     def stop(
         self, *, block: bool = True, timeout: float | None = None
-    ) -> bool | AsyncioFuture[bool]: ...
+    ) -> bool | future.AsyncioFuture[bool]: ...
 
     def stop(
         self, *, block: bool = True, timeout: float | None = None
-    ) -> bool | AsyncioFuture[bool]:
+    ) -> bool | future.AsyncioFuture[bool]:
         """Ask the actor to end after the messages sent before; False if it was dead already.
 
         Raises BlockingInLoopError before anything is sent when it would block a loop's thread.
         """
         if block:
-            refuse_to_block(f"{self}.stop(block=True)", "`await ref.stop(block=False)`")
+            future.refuse_to_block(f"{self}.stop(block=True)", "`await ref.stop(block=False)`")
         stopping = self.ask(_ActorStop(), block=False)
         stopping.target = None
 
@@ -164,13 +157,13 @@ class AsyncioRef(pykka.ActorRef[A]):
                 return False
             return True
 
-        answer: AsyncioFuture[bool] = AsyncioFuture()
+        answer: future.AsyncioFuture[bool] = future.AsyncioFuture()
         answer.derive(stopped, stopped_later)
         return answer.get(timeout=timeout) if block else answer
 
     def shut_down(self, reason: object = "shutdown") -> None:
         """Ask the actor to end with a reason, after the messages sent before."""
-        self.actor_inbox.put(Envelope(Shutdown(reason)))
+        self.actor_inbox.put(Envelope(future.Shutdown(reason)))
 
     def kill(self) -> None:
         """End the actor now: its handler is cancelled, its mailbox refused, on_stop not run."""
@@ -200,7 +193,7 @@ class AsyncioRef(pykka.ActorRef[A]):
         self.life.ended.add_done_callback(callback)
 
     async def _ask_patiently(
-        self, reply: AsyncioFuture[Any], message: object, timeout: float | None
+        self, reply: future.AsyncioFuture[Any], message: object, timeout: float | None
     ) -> Any:  # noqa: ANN401
         try:
             async with asyncio.timeout(timeout) as deadline:
@@ -213,7 +206,7 @@ class AsyncioRef(pykka.ActorRef[A]):
 
     def _ask_for_room(self, message: object, timeout: float) -> Any:  # noqa: ANN401
         """Ask from a thread, the wait for room in a full mailbox within the time allowed."""
-        reply: AsyncioFuture[Any] = AsyncioFuture()
+        reply: future.AsyncioFuture[Any] = future.AsyncioFuture()
         asking = self._ask_patiently(reply, message, timeout)
         try:
             answer = asyncio.run_coroutine_threadsafe(asking, self.life.loop)
@@ -225,19 +218,19 @@ class AsyncioRef(pykka.ActorRef[A]):
         except concurrent.futures.CancelledError:  # the loop has ended
             raise self._not_found() from None
         except DeadlineExceeded as error:
-            if reply.fate is not Fate.EXPIRED:  # it is the answer
+            if reply.fate is not future.Fate.EXPIRED:  # it is the answer
                 raise
             raise pykka.Timeout(str(error)) from error
 
-    def _expire(self, reply: AsyncioFuture[Any], timeout: float | None) -> DeadlineExceeded:
+    def _expire(self, reply: future.AsyncioFuture[Any], timeout: float | None) -> DeadlineExceeded:
         late = DeadlineExceeded(f"{self} did not answer within {timeout} s; it may yet act")
-        reply.fail(late, Fate.EXPIRED)
+        reply.fail(late, future.Fate.EXPIRED)
         return late
 
-    def _await_from(self, reply: AsyncioFuture[Any]) -> None:
-        me = waiter()
+    def _await_from(self, reply: future.AsyncioFuture[Any]) -> None:
+        me = future.waiter()
         if me is not None:
-            refuse_cycle(me, self.life)
+            future.refuse_cycle(me, self.life)
         reply.target = self.life
 
     def _not_found(self) -> ActorDeadError:

@@ -24,15 +24,7 @@ from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import (
-    as_row,
-    chunks,
-    entity,
-    given_text,
-    put_rows,
-    rows_in,
-    same,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import agents, crumbs, memories, memory_agents
 
 if TYPE_CHECKING:
@@ -52,14 +44,14 @@ def know(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
 
 def add(connection: sa.Connection, some: Iterable[Agent]) -> bool:
     """Write the rows of agents that have none; return whether there were any."""
-    return put_rows(connection, agents, map(_row, some), change=()) > 0
+    return columns.put_rows(connection, agents, map(_row, some), change=()) > 0
 
 
 def describe(connection: sa.Connection, agent: Agent) -> None:
     """Give an agent its profile, in place of an earlier one; it is known from then on."""
     row = _row(agent)
     # Since when it is known stays.
-    put_rows(connection, agents, [row], change=row.keys() - {"id", "registered_at"})
+    columns.put_rows(connection, agents, [row], change=row.keys() - {"id", "registered_at"})
 
 
 def require_own_name(connection: sa.Connection, agent: Agent) -> None:
@@ -109,8 +101,7 @@ def by_id(connection: sa.Connection, name: str, reader: str | None = None) -> Ag
 
 def count(connection: sa.Connection) -> int:
     """Return how many agents have done anything or have a profile."""
-    query = sa.select(sa.func.count()).where(agents.c.id != PROBE)
-    return int(connection.execute(query.select_from(agents)).scalar_one())
+    return columns.count_rows(connection, agents, agents.c.id != PROBE)
 
 
 def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -123,9 +114,9 @@ def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
 def _names(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what those agents are called that have a row."""
     driver, found = driver_of(connection), dict[str, str]()
-    for some in chunks(ids):
+    for some in columns.chunks(ids):
         rows = driver.execute(_NAMES, (json.dumps(some),))
-        found.update((name, given_text(display) or "") for name, display in rows)
+        found.update((name, columns.given_text(display) or "") for name, display in rows)
     return found
 
 
@@ -152,13 +143,13 @@ def _met(reader: str) -> sa.ColumnElement[bool]:
 def _row(agent: Agent) -> dict[str, Any]:
     """Return an agent as a row; what is empty is NULL."""
     empty = ("lineage", "specialization", "origin_story")
-    return as_row(agents, agent, **{name: getattr(agent, name) or None for name in empty})
+    return columns.as_row(agents, agent, **{name: getattr(agent, name) or None for name in empty})
 
 
 def _agent(row: sa.Row[Any]) -> Agent:
     """Return a row as an agent."""
     start = KNOWN.get(row.id)
-    return entity(
+    return columns.entity(
         Agent,
         row,
         lineage=row.lineage or "",
@@ -217,7 +208,7 @@ def leave(connection: sa.Connection, crumb: Crumb) -> None:
     know(connection, (crumb.agent_id,), at=crumb.left_at)
     connection.execute(
         sa.insert(crumbs),
-        as_row(
+        columns.as_row(
             crumbs,
             crumb,
             emotional_state=dict(crumb.emotional_state),
@@ -248,7 +239,7 @@ def load_crumbs(
 ) -> dict[str, Crumb]:
     """Return the crumbs among those ids that may be read."""
     query = sa.select(crumbs).where(readable(reader))
-    return {row.id: _crumb(row) for row in rows_in(connection, query, _ROWS.id, ids)}
+    return {row.id: _crumb(row) for row in columns.rows_in(connection, query, _ROWS.id, ids)}
 
 
 def like(connection: sa.Connection, crumb: Crumb) -> Crumb | None:
@@ -276,7 +267,7 @@ def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Make the passages of crumbs from their rows; return how many of them there are."""
     wanted = list(dict.fromkeys(ids))
     live = load_crumbs(connection, wanted)
-    for some in chunks(wanted):
+    for some in columns.chunks(wanted):
         mine = [live[each] for each in some if each in live]
         # What came before a crumb says nothing of it.
         made = [
@@ -290,7 +281,7 @@ def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
 
 def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     """Return what a row must meet to be meant."""
-    asked = same(crumbs, agent_id=wanted.agent, priority=wanted.priority, type=wanted.type)
+    asked = columns.same(crumbs, agent_id=wanted.agent, priority=wanted.priority, type=wanted.type)
     found = [readable(wanted.reader), *asked]
     if wanted.since is not None:
         found.append(_ROWS.left_at >= wanted.since)
@@ -302,4 +293,4 @@ def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
 def _crumb(row: sa.Row[Any]) -> Crumb:
     """Return a row as a crumb."""
     references = {kind: tuple(some) for kind, some in row.links.items()}
-    return entity(Crumb, row, references=references)
+    return columns.entity(Crumb, row, references=references)

@@ -31,15 +31,7 @@ from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import embeddings, verdicts
 from cortex_actors.storage.insight_records import of_project, settle
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import (
-    chunks,
-    count_rows,
-    entity,
-    grouped,
-    put_rows,
-    rows_in,
-    same,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
     cluster_insights,
     clusters,
@@ -140,7 +132,7 @@ def one(connection: Connection, contradiction_id: str) -> Contradiction | None:
     """Return a contradiction by its id."""
     query = select(contradictions).where(contradictions.c.id == contradiction_id)
     row = connection.execute(query).one_or_none()
-    return None if row is None else entity(Contradiction, row)
+    return None if row is None else columns.entity(Contradiction, row)
 
 
 def listed(
@@ -153,19 +145,19 @@ def listed(
     """Return contradictions, those within one project first, then the newest."""
     order = contradictions.c.type == Conflict.CONTEXTUAL, contradictions.c.detected_at.desc()
     query = select(contradictions).order_by(*order, contradictions.c.id).limit(limit)
-    query = query.where(*same(contradictions, status=status))
+    query = query.where(*columns.same(contradictions, status=status))
     if project_id is not None:
         said = of_project(project_id)
         query = query.where(
             or_(contradictions.c.insight_a.in_(said), contradictions.c.insight_b.in_(said))
         )
-    return [entity(Contradiction, row) for row in connection.execute(query)]
+    return [columns.entity(Contradiction, row) for row in connection.execute(query)]
 
 
 def count(connection: Connection, status: str = OPEN) -> int:
     """Return how many contradictions are in that state, differences of two projects left out."""
     where = contradictions.c.status == status, contradictions.c.type != Conflict.CONTEXTUAL
-    return count_rows(connection, contradictions, *where)
+    return columns.count_rows(connection, contradictions, *where)
 
 
 def distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str, int]:
@@ -174,16 +166,16 @@ def distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str
     By the id of the contradiction; only files of projects that are followed count.
     """
     pairs = {each.id: each.pair for each in some}
-    columns = insight_sources.c.insight_id, insight_sources.c.project_id, insight_sources.c.path
+    place = insight_sources.c
     query = (
-        select(*columns)
-        .join(projects, projects.c.id == insight_sources.c.project_id)
-        .where(insight_sources.c.withdrawn_at.is_(None), projects.c.active == 1)
+        select(place.insight_id, place.project_id, place.path)
+        .join(projects, projects.c.id == place.project_id)
+        .where(place.withdrawn_at.is_(None), projects.c.active == 1)
     )
     sides = {side for pair in pairs.values() for side in pair}
-    rows = list(rows_in(connection, query, columns[0], sorted(sides)))
-    files = grouped((row.insight_id, row.path) for row in rows)
-    ours = grouped((row.insight_id, row.project_id) for row in rows)
+    rows = list(columns.rows_in(connection, query, place.insight_id, sorted(sides)))
+    files = columns.grouped((row.insight_id, row.path) for row in rows)
+    ours = columns.grouped((row.insight_id, row.project_id) for row in rows)
 
     def shares(places: Mapping[str, list[str]], pair: tuple[str, str]) -> bool:
         return not set(places.get(pair[0], ())).isdisjoint(places.get(pair[1], ()))
@@ -198,12 +190,12 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradicti
     """Return the contradictions of those insights, decided ones too, by insight and id."""
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Contradiction] = {}
-    for some in chunks(wanted):
+    for some in columns.chunks(wanted):
         sides = contradictions.c.insight_a.in_(some), contradictions.c.insight_b.in_(some)
         for row in connection.execute(select(contradictions).where(or_(*sides))):
-            found[row.id] = entity(Contradiction, row)
+            found[row.id] = columns.entity(Contradiction, row)
     asked = set(wanted)
-    return grouped(
+    return columns.grouped(
         (side, each) for _, each in sorted(found.items()) for side in asked.intersection(each.pair)
     )
 
@@ -238,7 +230,7 @@ def kept(connection: Connection) -> set[str]:
 def everything(connection: Connection) -> list[Contradiction]:
     """Return all contradictions, by id."""
     query = select(contradictions).order_by(contradictions.c.id)
-    return [entity(Contradiction, row) for row in connection.execute(query)]
+    return [columns.entity(Contradiction, row) for row in connection.execute(query)]
 
 
 def replace(
@@ -388,7 +380,7 @@ def get_cluster(connection: Connection, cluster_id: str) -> Cluster | None:
 
 def some(connection: Connection, cluster_ids: Iterable[str]) -> list[Cluster]:
     """Return clusters by their ids; those that are not there any more are left out."""
-    parts = chunks(sorted(cluster_ids))
+    parts = columns.chunks(sorted(cluster_ids))
     queries = (select(clusters).where(clusters.c.id.in_(names)) for names in parts)
     return [each for query in queries for each in _found(connection, query)]
 
@@ -412,15 +404,15 @@ def list_clusters(connection: Connection, *, project_id: str | None = None) -> l
 
 def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the cluster of each of those insights that is in one."""
-    rows = rows_in(connection, select(cluster_insights), cluster_insights.c.insight_id, ids)
+    rows = columns.rows_in(connection, select(cluster_insights), cluster_insights.c.insight_id, ids)
     return {row.insight_id: row.cluster_id for row in rows}
 
 
 def members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, list[str]]:
     """Return the insights of each cluster, in order."""
     query = select(cluster_insights).order_by(cluster_insights.c.insight_id)
-    rows = rows_in(connection, query, cluster_insights.c.cluster_id, cluster_ids)
-    return grouped((row.cluster_id, row.insight_id) for row in rows)
+    rows = columns.rows_in(connection, query, cluster_insights.c.cluster_id, cluster_ids)
+    return columns.grouped((row.cluster_id, row.insight_id) for row in rows)
 
 
 def together(connection: Connection, ids: Iterable[str]) -> set[str]:
@@ -466,7 +458,7 @@ def _found(connection: Connection, query: Any) -> list[Cluster]:
     """Return the clusters of a query, in its order."""
     rows: Sequence[Row[Any]] = connection.execute(query).all()
     inside = members(connection, [row.id for row in rows])
-    return [entity(Cluster, row, members=tuple(inside.get(row.id, ()))) for row in rows]
+    return [columns.entity(Cluster, row, members=tuple(inside.get(row.id, ()))) for row in rows]
 
 
 #: Names of the two facts.
@@ -497,4 +489,6 @@ def mark(connection: Connection) -> Mark:
 def note(connection: Connection, found: Mark) -> None:
     """Write down how far comparing has come."""
     facts = {_BY: found.by, _UP_TO: str(found.up_to).encode()}
-    put_rows(connection, meta, ({"name": name, "value": value} for name, value in facts.items()))
+    columns.put_rows(
+        connection, meta, ({"name": name, "value": value} for name, value in facts.items())
+    )

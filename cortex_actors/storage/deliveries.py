@@ -9,7 +9,7 @@ which has to be named: for the order SQLite would rather read everything that wa
 from __future__ import annotations
 
 import json
-from itertools import chain, repeat, takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors import topics
@@ -19,7 +19,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Event, Payload, merged, typed
 from cortex_actors.errors import CortexError
 from cortex_actors.sections import LONGEST_REST
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, marks
 from cortex_actors.storage.tables.columns import given_text, stored_text
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _alike(
     but: Sequence[int] = (),
 ) -> list[_Row]:
     """Return the waiting events of a topic and a key, oldest first."""
-    query = _ALIKE.format(free=f" AND d.seq NOT IN ({_marks(but)})" if but else "")
+    query = _ALIKE.format(free=f" AND d.seq NOT IN ({marks(but)})" if but else "")
     found = driver.execute(query, (consumer, stored_text(key), topic, *but, limit))
     return [_Row._make(each) for each in found]
 
@@ -204,11 +204,6 @@ def _but(delivery: Delivery) -> tuple[str, tuple[Any, ...]]:
     With it comes what its marks stand for.
     """
     if delivery.key is None:
-        return f" AND d.seq NOT IN ({_marks(delivery.seqs)})", delivery.seqs
+        return f" AND d.seq NOT IN ({marks(delivery.seqs)})", delivery.seqs
     marked = (stored_text(delivery.key), delivery.event.topic)
     return " AND NOT (d.key IS ? AND e.topic = ?)", marked
-
-
-def _marks(values: Sequence[object]) -> str:
-    """Return a mark for each value."""
-    return ", ".join(repeat("?", len(values)))

@@ -22,15 +22,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from cortex_actors.domain.project import Chunk, Document
 from cortex_actors.storage import passages
-from cortex_actors.storage.tables.columns import (
-    as_row,
-    change_in,
-    chunks,
-    count_rows,
-    entity,
-    put_rows,
-    rows_in,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import documents, knowledge_chunks
 
 if TYPE_CHECKING:
@@ -63,9 +55,9 @@ def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> 
     before = list(connection.execute(query.order_by(_CHUNKS.ordinal)).scalars())
     wanted = {each.id for each in some}
     gone = [each for each in before if each not in wanted]
-    change_in(connection, _CHUNKS.id, gone, {"status": WITHDRAWN})
+    columns.change_in(connection, _CHUNKS.id, gone, {"status": WITHDRAWN})
     # One that is there already becomes what was read now.
-    put_rows(connection, knowledge_chunks, map(_chunk_row, some))
+    columns.put_rows(connection, knowledge_chunks, map(_chunk_row, some))
     remake(connection, [*gone, *(each.id for each in some)])
 
 
@@ -77,7 +69,7 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     wanted = list(dict.fromkeys(ids))
     live = by_id(connection, wanted)
     before = _before(connection, live.values())
-    for some in chunks(wanted):
+    for some in columns.chunks(wanted):
         mine = [live[each] for each in some if each in live]
         made = [passage for each in mine for passage in _passages(each, before.get(each.id))]
         passages.replace(connection, COLLECTION, some, made)
@@ -94,15 +86,15 @@ def active_ids(connection: Connection) -> list[str]:
 
 def count_chunks(connection: Connection) -> int:
     """Return how many pieces documents say now, in all or of a topic."""
-    return count_rows(connection, knowledge_chunks, _CHUNKS.status == ACTIVE)
+    return columns.count_rows(connection, knowledge_chunks, _CHUNKS.status == ACTIVE)
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
     """Return the pieces among those ids that a document says now."""
     query = select(knowledge_chunks).where(_CHUNKS.status == ACTIVE)
     return {
-        row.id: entity(Chunk, row, language=row.code_language)
-        for row in rows_in(connection, query, _CHUNKS.id, ids)
+        row.id: columns.entity(Chunk, row, language=row.code_language)
+        for row in columns.rows_in(connection, query, _CHUNKS.id, ids)
     }
 
 
@@ -112,7 +104,7 @@ def read_at(connection: Connection, document: Document) -> list[Chunk]:
         _CHUNKS.source == document.source, _CHUNKS.read_at == document.read_at
     )
     return [
-        entity(Chunk, row, language=row.code_language)
+        columns.entity(Chunk, row, language=row.code_language)
         for row in connection.execute(query.order_by(_CHUNKS.ordinal))
     ]
 
@@ -122,7 +114,7 @@ def _before(connection: Connection, some: Iterable[Chunk]) -> dict[str, str]:
     found: dict[str, str] = {}
     query = select(_CHUNKS.id, _CHUNKS.source, _CHUNKS.text).where(_CHUNKS.status == ACTIVE)
     query = query.order_by(_CHUNKS.source, _CHUNKS.ordinal)
-    for sources in chunks(dict.fromkeys(each.source for each in some)):
+    for sources in columns.chunks(dict.fromkeys(each.source for each in some)):
         rows = connection.execute(query.where(_CHUNKS.source.in_(sources))).all()
         for left, right in itertools.pairwise(rows):
             if left.source == right.source:
@@ -139,7 +131,7 @@ def _chunk_row(chunk: Chunk) -> dict[str, Any]:
     """Return a piece as a row that a document says now."""
     text_hash = sha256(chunk.searched.encode()).digest()
     more = {"code_language": chunk.language, "text_hash": text_hash, "status": ACTIVE}
-    return as_row(knowledge_chunks, chunk, **more)
+    return columns.as_row(knowledge_chunks, chunk, **more)
 
 
 _ROWS = documents.c
@@ -148,13 +140,13 @@ _ROWS = documents.c
 def learn(connection: Connection, document: Document, some: Sequence[Chunk]) -> None:
     """Make that what a document is and says, whatever it was and said before."""
     learn_chunks(connection, document.source, some)
-    put_rows(connection, documents, [as_row(documents, document)])
+    columns.put_rows(connection, documents, [columns.as_row(documents, document)])
 
 
 def by_source(connection: Connection, sources: Iterable[str]) -> dict[str, Document]:
     """Return those documents that are known, withdrawn ones too."""
-    rows = rows_in(connection, select(documents), _ROWS.source, sources)
-    return {row.source: entity(Document, row) for row in rows}
+    rows = columns.rows_in(connection, select(documents), _ROWS.source, sources)
+    return {row.source: columns.entity(Document, row) for row in rows}
 
 
 def below(connection: Connection, folder: str) -> list[str]:
@@ -178,7 +170,7 @@ def withdraw(connection: Connection, sources: Iterable[str], *, at: int) -> list
     gone = [source for source, each in known.items() if each.withdrawn_at is None]
     for source in gone:
         learn_chunks(connection, source, ())
-    change_in(connection, _ROWS.source, gone, {"withdrawn_at": at})
+    columns.change_in(connection, _ROWS.source, gone, {"withdrawn_at": at})
     return gone
 
 
@@ -189,7 +181,7 @@ def restore(connection: Connection, sources: Iterable[str]) -> list[str]:
     for each in back:
         learn_chunks(connection, each.source, read_at(connection, each))
     found = [each.source for each in back]
-    change_in(connection, _ROWS.source, found, {"withdrawn_at": None})
+    columns.change_in(connection, _ROWS.source, found, {"withdrawn_at": None})
     return found
 
 
@@ -222,11 +214,11 @@ def listed(
     """Return documents by source, of a topic or of all, and how many there are."""
     where = [_held(withdrawn=withdrawn)] + ([] if topic is None else [_ROWS.topic == topic])
     query = select(documents).where(*where).order_by(_ROWS.source).limit(limit).offset(skip)
-    found = (asdict(entity(Document, row)) for row in connection.execute(query))
+    found = (asdict(columns.entity(Document, row)) for row in connection.execute(query))
     return [
         {**each, "content_hash": each["content_hash"].hex(), "tags": list(each["tags"])}
         for each in found
-    ], count_rows(connection, documents, *where)
+    ], columns.count_rows(connection, documents, *where)
 
 
 def _held(*, withdrawn: bool) -> ColumnElement[bool]:
@@ -247,7 +239,7 @@ def stats(connection: Connection) -> dict[str, int]:
         "bytes": size,
         "redacted": redacted,
         "pieces": count_chunks(connection),
-        "code": count_rows(
+        "code": columns.count_rows(
             connection, knowledge_chunks, _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1
         ),
     }

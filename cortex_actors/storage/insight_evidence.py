@@ -28,7 +28,7 @@ from cortex_actors.domain.insight import Claim, Granularity, InsightStatus
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Standing
-from cortex_actors.storage import contradictions, principles, reviews
+from cortex_actors.storage import contradictions, insight_records, principles, reviews
 from cortex_actors.storage.insights import followers, private_ids
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text, grouped, put_rows, rows_in, stored_text
@@ -85,9 +85,6 @@ def everybody(connection: Connection) -> set[str]:
     """Return the ids of all insights that have slots."""
     return _ids(connection, "SELECT DISTINCT insight_id FROM insight_slots")
 
-
-#: What ends the name of a file that one person alone reads.
-PRIVATE = ".local.md"
 
 #: Trusts that can speak for a text on their own.
 _VOCAL = frozenset({Trust.FILE, Trust.AGENT})
@@ -210,7 +207,7 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
             if is_followed:
                 text.places.add((project, given_text(scope) or ""))
             text.trusts.add(trust)
-            if trust in _VOCAL and not file.lower().endswith(PRIVATE):
+            if trust in _VOCAL and not file.lower().endswith(insight_records.PRIVATE):
                 text.voices.add(given_text(origin) or "")
     for said, path, project, first, last in driver.execute(_REVISIONS, (asked,)):
         found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)

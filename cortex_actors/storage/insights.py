@@ -38,16 +38,7 @@ from cortex_actors.rules.classification import classify
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import (
-    as_row,
-    change_rows,
-    chunks,
-    count_rows,
-    grouped,
-    put_rows,
-    rows_in,
-    stored_text,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import insight_sources, insights, observations, reviews
 
 if TYPE_CHECKING:
@@ -88,7 +79,7 @@ def face(connection: Connection, ids: Iterable[str]) -> None:
                 "verdict": taken.confidence,
             }
         )
-    change_rows(connection, insights, rows)
+    columns.change_rows(connection, insights, rows)
 
 
 #: What no two sources share: the fragment, and which of its statements.
@@ -164,7 +155,7 @@ def strangers(connection: Connection, path: str, project_id: str) -> set[str]:
 
 def has_seen(connection: Connection, path: str, revision: str) -> bool:
     """Tell whether everything that a file says now was seen in that revision of it already."""
-    asked = (stored_text(path), revision)
+    asked = (columns.stored_text(path), revision)
     return driver_of(connection).execute(_UNSEEN, asked).fetchone() is None
 
 
@@ -211,7 +202,7 @@ def attach(
     """
     more = {"project_id": project_id, "seen_at": at, "withdrawn_at": None}
     rows = [
-        as_row(
+        columns.as_row(
             insight_sources,
             each,
             insight_id=counted.get(each.said, each.said),
@@ -224,14 +215,16 @@ def attach(
         return
     spots = json.dumps([(*each.spot, each.said) for each in found])
     driver_of(connection).execute(_OTHERWISE, (spots,))
-    put_rows(connection, insight_sources, rows, change=_PLACED, key=("fragment_id", "ordinal"))
+    columns.put_rows(
+        connection, insight_sources, rows, change=_PLACED, key=("fragment_id", "ordinal")
+    )
 
 
 def observe(connection: Connection, path: str, found: Iterable[InsightSource], at: int) -> None:
     """Note in which revision a file says what; a revision that is read again is one observation."""
     ids = _spots(connection, path, column=insight_sources.c.id)
     rows = ({"source_id": ids[each.spot], "file_hash": each.file_hash, "at": at} for each in found)
-    put_rows(connection, observations, rows, change=())
+    columns.put_rows(connection, observations, rows, change=())
 
 
 def withdraw(connection: Connection, spots: Iterable[Spot], at: int) -> None:
@@ -442,7 +435,7 @@ def learn(
     other = difference(connection, path, project_id, findings)
     found = [finding.source for finding in findings]
     said = {each.said for each in found}
-    known = rows_in(connection, select(insights.c.id), insights.c.id, said)
+    known = columns.rows_in(connection, select(insights.c.id), insights.c.id, said)
     new = said - {row.id for row in known}
     _keep(connection, findings, at)
     counted = representatives(connection, said)
@@ -450,7 +443,7 @@ def learn(
     attach(connection, found, project_id=project_id, at=at, counted=counted)
     observe(connection, path, found, at)
     withdraw(connection, other.gone, at)
-    driver_of(connection).execute(_SEEN, (at, stored_text(path)))
+    driver_of(connection).execute(_SEEN, (at, columns.stored_text(path)))
     face(connection, before | said)
     parted = release(connection, before)
     joined = join(connection, same or {})
@@ -481,14 +474,14 @@ def count(connection: Connection, project_id: str | None = None) -> int:
     live = insight_records.live_insights()
     if project_id is not None:
         live &= insights.c.id.in_(insight_records.of_project(project_id))
-    return count_rows(connection, insights, live)
+    return columns.count_rows(connection, insights, live)
 
 
 def count_waiting(connection: Connection) -> int:
     """Return how many insights wait for a person to look at them."""
     waits = insights.c.status == InsightStatus.PENDING_REVIEW
     open_ = insights.c.id.not_in(select(reviews.c.insight_id))
-    return count_rows(connection, insights, waits, open_)
+    return columns.count_rows(connection, insights, waits, open_)
 
 
 def count_by_project(connection: Connection) -> dict[str, int]:
@@ -508,7 +501,7 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
     query = insight_records.with_evidence()
     return {
         row.id: insight_records.insight(row)
-        for some in chunks(ids)
+        for some in columns.chunks(ids)
         for row in connection.execute(query.where(insight_records.live_of(some)))
     }
 
@@ -527,21 +520,21 @@ def sources(
         .order_by(insight_sources.c.project_id != (first or ""))
         .order_by(insight_sources.c.path, insight_sources.c.line_start, insight_sources.c.ordinal)
     )
-    rows = rows_in(connection, query, insight_sources.c.insight_id, ids)
-    return grouped((row.insight_id, insight_records.source(row)) for row in rows)
+    rows = columns.rows_in(connection, query, insight_sources.c.insight_id, ids)
+    return columns.grouped((row.insight_id, insight_records.source(row)) for row in rows)
 
 
 def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> None:
     """Write how far each insight is believed."""
     rows = ({"one": insight_id, "confidence": weight} for insight_id, weight in confidences)
-    change_rows(connection, insights, rows)
+    columns.change_rows(connection, insights, rows)
 
 
 def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
     """Write insights, or note that they were seen again."""
     new = {"status": InsightStatus.WITHDRAWN, "first_seen_at": at, "last_seen_at": at}
     rows = [
-        as_row(
+        columns.as_row(
             insights,
             finding,
             id=finding.insight_id,
@@ -575,7 +568,7 @@ def silent(connection: Connection, model: str, ids: Iterable[str]) -> dict[str, 
         insights.c.verdict == UNSURE, insights.c.granularity == Granularity.STATEMENT
     )
     found: dict[str, Matrix] = {}
-    for some in chunks(sorted(ids)):
+    for some in columns.chunks(sorted(ids)):
         hashes = dict(connection.execute(query.where(insights.c.id.in_(some))).all())
         rows = stored_vectors(connection, model, list(hashes.values()))
         found |= {name: rows[digest] for name, digest in hashes.items() if digest in rows}
@@ -588,4 +581,4 @@ def take(connection: Connection, opinions: Sequence[Opinion]) -> None:
         {"one": each.insight_id, "category": str(each.category), "verdict": each.verdict}
         for each in opinions
     )
-    change_rows(connection, insights, rows, insights.c.verdict == UNSURE)
+    columns.change_rows(connection, insights, rows, insights.c.verdict == UNSURE)

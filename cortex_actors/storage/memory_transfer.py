@@ -145,11 +145,7 @@ def change_page(
 
 
 def pair_page(
-    connection: Connection,
-    wanted: Wanted,
-    *,
-    after: str,  # noqa: ARG001 - every kind is asked alike
-    limit: int,  # noqa: ARG001 - as above
+    connection: Connection, wanted: Wanted, **_page: object
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return the pairs that were parted or contradict each other; all at once, they are few."""
     visible, made = _visible(wanted), []

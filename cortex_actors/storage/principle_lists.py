@@ -24,16 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, exists, func, or_, select
 
-from cortex_actors.domain.insight import (
-    NO_DOMAIN,
-    Claim,
-    Conflict,
-    Decider,
-    Granularity,
-    Judgement,
-    PrincipleSort,
-    Relation,
-)
+from cortex_actors.domain import insight
 from cortex_actors.domain.principle import Link, LinkType, Principle, PrincipleStatus
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.storage import principles as links
@@ -89,7 +80,7 @@ class PrincipleFilter:
     tag: str | None = None
     least: float | None = None
     words: tuple[str, ...] = ()
-    sort: PrincipleSort = PrincipleSort.RANK
+    sort: insight.PrincipleSort = insight.PrincipleSort.RANK
 
 
 def listed(
@@ -99,7 +90,7 @@ def listed(
 
     Those of `SEEN` and `LINKED` come by rank: what these count is counted by whoever asks.
     """
-    order = _ORDER.get(wanted.sort, _ORDER[PrincipleSort.RANK])
+    order = _ORDER.get(wanted.sort, _ORDER[insight.PrincipleSort.RANK])
     query = select(principles.c.id).where(*_filters(wanted)).order_by(*order, principles.c.id)
     return list(connection.execute(query.limit(limit).offset(skip)).scalars())
 
@@ -132,11 +123,11 @@ def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str
     return grouped((row.principle_id, row.name) for row in rows)
 
 
-_ORDER: dict[PrincipleSort, tuple[Any, ...]] = {
-    PrincipleSort.RANK: (principles.c.rank.desc(),),
-    PrincipleSort.SURE: (principles.c.confidence.desc(), principles.c.rank.desc()),
-    PrincipleSort.NEWEST: (principles.c.created_at.desc(),),
-    PrincipleSort.OLDEST: (principles.c.created_at,),
+_ORDER: dict[insight.PrincipleSort, tuple[Any, ...]] = {
+    insight.PrincipleSort.RANK: (principles.c.rank.desc(),),
+    insight.PrincipleSort.SURE: (principles.c.confidence.desc(), principles.c.rank.desc()),
+    insight.PrincipleSort.NEWEST: (principles.c.created_at.desc(),),
+    insight.PrincipleSort.OLDEST: (principles.c.created_at,),
 }
 
 
@@ -146,7 +137,7 @@ def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     if wanted.project_id is not None:
         found.append(principles.c.id.in_(_said_by(wanted.project_id)))
     found += same(principles, category=wanted.category)
-    if wanted.domain == NO_DOMAIN:
+    if wanted.domain == insight.NO_DOMAIN:
         found.append(func.json_array_length(principles.c.domains) == 0)
     elif wanted.domain is not None:
         found.append(among(principles.c.domains, wanted.domain))
@@ -339,7 +330,7 @@ def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words
     return {
         _principle(name): _Words(
             given_text(heading),
-            is_section=granularity == Granularity.SECTION,
+            is_section=granularity == insight.Granularity.SECTION,
             scopes=frozenset(scopes.get(name, ())),
         )
         for name, heading, granularity in driver.execute(_WORDS, asked)
@@ -348,33 +339,38 @@ def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words
 
 def _verdicts(
     connection: Connection, insights: Sequence[str]
-) -> dict[str, list[tuple[str, Judgement]]]:
+) -> dict[str, list[tuple[str, insight.Judgement]]]:
     """Return what was said about pairs, by the id of the principle that has the lesser insight."""
     rows = driver_of(connection).execute(_VERDICTS, (json.dumps(insights),))
     return grouped((_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows)
 
 
-def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> Judgement:
+def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> insight.Judgement:
     """Return what the ledger keeps of a pair, of which both hold where a person said so."""
     _, _, kind, is_peace, decider, reason = row
     if is_peace:
-        return Judgement(Relation.RELATED, Decider.PERSON, "a person found that both may hold")
-    return Judgement(
-        Relation.CONTRADICTION, Decider(decider), given_text(reason) or "", Conflict(kind)
+        return insight.Judgement(
+            insight.Relation.RELATED, insight.Decider.PERSON, "a person found that both may hold"
+        )
+    return insight.Judgement(
+        insight.Relation.CONTRADICTION,
+        insight.Decider(decider),
+        given_text(reason) or "",
+        insight.Conflict(kind),
     )
 
 
 def _subject(
     one: Principle,
     claims: Mapping[str, _Words],
-    verdicts: Mapping[str, Sequence[tuple[str, Judgement]]],
+    verdicts: Mapping[str, Sequence[tuple[str, insight.Judgement]]],
 ) -> Subject:
     """Return a principle as it is linked; what holds in all of a project holds everywhere in it."""
     words = claims.get(one.id, _NOTHING)
     scope = "" if "" in words.scopes else min(words.scopes, default="")
     return Subject(
         one.id,
-        Claim(one.content, words.heading, scope),
+        insight.Claim(one.content, words.heading, scope),
         frozenset(one.domains),
         frozenset(one.tags),
         tuple(verdicts.get(one.id, ())),

@@ -40,16 +40,7 @@ from cortex_actors.storage import reviews
 from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import (
-    as_row,
-    count_rows,
-    entity,
-    given_text,
-    grouped,
-    put_rows,
-    rows_in,
-    stored_text,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import derivations, principles
 
 if TYPE_CHECKING:
@@ -82,8 +73,8 @@ def load_derivations(
 ) -> dict[str, list[Derivation]]:
     """Return what principles come of, by principle; the insight it owes most to first."""
     query = select(derivations).order_by(derivations.c.weight.desc(), derivations.c.insight_id)
-    rows = rows_in(connection, query, derivations.c.principle_id, principle_ids)
-    return grouped((row.principle_id, Derivation(*row)) for row in rows)
+    rows = columns.rows_in(connection, query, derivations.c.principle_id, principle_ids)
+    return columns.grouped((row.principle_id, Derivation(*row)) for row in rows)
 
 
 def coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
@@ -97,7 +88,7 @@ def derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str
     query = select(derivations.c.insight_id)
     if ids is None:
         return set(connection.execute(query).scalars())
-    rows = rows_in(connection, query, derivations.c.insight_id, ids)
+    rows = columns.rows_in(connection, query, derivations.c.insight_id, ids)
     return {row.insight_id for row in rows}
 
 
@@ -141,7 +132,7 @@ def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Lin
     Principles without a link are left out.
     """
     wanted = set(ids)
-    found = grouped(
+    found = columns.grouped(
         (end, each.seen_from(end))
         for each in touching(connection, wanted)
         for end in wanted.intersection(each.pair)
@@ -174,7 +165,7 @@ def replace_links(
     driver = driver_of(connection)
     driver.executemany(_DELETE, [_key(each) for each in gone])
     rows = [
-        (*_key(each), each.strength, str(each.decided_by), stored_text(each.reason), at)
+        (*_key(each), each.strength, str(each.decided_by), columns.stored_text(each.reason), at)
         for each in found
     ]
     driver.executemany(_INSERT, rows)
@@ -205,7 +196,7 @@ def _link(row: sqlite3.Row | tuple[Any, ...]) -> Link:
     """Return a row as a link."""
     source, target, kind, strength, decider, reason = row
     return Link(
-        source, target, LinkType(kind), strength, Decider(decider), given_text(reason) or ""
+        source, target, LinkType(kind), strength, Decider(decider), columns.given_text(reason) or ""
     )
 
 
@@ -319,7 +310,9 @@ def of(insight: Insight, now: int) -> Principle:
 
 def add(connection: Connection, made: Sequence[Principle]) -> None:
     """Write principles; one that is there gets what it is made of anew, but not its standing."""
-    put_rows(connection, principles, (as_row(principles, each) for each in made), change=_AGAIN)
+    columns.put_rows(
+        connection, principles, (columns.as_row(principles, each) for each in made), change=_AGAIN
+    )
 
 
 def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
@@ -333,8 +326,8 @@ def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
 
 def by_ids(connection: Connection, principle_ids: Iterable[str]) -> dict[str, Principle]:
     """Return principles by id; ids that are not known are left out."""
-    rows = rows_in(connection, select(principles), principles.c.id, principle_ids)
-    return {row.id: entity(Principle, row) for row in rows}
+    rows = columns.rows_in(connection, select(principles), principles.c.id, principle_ids)
+    return {row.id: columns.entity(Principle, row) for row in rows}
 
 
 def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
@@ -368,7 +361,7 @@ def places(connection: Connection, ids: Iterable[str]) -> dict[str, list[Place]]
     found: dict[str, list[Place]] = {}
     rows = driver_of(connection).execute(_PLACES, (json.dumps([*ids]),))
     for name, is_own, kind, *texts in rows:
-        said = [given_text(each) or "" for each in texts]
+        said = [columns.given_text(each) or "" for each in texts]
         does = StatementKind(kind) if kind else None
         found.setdefault(name, []).append(Place(bool(is_own), does, *said))
     return found
@@ -410,7 +403,7 @@ def unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, st
     Whatever a file says is embedded because it has a passage; these have none.
     """
     rows = driver_of(connection).execute(_UNEMBEDDED, (model, limit))
-    return {digest: given_text(text) or "" for digest, text in rows}
+    return {digest: columns.given_text(text) or "" for digest, text in rows}
 
 
 def without_source(connection: Connection) -> set[str]:
@@ -431,7 +424,7 @@ def ids(connection: Connection) -> list[str]:
 
 def count(connection: Connection) -> int:
     """Return how many principles there are."""
-    return count_rows(connection, principles)
+    return columns.count_rows(connection, principles)
 
 
 def _text_hash(insight: Insight) -> bytes:

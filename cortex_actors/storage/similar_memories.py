@@ -30,16 +30,7 @@ from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_records import COLLECTIONS
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense, DenseNeighbours
-from cortex_actors.storage.tables.columns import (
-    chunks,
-    count_rows,
-    entity,
-    given_text,
-    grouped,
-    put_rows,
-    same,
-    stored_text,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import memories, memory_agents, memory_conflicts, passages
 
 if TYPE_CHECKING:
@@ -239,8 +230,10 @@ def _count(connection: Connection, scope: Scope) -> int:
     place = (scope.realm, scope.agent_id, scope.thread, scope.role)
     if scope.realm is Realm.BRIDGE:
         some = select(memories.c.id).where(*_conditions(scope)).limit(SMALL + 1).subquery()
-        return count_rows(connection, some)
-    return int(driver_of(connection).execute(_COUNT, tuple(map(stored_text, place))).fetchone()[0])
+        return columns.count_rows(connection, some)
+    return int(
+        driver_of(connection).execute(_COUNT, tuple(map(columns.stored_text, place))).fetchone()[0]
+    )
 
 
 def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
@@ -254,14 +247,17 @@ def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
             query = query.where(memories.c.id.in_(reads))
         return np.array(connection.execute(query).scalars().all(), np.int64)
     place = (scope.realm, scope.agent_id, scope.thread, scope.role, COLLECTIONS[scope.realm])
-    rows = driver_of(connection).execute(_WHOLE, tuple(map(stored_text, place))).fetchall()
+    rows = driver_of(connection).execute(_WHOLE, tuple(map(columns.stored_text, place))).fetchall()
     return np.array([number for (number,) in rows], np.int64)
 
 
 def _conditions(scope: Scope) -> list[ColumnElement[bool]]:
     """Return the conditions that a memory is active and lies in a scope, whoever may read it."""
     place = {name: getattr(scope, name) for name in ("realm", "agent_id", "thread", "role")}
-    return [*same(memories, status=MemoryStatus.ACTIVE, **place), memories.c.type.in_(MERGEABLE)]
+    return [
+        *columns.same(memories, status=MemoryStatus.ACTIVE, **place),
+        memories.c.type.in_(MERGEABLE),
+    ]
 
 
 _LEFT, _RIGHT = memory_conflicts.c.left_id, memory_conflicts.c.right_id
@@ -301,7 +297,7 @@ def note_conflict(
     """Write down that two memories cannot both hold; False where that was known, or decided."""
     one, other = sorted((left, right))
     row = {"left_id": one, "right_id": other, "decided_by": by, "reason": reason, "found_at": at}
-    return put_rows(connection, memory_conflicts, [row], change=()) > 0
+    return columns.put_rows(connection, memory_conflicts, [row], change=()) > 0
 
 
 def keep_both(connection: Connection, left: str, right: str, at: int) -> bool:
@@ -327,9 +323,9 @@ def _between(left: str, right: str) -> tuple[ColumnElement[bool], ...]:
 def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     """Return (the other memory, why) for each that is in a conflict which stands."""
     driver = driver_of(connection)
-    return grouped(
-        (mine, (other, given_text(why) or ""))
-        for some in chunks(dict.fromkeys(ids))
+    return columns.grouped(
+        (mine, (other, columns.given_text(why) or ""))
+        for some in columns.chunks(dict.fromkeys(ids))
         for left, right, why in driver.execute(_STANDING, (json.dumps(some),))
         for mine, other in ((left, right), (right, left))
         if mine in some
@@ -348,5 +344,5 @@ def list_conflicts(
     stands = (memory_conflicts.c.ended_at.is_(None), *both)
     query = select(memory_conflicts).where(*stands).limit(limit).offset(skip)
     rows = connection.execute(query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT))
-    found = [entity(Conflict, row, left=row.left_id, right=row.right_id) for row in rows]
-    return found, count_rows(connection, memory_conflicts, *stands)
+    found = [columns.entity(Conflict, row, left=row.left_id, right=row.right_id) for row in rows]
+    return found, columns.count_rows(connection, memory_conflicts, *stands)

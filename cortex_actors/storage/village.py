@@ -26,7 +26,6 @@ import sqlalchemy as sa
 from cortex_actors.domain.memory import MERGEABLE, Convergence, Memory, MemoryStatus, Place, Realm
 from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
-from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
 from cortex_actors.storage.tables.columns import count_rows, drop_in, entity, put_rows, rows_in
@@ -96,8 +95,7 @@ def _waiting(model: str) -> sa.Select[Any]:
 
 def count_waiting(connection: sa.Connection) -> int:
     """Return how many posts have still to be compared."""
-    found = driver_of(connection).execute("SELECT count(*) FROM posts_due").fetchone()
-    return int(found[0])
+    return count_rows(connection, posts_due)
 
 
 def compared(connection: sa.Connection, ids: Iterable[str]) -> None:

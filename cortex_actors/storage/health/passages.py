@@ -34,7 +34,7 @@ from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
 from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
 from cortex_actors.domain.project import Chunk
 from cortex_actors.storage.embeddings import embedded_text
-from cortex_actors.storage.ledger.connection import STEPS, driver_of
+from cortex_actors.storage.ledger.connection import STEPS, driver_of, marks
 from cortex_actors.storage.tables.columns import given_text
 from cortex_actors.storage.tables.schema import WORDS
 
@@ -279,7 +279,7 @@ def forgotten(
     """
     query = _FORGOTTEN
     if among is not None:
-        query += f" AND p.item_id IN ({_marks(among)})"
+        query += f" AND p.item_id IN ({marks(among)})"
     values = (model, *(among or ()))
     return [(row[0], row[1], row[2]) for row in opened.exec_driver_sql(query, values)]
 
@@ -306,7 +306,7 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
         size = max(lengths, key=lambda each: lengths[each], default=0) // _FLOAT * _FLOAT
     unsound, last = Unsound(), 0
     # In the order of the table: by the model's key each slice would sort all that is left.
-    which = "+model = ?" if among is None else f"model = ? AND text_hash IN ({_marks(among)})"
+    which = "+model = ?" if among is None else f"model = ? AND text_hash IN ({marks(among)})"
     query = (
         f"SELECT seq, text_hash, vector FROM vectors WHERE seq > ? AND {which} "
         f"ORDER BY seq LIMIT {SLICE}"
@@ -340,7 +340,7 @@ def orphans(opened: Connection, model: str, among: Sequence[int] | None = None) 
     """Return the numbers of the vectors without use; with `among`, only of those."""
     query = "SELECT v.seq " + _ORPHANS
     if among is not None:
-        query += f" AND v.seq IN ({_marks(among)})"
+        query += f" AND v.seq IN ({marks(among)})"
     return [row[0] for row in opened.exec_driver_sql(query, (model, *(among or ())))]
 
 
@@ -358,11 +358,6 @@ def _weigh(unsound: Unsound, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
         ("are not of length 1", finite & ~unit),
     ):
         unsound.add(why, [row[1] for row, bad in zip(rows, wrong, strict=True) if bad])
-
-
-def _marks(values: Sequence[object]) -> str:
-    """Return a question mark for each value."""
-    return ", ".join("?" * len(values))
 
 
 #: Rows that are named; of more only the number is told.

@@ -58,11 +58,6 @@ class Mend:
     slice: int = SLICE
 
 
-def _ill(opened: Connection, _model: str) -> list[tuple[str, str]]:
-    """Return the items whose passages are not as they should be."""
-    return sorted({*health_of_passages.stray(opened), *health_of_passages.lacking(opened)})
-
-
 def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]]) -> None:
     """Make the passages of some items anew."""
     for collection, ids in grouped(items).items():
@@ -70,11 +65,6 @@ def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]
             _REMAKE[collection](connection, ids)
         else:  # nobody's: written by hand
             passage_rows.drop(connection, collection, ids)
-
-
-def _damaged(opened: Connection, model: str) -> list[bytes]:
-    """Return the texts whose vectors cannot be used."""
-    return health_of_passages.examine(opened, model).hashes
 
 
 def _drop_damaged(connection: Connection, model: str, hashes: Sequence[bytes]) -> None:

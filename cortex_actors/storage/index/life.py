@@ -377,16 +377,13 @@ class Place:
         return {**where, "suffix": self.suffix, "collections": list(self.collections)}
 
 
+@dataclass
 class Generations:
-    """The folder that holds one folder for each generation."""
+    """The folder that holds one folder for each generation, or the server that settings name."""
 
-    def __init__(
-        self, folder: Path, settings: StorageSettings, collections: tuple[str, ...]
-    ) -> None:
-        """Keep generations in a folder, or on the server that the settings name."""
-        self._folder = folder
-        self._settings = settings
-        self.collections = collections
+    _folder: Path
+    _settings: StorageSettings
+    collections: tuple[str, ...]
 
     def place(self, state: State) -> Place:
         """Return where a generation lies; raises `ConfigurationError` for a server's address."""

@@ -151,23 +151,6 @@ def pending(connection: sa.Connection) -> int:
     return count_rows(connection, index_ops)
 
 
-def held(connection: sa.Connection, collection: str) -> list[str]:
-    """Return the items that a collection of the index must hold: those that wait for no change."""
-    query = sa.select(passages.c.item_id).where(_settled(collection)).order_by(passages.c.id)
-    return list(connection.execute(query).scalars())
-
-
-def told(connection: sa.Connection, collection: str = "cortex_insights") -> int:
-    """Return how many items a collection of the index must hold; those that wait may be in it."""
-    return count_rows(connection, passages, _settled(collection))
-
-
-def unsure(connection: sa.Connection, collection: str = "cortex_insights") -> list[str]:
-    """Return the items that `told` leaves out: the index may hold them or not."""
-    query = sa.select(index_ops.c.item_id).where(index_ops.c.collection == collection)
-    return list(connection.execute(query.distinct()).scalars())
-
-
 def _is_of_another(connection: sa.Connection, model: str) -> bool:
     """Say whether the generation in use holds another model's vectors."""
     now = state(connection)
@@ -209,8 +192,10 @@ class Holding:
 
 def holding(connection: sa.Connection, collection: str) -> Holding:
     """Return what a collection of the index must hold."""
-    order = tuple(held(connection, collection))
-    return Holding(order, frozenset(order), frozenset(unsure(connection, collection)))
+    settled = sa.select(passages.c.item_id).where(_settled(collection)).order_by(passages.c.id)
+    order = tuple(connection.execute(settled).scalars())
+    waiting = sa.select(index_ops.c.item_id).where(index_ops.c.collection == collection)
+    return Holding(order, frozenset(order), frozenset(connection.execute(waiting).scalars()))
 
 
 def rows_of(

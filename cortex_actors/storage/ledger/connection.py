@@ -20,7 +20,7 @@ from cortex_actors.storage.tables.schema import WORDS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 
@@ -164,6 +164,11 @@ def _prepare(
         connection.execute(pragma)
     if over is not None:
         connection.set_progress_handler(partial(over, record.info), STEPS)
+
+
+def marks(values: Sequence[object]) -> str:
+    """Return a question mark for each value, as a query takes them."""
+    return ", ".join("?" * len(values))
 
 
 def _text(value: bytes) -> str:

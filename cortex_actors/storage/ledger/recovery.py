@@ -277,22 +277,18 @@ def _made(path: Path, chosen: Backup | None) -> Path:
 
 def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
     """Bring back what can be read; None when the result does not pass the checks."""
-    from cortex_actors.storage.ledger.salvage import (  # noqa: PLC0415 - seldom needed
-        Salvaged,
-        refill,
-        salvage,
-    )
+    from cortex_actors.storage.ledger import salvage  # noqa: PLC0415 - seldom needed
 
     if not path.is_file() or not files.size(path):
-        return Salvaged(unreadable=["every table"])
-    found = salvage(path, made)
+        return salvage.Salvaged(unreadable=["every table"])
+    found = salvage.salvage(path, made)
     if found.is_nothing and chosen is not None and version(chosen.path) == files.SCHEMA_VERSION:
         found = _relisted(path, made, chosen) or found
     # Let everything be found that came back: passages and words are made, never brought.
     engine = connection.writing(made)
     try:
         with engine.begin() as opened:
-            refill(opened)
+            salvage.refill(opened)
     finally:
         engine.dispose()
     if wrong := problem(made):
@@ -303,15 +299,12 @@ def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
 
 def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
     """Bring back what can be read with the backup's list of tables; None if that fails, too."""
-    from cortex_actors.storage.ledger.salvage import (  # noqa: PLC0415 - seldom needed
-        relist,
-        salvage,
-    )
+    from cortex_actors.storage.ledger import salvage  # noqa: PLC0415 - seldom needed
 
     scratch = path.with_name(f"{path.name}.scratch{PART}")
     try:
-        relist(path, chosen.path, scratch)
-        return salvage(scratch, made)
+        salvage.relist(path, chosen.path, scratch)
+        return salvage.salvage(scratch, made)
     except StorageFull:
         raise
     except (LedgerDown, OSError, sqlite3.Error) as error:

@@ -194,10 +194,7 @@ def _insights(
 
 
 def _knowledge(
-    connection: Connection,
-    ids: Sequence[str],
-    scores: Mapping[str, float],
-    query: Query,  # noqa: ARG001 - every kind is asked alike
+    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], _query: Query
 ) -> list[Hit]:
     """Return pieces of documents."""
     known = documents.by_id(connection, ids)
