@@ -329,24 +329,9 @@ def show_links(found: Answer, given: Answer) -> None:
 def _show_dot(found: Answer) -> None:
     """Print a graph for Graphviz."""
     # For this alone: the domain is not loaded for a list.
-    from cortex_actors.domain.insight import Decider  # noqa: PLC0415
-    from cortex_actors.domain.principle import Link, LinkType  # noqa: PLC0415
-    from cortex_actors.render.graph import Box, dot  # noqa: PLC0415
+    from cortex_actors.render.graph import graph_of  # noqa: PLC0415
 
-    boxes = [
-        Box(
-            each["id"],
-            each["content"],
-            about=joined(f"{each['rank']:.2f}", each["category"].replace("_", " ")),
-            is_asked=each["id"] == found["principle"],
-        )
-        for each in found["principles"]
-    ]
-    links = [
-        Link(**{**each, "type": LinkType(each["type"]), "decided_by": Decider(each["decided_by"])})
-        for each in found["links"]
-    ]
-    print(dot(boxes, links), end="")
+    print(graph_of(found), end="")
 
 
 def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:

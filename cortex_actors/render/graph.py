@@ -9,14 +9,13 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.domain.principle import LinkType
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.principle import Link, LinkType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from cortex_actors.domain.principle import Link
 
 #: Letters of a line of text in a box, and lines of one box; what is longer is cut.
 COLUMNS, LINES = 28, 3
@@ -62,6 +61,34 @@ _HEAD = (
     '  node [shape=box, style=rounded, fontname="sans-serif", fontsize=11];',
     '  edge [fontname="sans-serif", fontsize=9];',
 )
+
+
+def graph_of(found: Mapping[str, Any]) -> str:
+    """Return what `principles.links` answers as a graph in DOT."""
+    boxes = [_box_of(each, asked=found["principle"]) for each in found["principles"]]
+    return dot(boxes, [_link_of(each) for each in found["links"]])
+
+
+def _box_of(principle: Mapping[str, Any], *, asked: str | None) -> Box:
+    """Return the box of a principle in an answer: its text, its rank and its category."""
+    return Box(
+        principle["id"],
+        principle["content"],
+        about=f"{principle['rank']:.2f} · {principle['category'].replace('_', ' ')}",
+        is_asked=principle["id"] == asked,
+    )
+
+
+def _link_of(answer: Mapping[str, Any]) -> Link:
+    """Return a link of an answer."""
+    return Link(
+        answer["source_id"],
+        answer["target_id"],
+        LinkType(answer["type"]),
+        answer["strength"],
+        Decider(answer["decided_by"]),
+        answer["reason"],
+    )
 
 
 def dot(boxes: Sequence[Box], links: Sequence[Link]) -> str:

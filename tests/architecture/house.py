@@ -75,17 +75,17 @@ OPEN: dict[str, int] = {
     "fragments": 11,
     "annexes": 1,
     "folders": 3,
-    "namesakes": 112,
+    "namesakes": 108,
     "folder rings": 6,
-    "sqlite": 36,
-    "lone protocols": 3,
+    "sqlite": 35,
+    "lone protocols": 2,
     "wrapped functions": 3,
-    "positional": 656,
+    "positional": 645,
     "field": 10,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 62_762, "modules": 325}
+BOUNDS: dict[str, int] = {"code lines": 60_994, "modules": 307}
 
 
 @dataclass(frozen=True)

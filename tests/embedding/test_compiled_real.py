@@ -48,8 +48,7 @@ def manifest_of(said: dict[str, Any]) -> Manifest:
     """Return what a maker's answer becomes."""
     known = {**said, "kind": Kind(said["kind"]), "gates": Gates(**said["gates"])}
     return Manifest(
-        **{**known, "inputs": tuple(said["inputs"])},
-        model_id="small",
+        **{**known, "inputs": tuple(said["inputs"]), "model_id": "small"},
         source="small",
         hashes={},
         source_hash="",
