@@ -66,7 +66,7 @@ from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTE
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -523,12 +523,6 @@ class Scheduler(AsyncioActor):
             ("decay", chosen.decay_every_s, errands.decay),
             ("digest", chosen.digest_every_s, errands.digest),
         ]
-        if self._custody is not None:
-            told += [
-                ("attention", chosen.attention_every_s, self._custody.attention),
-                ("promotions", chosen.promotions_every_s, self._custody.promotions),
-                ("archive", chosen.archive_every_s, self._custody.archive),
-            ]
         probe: tuple[Job, ...] = ()
         if self._trying is not None:
             # Soon after a start, whoever tried it before.
@@ -539,8 +533,20 @@ class Scheduler(AsyncioActor):
             Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
+            *self._memories(chosen),
             *probe,
         )
+
+    def _memories(self, chosen: ScheduleSettings) -> Iterator[Job]:
+        """Yield the jobs that look after memories."""
+        if self._custody is not None:
+            told = (
+                ("attention", chosen.attention_every_s, self._custody.attention),
+                ("promotions", chosen.promotions_every_s, self._custody.promotions),
+                ("archive", chosen.archive_every_s, self._custody.archive),
+            )
+            for name, every, run in told:
+                yield Job(name, every, run, late(every, chosen.jitter_s))
 
     async def _begin(self) -> None:
         """Read when jobs were done last, and set the timers."""
