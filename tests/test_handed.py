@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -27,6 +28,8 @@ def given(thing: object) -> object:
     """Return the settings in what an actor is made with, and everything plain beside them."""
     if isinstance(thing, partial):
         return [given(each) for each in (*thing.args, *thing.keywords.values())]
+    if isinstance(thing, FunctionType) and thing.__closure__:
+        return [given(each.cell_contents) for each in thing.__closure__]
     if isinstance(thing, Desk):
         return thing.settings
     if hasattr(thing, "model_id"):
