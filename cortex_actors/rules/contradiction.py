@@ -15,9 +15,6 @@ From which likeness on two statements are compared or merged, by the domain they
 puts what is said of one field nearer together than what is said of another, so a home may have
 thresholds of its own for a domain; `cortex contradictions calibrate` suggests them. What is merged
 on ingest is merged by the thresholds of all, until the reconciler makes it what these say.
-
-What a project chooses for itself: two projects that choose otherwise do not disagree. One is built
-with npm and the other with pnpm; each is right at home.
 """
 
 from __future__ import annotations
