@@ -89,6 +89,7 @@ class LocalStore:
             why=question.why,
             now=question.now,
             past=question.past,
+            here=question.here,
         )
         found = await self._search.find(query)
         hits = tuple(_measured(hit) for hit in found.hits)

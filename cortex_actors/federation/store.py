@@ -56,6 +56,8 @@ class Question:
         collections: the collections that are searched; empty for all.
         stores: the stores that are asked; empty for all.
         past: memories of another time are looked for; None for what is known now.
+        here: the project from which is asked (its id), which the daemon's own collections prefer.
+            No other program is told of it.
         explain: let each hit say how it was found.
         hops: times that the stores are asked; None for as often as the knobs say.
         budget_tokens: what the answer may cost a reader; None for no limit.
@@ -74,6 +76,7 @@ class Question:
     collections: tuple[str, ...] = ()
     stores: tuple[str, ...] = ()
     past: Past | None = None
+    here: str | None = None
     explain: bool = False
     hops: int | None = None
     budget_tokens: int | None = None

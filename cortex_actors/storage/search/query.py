@@ -104,6 +104,8 @@ class Query:
     Attributes:
         vector: the text in the space of `model`; None searches by words alone.
         why: why there is no vector.
+        here: the project from which is asked (its id): its texts and global memories are preferred,
+            and nothing is left out; None for none.
         collections: where to look; empty for everywhere.
         explain: let each hit say which list found it at which place.
         now: UTC microseconds of the question: attention is what it is then.
@@ -123,6 +125,7 @@ class Query:
     why: str = "the question has no vector"
     now: int = 0
     past: Past | None = None
+    here: str | None = None
     decays: Mapping[Layer, Decay] = field(default_factory=lambda: DECAYS, hash=False)
 
 
