@@ -151,6 +151,11 @@ MUTANTS = (
         "        except StartError as error:\n",
     ),
     Mutant(
+        "the children of a killed supervisor live on",
+        "        for child in self._alive:\n            _kill(child)\n",
+        "",
+    ),
+    Mutant(
         "the list is in the order of the start",
         "for c in reversed(self._children.values())\n        ]",
         "for c in self._children.values()\n        ]",

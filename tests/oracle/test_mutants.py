@@ -25,7 +25,7 @@ MORE = 1000
 @pytest.fixture(scope="module")
 def known() -> list[tuple[Scenario, list[str]]]:
     """Return every trace of Erlang in the repository."""
-    return [each for kind in golden.KINDS for each in golden.read(kind)]
+    return [each for file in golden.FILES for each in golden.read(file)]
 
 
 def _fresh() -> Iterator[tuple[Scenario, list[str]]]:

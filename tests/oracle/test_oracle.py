@@ -59,6 +59,14 @@ class TestErlang:
         """Whatever happens to a tree, ours does what Erlang's does, and in the same order."""
         _compare(SEED, COUNT)
 
+    @pytest.mark.slow
+    def test_agrees_on_reduced(self, otp: None) -> None:
+        """Ours does what Erlang does in every life that was once seen to differ."""
+        verdict = judge(golden.REDUCED)
+
+        assert not verdict.differences, "\n\n".join(map(str, verdict.differences))
+        assert not verdict.excluded
+
     @pytest.mark.soak
     @pytest.mark.slow
     def test_agrees_at_length(self, otp: None) -> None:
@@ -68,14 +76,28 @@ class TestErlang:
 
 class TestGolden:
     @pytest.mark.slow
-    @pytest.mark.parametrize("kind", golden.KINDS)
-    def test_agrees(self, kind: str) -> None:
+    @pytest.mark.parametrize("file", golden.FILES)
+    def test_agrees(self, file: str) -> None:
         """Ours does what Erlang did when the traces in the repository were made."""
-        found = [Difference(each, trace, replay(each)) for each, trace in golden.read(kind)]
+        found = [Difference(each, trace, replay(each)) for each, trace in golden.read(file)]
         bad = [each for each in found if each.erlang != each.ours]
 
         assert found
         assert not bad, "\n\n".join(map(str, bad[:3]))
+
+    @pytest.mark.parametrize("file", golden.FILES)
+    def test_ends(self, file: str) -> None:
+        """A trace goes on until every process that it starts has ended."""
+        for scenario, trace in golden.read(file):
+            lives = {
+                mark: [line.split()[1:3] for line in trace if line[:2] == mark]
+                for mark in ("+ ", "- ")
+            }
+            assert sorted(lives["+ "]) == sorted(lives["- "]), dumps(scenario)
+
+    def test_reduced(self) -> None:
+        """The traces in the repository have every scenario that was written by hand."""
+        assert list(golden.REDUCED) == [scenario for scenario, _ in golden.read("reduced")]
 
     def test_small(self) -> None:
         """All traces together stay below 400 KB."""

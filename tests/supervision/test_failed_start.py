@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervision import ChildSpec, SpecError, StartError, Supervisor
+from supervision import BRUTAL_KILL, ChildSpec, SpecError, StartError, Supervisor
 
 if TYPE_CHECKING:
     from tests.supervision.conftest import Lab
@@ -49,6 +50,16 @@ class TestBranch:
         assert "start" == _innermost(reason[1][2])
         assert reason == await top.exited()
         assert [] == [toy for toy in lab.toys.values() if not toy.ended.done()]
+
+    async def test_brutal_branch(self, lab: Lab) -> None:
+        """A failed start kills a branch with brutal_kill and raises after its children ended."""
+        # OTP waits for the branch only: its children end by their links, perhaps after the answer.
+        branch = replace(lab.level("a", lab.spec("aa")), shutdown=BRUTAL_KILL)
+        with pytest.raises(StartError):
+            await lab.top(branch, _broken(RuntimeError("fail"))).start()
+
+        assert ["start aa", "kill aa", "end aa killed"] == lab.log
+        assert [("aa", "killed"), ("a", "killed")] == lab.told("exited")
 
 
 class TestCall:
