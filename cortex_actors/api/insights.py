@@ -301,7 +301,7 @@ async def insights(
         domain=domain,
         kind=parameters.chosen(StatementKind, kind, what="kind"),
         tag=tag,
-        least=parameters.share(least, what="the least confidence"),
+        least=parameters.number(least, name="the least confidence"),
         words=tuple(search.split()),
         path=path,
         sort=parameters.chosen(InsightSort, sort, what="order") or InsightSort.SURE,

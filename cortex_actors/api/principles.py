@@ -61,7 +61,7 @@ async def principles(
         category=parameters.chosen(PrincipleCategory, category, what="category"),
         domain=domain,
         tag=tag,
-        least=parameters.share(least, what="the least rank"),
+        least=parameters.number(least, name="the least rank"),
         words=tuple(search.split()),
         sort=parameters.chosen(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
     )
@@ -155,7 +155,7 @@ async def links(
     kinds = kinds if kinds.isdisjoint(ways) else kinds | ways
     wanted = principle_lists.LinkFilter(
         kinds=kinds,
-        least=parameters.share(least, what="the least strength") or 0.0,
+        least=parameters.number(least, name="the least strength") or 0.0,
         statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
         limit=limit,
     )
