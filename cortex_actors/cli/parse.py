@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, command
+from cortex_actors.cli.declare import Argument, command, read_file
 from cortex_actors.domain.project import file_hash
-from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.text import sections as markdown
 from cortex_actors.text.markdown import MAX_BYTES, require_utf8
 from cortex_actors.text.sections import Section, dialect_of, sections
@@ -46,7 +45,7 @@ def show_parsed(found: dict[str, Any], given: dict[str, Any]) -> None:
 @command("debug parse", "CLAUDE.md", ".cursor/rules/style.mdc --json", show=show_parsed)
 def parse(file: Annotated[Path, Argument(help="The instruction file.")]) -> dict[str, Any]:
     """Show what a file says: its sections and their statements, with lines and bytes."""
-    data, path = _read(file), str(file.absolute())
+    data, path = read_file(file, f"read {file}", most=MAX_BYTES), str(file.absolute())
     require_utf8(data, path=path)
     # The dialect that the path tells, wherever the project's root may be; else it is Markdown.
     last = file.absolute().parts[-_PARTS:]
@@ -63,21 +62,6 @@ def parse(file: Annotated[Path, Argument(help="The instruction file.")]) -> dict
             _section(part, said.get(part.byte_start)) for part in sections(data, path=path)
         ],
     }
-
-
-def _read(file: Path) -> bytes:
-    """Return a file's bytes, one more than may be read at the most."""
-    try:
-        if file.exists() and not file.is_file():
-            raise BadInput(f"cannot read {file}: it is no regular file; give an instruction file")
-        with file.open("rb") as opened:
-            return opened.read(MAX_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        raise NotFound(f"cannot read {file}: there is no such file; give the path of one") from None
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        message = f"cannot read {file}: {why}; mend the path, or the right to read it"
-        raise BadInput(message) from None
 
 
 def _section(part: Section, fragment: Fragment | None) -> dict[str, Any]:
