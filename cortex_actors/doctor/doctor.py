@@ -23,8 +23,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.clock import ulid
-from cortex_actors.doctor import checks, model_checks
-from cortex_actors.doctor.model_checks import Patient
+from cortex_actors.doctor import checks, models
+from cortex_actors.doctor.models import Patient
 from cortex_actors.domain import hit
 from cortex_actors.domain.event import Event, FileChanged
 from cortex_actors.domain.project import innermost
@@ -199,16 +199,16 @@ async def compared(patient: Patient, read: Query) -> list[hit.Diagnosis]:
     if place.server is None and not place.folder.is_dir():
         name = f"generation {place.generation}"
         if state.applied_seq > 0:
-            text, mend = f"the folder of {name}, {place.folder}, is gone", model_checks.ANEW
-            return [hit.warning(model_checks.CONTENT, text, mend=mend, repair=hit.Repair.INDEX)]
+            text, mend = f"the folder of {name}, {place.folder}, is gone", models.ANEW
+            return [hit.warning(models.CONTENT, text, mend=mend, repair=hit.Repair.INDEX)]
         # It need not have one before it was begun.
         text = f"{name} is built by the next start; exact search answers until it is there"
-        return [hit.note(model_checks.CONTENT, text, mend="cortex start")]
+        return [hit.note(models.CONTENT, text, mend="cortex start")]
 
     async def verify() -> Verdict:
         return await _verdict(place, patient, model=state.model, read=read)
 
-    return await model_checks.compared(verify, renews=False)
+    return await models.compared(verify, renews=False)
 
 
 async def _verdict(place: Place, patient: Patient, *, model: str, read: Query) -> Verdict:
