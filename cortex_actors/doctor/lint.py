@@ -25,11 +25,11 @@ from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.ignores import left_out, repository
 from cortex_actors.rules import contradiction
 from cortex_actors.text.claims import read
+from cortex_actors.text.hazards import is_boilerplate
 from cortex_actors.text.lexicon import standard
 from cortex_actors.text.markdown import require_utf8
 from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.text.statements import statements
-from cortex_actors.text.suspicion import is_boilerplate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

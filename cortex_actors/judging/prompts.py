@@ -34,9 +34,8 @@ from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.judging.layer import Kind
 from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.hazards import hidden, visible
+from cortex_actors.text.hazards import hidden, suspicion, visible
 from cortex_actors.text.lexicon import table
-from cortex_actors.text.suspicion import suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

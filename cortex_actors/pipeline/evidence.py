@@ -14,7 +14,7 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Category, Insight, InsightStatus
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Evidence, Need, Standing, Thresholds, confidence
-from cortex_actors.text.suspicion import is_boilerplate, wary
+from cortex_actors.text.hazards import is_boilerplate, wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -50,7 +50,7 @@ from cortex_actors.rules.contradiction import opposition
 from cortex_actors.rules.promotion import OF_ITSELF, confidence, parts, quality, rank
 from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
 from cortex_actors.storage.search.matrix import Rows, Texts, cosine
-from cortex_actors.text.suspicion import is_boilerplate, wary
+from cortex_actors.text.hazards import is_boilerplate, wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -44,9 +44,9 @@ from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
 from cortex_actors.text.credentials import Redacted, mask_secrets
+from cortex_actors.text.hazards import is_boilerplate, suspicion
 from cortex_actors.text.sections import left_out
 from cortex_actors.text.statements import statements
-from cortex_actors.text.suspicion import is_boilerplate, suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
