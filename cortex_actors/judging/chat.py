@@ -1,7 +1,7 @@
 """The language-model layer: any endpoint that speaks OpenAI's chat completions.
 
-What is sent has no secrets in it and is quoted; what comes back has the shape that was asked for and
-names nothing that was made up, or it is no answer.
+What is sent has no secrets in it and is quoted; what comes back has the shape that was asked for
+and names nothing that was made up, or it is no answer.
 
 What a chat completions API is sent, and its answer, read with suspicion. Pure.
 
