@@ -311,8 +311,8 @@ class Accumulator(Consumer):
         """
         wanted = event.payload.project_id
         followed, known = await self._records.read(lambda c: load_known(c, wanted))
-        gone = await self._on_thread(_gone, known)
-        origins = await self._on_thread(_origins, followed)
+        gone = await self._on_thread(lambda: [e for e in known if not os.path.lexists(e.path)])
+        origins = await self._on_thread(lambda: {each.id: origin(each.root) for each in followed})
         return Outcome(
             lambda connection: projects.locate(connection, origins),
             [self.say(FILE_CHANGED, FileChanged(s.project_id, s.path)) for s in gone],
@@ -428,13 +428,3 @@ class Accumulator(Consumer):
             for some in parts(changed_ids, NAMED) or [()]
         ]
         return Outcome(all_of_it, [*say, *done])
-
-
-def _origins(followed: Sequence[Project]) -> dict[str, str | None]:
-    """Return of which repositories projects are checkouts, by their ids (on a thread)."""
-    return {each.id: origin(each.root) for each in followed}
-
-
-def _gone(states: Sequence[FileState]) -> list[FileState]:
-    """Return the states of files that are not there (on a thread)."""
-    return [state for state in states if not os.path.lexists(state.path)]
