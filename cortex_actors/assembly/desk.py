@@ -11,9 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.doctor import checks, models
-from cortex_actors.doctor.doctor import Visit, Ward
+from cortex_actors.doctor.doctor import RoundTrip, Visit, Ward
 from cortex_actors.doctor.models import Patient
-from cortex_actors.doctor.probe import RoundTrip
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import memory_delete
