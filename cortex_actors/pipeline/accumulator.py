@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
 
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested, parts
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import AlertKind, innermost, pruned
@@ -275,15 +274,8 @@ class Accumulator(Consumer):
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Take in what a file says now."""
         given = event.payload
-        now = self.desk.clock.now()
-        run = projects.Run(
-            id=f"run_{ulid(now)}",
-            kind=self.desk.name,
-            started_at=now,
-            finished_at=now,
-            project_id=given.project_id,
-            path=given.path,
-        )
+        now, owner = self.desk.clock.now(), given.project_id
+        run = projects.Run.at(self.desk.name, now, project_id=owner, path=given.path)
         try:
             path = await self._on_thread(reading.place, given.path)
         except BadInput as error:

@@ -38,7 +38,6 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, parts
 from cortex_actors.domain.insight import statement_hash
 from cortex_actors.domain.principle import (
@@ -516,27 +515,21 @@ class Organiser(Consumer):
 
     async def _organise(self, ids: Collection[str], *, full: bool = False) -> Outcome:
         """Look at some insights and whatever is connected with them, and return what follows."""
-        started_at = self.desk.clock.now()
-        run_id = f"run_{ulid(started_at)}"
+        begun = projects.Run.at(self.desk.name, self.desk.clock.now())
         await self._threads.run(self._ruling.read)
-        found = await self._found(ids, run_id, full=full)
+        found = await self._found(ids, begun.id, full=full)
         at = self.desk.clock.now()
         now = await self._tools.records.read(lambda c: principle_decay.today(c, at))
-        run = projects.Run(
-            id=run_id,
-            kind=self.desk.name,
-            started_at=started_at,
-            finished_at=at,
-            counts={"candidates": len(ids), **found.counts, **found.linked.counts},
-            error=self._ruling.trouble or None,
-        )
+        counts = {"candidates": len(ids), **found.counts, **found.linked.counts}
+        trouble = self._ruling.trouble or None
+        run = replace(begun, finished_at=at, counts=counts, error=trouble)
 
         def work(connection: Connection) -> None:
             found.write(connection, at=at, now=now, scales=self._scales)
             projects.record(connection, run)
 
         changed = parts(found.changed_ids, NAMED) or [()]
-        done = [OrganisationComplete(run_id, some) for some in changed]
+        done = [OrganisationComplete(run.id, some) for some in changed]
         return Outcome(work, [self.say(topics.ORGANISATION_COMPLETE, each) for each in done])
 
     async def _found(self, ids: Collection[str], run: str, *, full: bool) -> Organisation:

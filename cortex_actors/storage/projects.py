@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from cortex_actors.clock import DAY, Clock
+from cortex_actors.clock import DAY, Clock, ulid
 from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BeingWritten
@@ -264,6 +264,12 @@ class Run:
     #: Of a resolution: for whom it was, and whether it was only to be looked at.
     agent: str | None = None
     dry_run: bool = False
+
+    @classmethod
+    def at(cls, kind: str, now: int, **known: Any) -> Run:
+        """Return a run that began and ended at a moment, with an id of its own."""
+        whole = {"id": f"run_{ulid(now)}", "started_at": now, "finished_at": now, **known}
+        return cls(kind=kind, **whole)
 
 
 @dataclass(frozen=True, slots=True)
