@@ -45,6 +45,7 @@ from cortex_actors.storage.tables.schema import (
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.storage.ledger.actor import Records
@@ -64,6 +65,13 @@ class FileState:
     error: str | None = None
     #: As what, and by which version of the reader, it was read.
     read_as: str = "section/1"
+
+    @classmethod
+    def of(cls, path: str, project_id: str, found: os.stat_result | None) -> FileState:
+        """Return what a file looks like that has not been read; zeros where nobody could tell."""
+        names = "st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"
+        size, written, altered, inode = (getattr(found, name, 0) for name in names)
+        return cls(path, project_id, size, written, altered, inode, "")
 
     def says_as(self, other: FileState) -> bool:
         """Tell whether two looks saw the same bytes, read in the same way, and could read them."""
