@@ -182,14 +182,14 @@ def _insight(insight_id: str, texts: Sequence[Spoken], scales: Scales) -> Insigh
     against = insight_id in scales.contradicted
     found = evidence(texts, contradicted=against)
     first = texts[0]
-    made = Insight(
+    return Insight(
         id=insight_id,
         content=first.content,
         content_hash="",
         category=Category(first.category),
         tags=(),
         domain=first.domain,
-        confidence=0.0,
+        confidence=confidence(found, scales.now),
         status=InsightStatus.CONTRADICTED if against else InsightStatus.ACTIVE,
         observation_count=found.observations,
         first_seen=found.last_seen if found.first_seen is None else found.first_seen,
@@ -197,4 +197,3 @@ def _insight(insight_id: str, texts: Sequence[Spoken], scales: Scales) -> Insigh
         projects=tuple(sorted(set[str]().union(*(each.projects for each in texts)))),
         kind=first.kind,
     )
-    return replace(made, confidence=confidence(found, scales.now))

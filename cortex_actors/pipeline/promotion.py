@@ -38,7 +38,6 @@ from cortex_actors.domain.principle import (
     Origin,
     Principle,
     PrincipleCategory,
-    PrincipleStatus,
     principle_id,
 )
 from cortex_actors.domain.project import Decision
@@ -572,7 +571,6 @@ def _made(unit: Unit, found: Gathered, now: int, kept: Principle | None) -> Prin
         confidence=sure,
         quality=good,
         rank=rank(parts(sure, seen.observations, quality=good)),
-        status=PrincipleStatus.ACTIVE,
         origin=unit.origin,
         text_hash=kept.text_hash if kept else voice.text_hash,
         created_at=min(since, default=now),
