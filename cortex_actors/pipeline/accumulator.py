@@ -352,7 +352,8 @@ class Accumulator(Consumer):
     ) -> Outcome:
         """Make what the file says the ledger's."""
         findings = said.findings
-        found = await vectors(self._embed, findings, model=self._model)
+        texts = {each.text_hash: each.embedded for each in findings}
+        found = await vectors(self._embed, texts, model=self._model)
         same = {} if is_private else await self._likeness.same(findings, found)
         # Read beforehand, because events are said in the outcome: the path is in our hand.
         other = await self._records.read(lambda c: noted(c, state, findings))

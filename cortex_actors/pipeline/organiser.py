@@ -40,16 +40,10 @@ from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, parts
 from cortex_actors.domain.insight import statement_hash
-from cortex_actors.domain.principle import (
-    Origin,
-    Principle,
-    PrincipleCategory,
-    PrincipleStatus,
-    principle_id,
-)
+from cortex_actors.domain.principle import Origin, Principle, PrincipleCategory, principle_id
 from cortex_actors.domain.project import Decision
-from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion
+from cortex_actors.pipeline.likeness import vectors
 from cortex_actors.pipeline.links import Linked, Linker
 from cortex_actors.pipeline.promotion import Tools, formed, gather
 from cortex_actors.pipeline.relations import Ruling
@@ -133,7 +127,7 @@ class Synthesising:
         told = [await self._told(each, found, written, run, lexicon=lexicon) for each in units]
         made = sorted(written.words.values(), key=lambda each: each.id)
         texts = {each.text_hash: each.content for each in made}
-        written.rows = await _embedded(self._embed, texts, model=self._model)
+        written.rows = await vectors(self._embed, texts, model=self._model)
         return told, written
 
     async def _told(
@@ -166,18 +160,6 @@ class Synthesising:
         return replace(unit, origin=Origin.SYNTHESIS)
 
 
-async def _embedded(embed: Embed, texts: Mapping[bytes, str], *, model: str) -> dict[bytes, Matrix]:
-    """Return the vectors of sentences; nothing while nobody embeds: they can still be given out."""
-    if not texts:
-        return {}
-    try:
-        rows = await embed(list(texts.values()), model=model)
-    except CortexError as error:
-        log.debug("sentences are embedded another time: %s", error)
-        return {}
-    return dict(zip(texts, rows, strict=True))
-
-
 def _known(unit: Unit, found: Gathered) -> str | None:
     """Return the synthesis there is already of the same insights."""
     members = set(unit.members)
@@ -197,14 +179,7 @@ def _words(text: str) -> Principle:
         id=principle_id(digest),
         content=text,
         content_hash=digest,
-        elaboration=None,
         category=PrincipleCategory.LEARNING,
-        tags=(),
-        domains=(),
-        confidence=0.0,
-        quality=0.0,
-        rank=0.0,
-        status=PrincipleStatus.ACTIVE,
         origin=Origin.SYNTHESIS,
         text_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
         created_at=0,
@@ -597,7 +572,7 @@ class Organiser(Consumer):
         texts = await self._tools.records.read(
             partial(principles.unembedded, model=model, limit=LATE)
         )
-        return await _embedded(self._embed, texts, model=model)
+        return await vectors(self._embed, texts, model=model)
 
 
 def _formed(units: Sequence[Unit], found: Gathered, now: int, written: Written) -> list[Formed]:
