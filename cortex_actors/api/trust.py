@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.api import history, status
+from cortex_actors.api import history
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain import event
 from cortex_actors.domain.principle import of_insight
 from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import BadInput, NotFound, UsageError
-from cortex_actors.pipeline import selection
+from cortex_actors.pipeline import reading, selection
 from cortex_actors.rules.admission import noted
 from cortex_actors.storage import insights, principles, projects, resolutions, reviews, revoking
 from cortex_actors.storage.insight_lists import Named, by_ids, find
@@ -325,7 +325,7 @@ async def _place(word: str) -> str | None:
     """Return the one name of a file or folder; None for a word that is no path."""
     if not word.startswith("/"):
         return None
-    return await asyncio.to_thread(status.place, word)
+    return await asyncio.to_thread(reading.place, word)
 
 
 def _said(run_id: str, effect: Effect) -> Iterator[Said]:

@@ -75,6 +75,7 @@ def place(path: str) -> str:
     given = Path(path)
     whole = given.name in ("", "..")
     try:
+        path.encode()  # the ledger holds text
         real = os.path.realpath(given if whole else given.parent)
     except ValueError:
         real = ""
