@@ -268,9 +268,9 @@ def _comments() -> dict[tuple[str, str], str]:
 
 #: Modules with commands, in the order in which help shows what one group has of several.
 COMMANDS = (
-    "projects insights history principles promotion contradictions review recall "
-    "resolve lint doctor demo memory backup agents knowledge stores "
-    "stores_import models service logs events parse"
+    "projects insights history principles contradictions review recall "
+    "resolve doctor demo memory backup agents knowledge stores "
+    "stores_import models service logs events lint"
 ).split()
 
 #: Pieces of the table.

@@ -62,11 +62,11 @@ class TestWhere:
             ({"until": "soon"}, "until 'soon' is no moment"),
             ({"since": "1h", "until": "2h"}, "nothing lies between since"),
             ({"since": EPOCH, "until": EPOCH}, "nothing lies between since"),
-            ({"min_attention": -0.1}, "min_attention -0.1 is none"),
-            ({"min_attention": 1.6}, "give 0 to 1.5"),
-            ({"min_attention": float("nan")}, "min_attention nan"),
-            ({"min_attention": "0.5"}, "min_attention '0.5'"),
-            ({"min_attention": True}, "min_attention True"),
+            ({"min_attention": -0.1}, "a number from 0 to 1.5, not -0.1"),
+            ({"min_attention": 1.6}, "from 0 to 1.5"),
+            ({"min_attention": float("nan")}, "a number from 0 to 1.5, not nan"),
+            ({"min_attention": "0.5"}, "a number from 0 to 1.5, not '0.5'"),
+            ({"min_attention": True}, "a number from 0 to 1.5, not True"),
         ],
     )
     def test_refused(self, given: dict[str, Any], said: str) -> None:

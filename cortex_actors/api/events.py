@@ -21,6 +21,7 @@ from cortex_actors.bus.commits import refuse_key, refuse_too_large
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
+from cortex_actors.pipeline import reading
 from cortex_actors.storage import events as stored
 from cortex_actors.storage.events import Wanted, store, store_once
 from cortex_actors.text.credentials import cleared
@@ -229,7 +230,7 @@ def _names_a_file(topic: str, payload: dict[str, Any]) -> bool:
 
 def _placed(payload: dict[str, Any]) -> dict[str, Any]:
     """Return a payload whose path is the file's one name (on a thread)."""
-    return {**payload, "path": status.place(payload["path"])}
+    return {**payload, "path": reading.place(payload["path"])}
 
 
 def _addressed(connection: Connection, payload: dict[str, Any]) -> FileChanged:

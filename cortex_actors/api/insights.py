@@ -31,7 +31,7 @@ from cortex_actors.storage import insights as stored
 from cortex_actors.storage.insight_lists import InsightFilter, Named, find
 from cortex_actors.storage.insight_records import approve
 from cortex_actors.storage.principle_decay import today
-from cortex_actors.text import suspicion
+from cortex_actors.text.hazards import is_boilerplate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -230,7 +230,7 @@ def _confidence(found: Insight, standing: Standing, now: int) -> dict[str, Any]:
         first_seen=found.first_seen,
         last_seen=found.last_seen,
         contradicted=standing.open_contradictions > 0,
-        boilerplate=suspicion.is_boilerplate(found.content),
+        boilerplate=is_boilerplate(found.content),
     )
     steps = promotion.steps(evidence, now)
     return {"stored": found.confidence, "steps": [asdict(each) for each in steps]}
@@ -301,7 +301,7 @@ async def insights(
         domain=domain,
         kind=parameters.chosen(StatementKind, kind, what="kind"),
         tag=tag,
-        least=parameters.share(least, what="the least confidence"),
+        least=parameters.number(least, name="the least confidence"),
         words=tuple(search.split()),
         path=path,
         sort=parameters.chosen(InsightSort, sort, what="order") or InsightSort.SURE,

@@ -22,7 +22,6 @@ from cortex_actors.api.shapes import fields_of
 from cortex_actors.clock import DAY
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import MemoryStatus
-from cortex_actors.errors import BadInput
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.rules import decay
 from cortex_actors.rules.merging import are_opposites
@@ -158,11 +157,11 @@ async def stale(
     """
     parameters.page(limit, 0, of="memories")
     now = call.clock.now()
-    before = now - round(_between(days, "days", 0, MOST_DAYS) * DAY)
+    before = now - round(parameters.number(days, 0, MOST_DAYS, name="days") * DAY)
     where = _seen(call, call.caller, as_agent, realm)
     decays = call.settings().memory.decays
     if below is not None:
-        least = _between(below, "below", 0, 2)
+        least = parameters.number(below, 0, 2, name="below")
         where = (*where, ~present(least, now, decays))
     some, total = await call.records.read(
         lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
@@ -186,7 +185,7 @@ async def duplicates(
     cosines of their texts; `without_vector` could not be. Raises `BadInput`.
     """
     parameters.page(limit, 0, of="pairs")
-    _between(threshold, "threshold", 0, 1)
+    parameters.number(threshold, name="threshold")
     where = _seen(call, call.caller, as_agent, realm)
     pairs, total, compared = await _pairs(call, where, threshold, limit)
     return await call.records.read(
@@ -357,14 +356,6 @@ def unwritten(accesses: Mapping[str, Any]) -> list[str]:
     return (
         [f"which memories are read is not written, and tried again: {trouble}"] if trouble else []
     )
-
-
-def _between(value: float, name: str, least: float, most: float) -> float:
-    """Return a number; raises `BadInput` for one out of range."""
-    # Asked by its very class: a client may send anything, and true would pass for 1.
-    if type(value) not in {int, float} or not least <= value <= most:
-        raise BadInput(f"{name} is a number from {least:g} to {most:g}, not {value!r}")
-    return value
 
 
 #: The job of the schedule that tries it; of its failures the last trial tells.

@@ -5,7 +5,6 @@ What means nothing is refused: an unknown word is an error that names those ther
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -341,20 +340,15 @@ PARAMETERS = {
 
 
 E = TypeVar("E", bound=StrEnum)
+N = TypeVar("N", bound="float | None")
 
 #: SQLite's largest number.
 _MOST = 2**63 - 1
 
 
 def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
-    """Return the member of that name, None for None; raises `BadInput` naming those there are."""
-    if value is None:
-        return None
-    try:
-        return kind(value)
-    except ValueError:
-        known = ", ".join(each.value for each in kind)
-        raise BadInput(f"there is no {what} {value!r}; there are {known}") from None
+    """Return the member of that name, None for None; raises as `word` does."""
+    return None if value is None else word(kind, value, name=what)
 
 
 def statuses(value: str) -> frozenset[insight.InsightStatus]:
@@ -376,12 +370,12 @@ def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
         raise BadInput(f"there is no status {value!r}; there are {known}") from None
 
 
-def share(value: float | None, *, what: str) -> float | None:
-    """Return a number from 0 to 1, None for None; raises `BadInput`."""
+def number(value: N, least: float = 0, most: float = 1, *, name: str) -> N:
+    """Return a number within its bounds, None for None; raises `BadInput`."""
     # Asked by its very class: a client may send anything, and true would pass for 1.
-    if value is None or (type(value) in {int, float} and 0 <= value <= 1):
+    if value is None or (type(value) in {int, float} and least <= value <= most):
         return value
-    raise BadInput(f"{what} must be a number from 0 to 1, not {value!r}")
+    raise BadInput(f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}")
 
 
 def page(limit: int, skip: int, *, of: str) -> None:
@@ -434,7 +428,7 @@ def where(
         thread=None if thread is None else thread_of(thread),
         since=begun,
         until=ended,
-        attention=None if min_attention is None else _attention(min_attention),
+        attention=number(min_attention, 0, MOST_ATTENTION, name="min_attention"),
     )
 
 
@@ -495,14 +489,3 @@ def _list(given: object, *, name: str) -> Sequence[object]:
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise BadInput(f"{name} must be a list of words, not {shown(given)}")
     return given
-
-
-def _attention(given: object) -> float:
-    """Return a least attention."""
-    found = math.nan if isinstance(given, bool) or not isinstance(given, int | float) else given
-    if not 0 <= found <= MOST_ATTENTION:
-        raise BadInput(
-            f"min_attention {shown(given)} is none that a memory could have: give 0 to "
-            f"{MOST_ATTENTION:g}"
-        )
-    return float(found)

@@ -11,10 +11,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import history as provenance
-from cortex_actors.api import insights, parameters, shapes, status
+from cortex_actors.api import insights, parameters, shapes
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.domain.insight import SHOWN, PrincipleSort
 from cortex_actors.domain.principle import LinkType, PrincipleCategory, PrincipleStatus
+from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.storage import principle_lists
 from cortex_actors.storage import principles as stored
@@ -61,7 +62,7 @@ async def principles(
         category=parameters.chosen(PrincipleCategory, category, what="category"),
         domain=domain,
         tag=tag,
-        least=parameters.share(least, what="the least rank"),
+        least=parameters.number(least, name="the least rank"),
         words=tuple(search.split()),
         sort=parameters.chosen(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
     )
@@ -114,7 +115,7 @@ async def history(call: Call, thing: str) -> dict[str, Any]:
     `/path/of/a/FILE:LINE`. Raises `NotFound`, and `BadInput` for what means several.
     """
     place = _LINE.fullmatch(thing)
-    path = await asyncio.to_thread(status.place, place[1]) if place else ""
+    path = await asyncio.to_thread(reading.place, place[1]) if place else ""
 
     def look(connection: Connection) -> dict[str, Any]:
         if place:
@@ -155,7 +156,7 @@ async def links(
     kinds = kinds if kinds.isdisjoint(ways) else kinds | ways
     wanted = principle_lists.LinkFilter(
         kinds=kinds,
-        least=parameters.share(least, what="the least strength") or 0.0,
+        least=parameters.number(least, name="the least strength") or 0.0,
         statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
         limit=limit,
     )

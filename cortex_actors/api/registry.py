@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.doctor.probe import RoundTrip
+    from cortex_actors.doctor.doctor import RoundTrip
     from cortex_actors.domain.agent import Caller
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall

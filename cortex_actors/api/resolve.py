@@ -19,6 +19,7 @@ from cortex_actors.domain.event import Nothing, OrganisationComplete
 from cortex_actors.domain.principle import Edits, Unwritten, Wish
 from cortex_actors.domain.project import Approval, Decision, Way, innermost
 from cortex_actors.errors import BadInput, FolderMissing, UnknownProject
+from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.render import section
 from cortex_actors.storage import principles, projects, resolutions, reviews
@@ -169,7 +170,7 @@ def _only(connection: Connection, project: Project) -> str:
 
 def _real(path: str) -> str:
     """Return a path as the ledger has it; of a folder with every link resolved. Blocks."""
-    return (status.real(path) or path) if Path(path).is_dir() else status.place(path)
+    return (status.real(path) or path) if Path(path).is_dir() else reading.place(path)
 
 
 def _gone(known: Sequence[Project]) -> list[Project]:

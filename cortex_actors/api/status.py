@@ -13,7 +13,6 @@ from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.principle import Ending
 from cortex_actors.domain.project import AlertKind, innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
-from cortex_actors.pipeline import reading
 from cortex_actors.storage import events, insight_records, passages, principles, reviews
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
@@ -70,19 +69,6 @@ def root(path: str) -> str:
             f"cannot follow {path}: it holds much more than a project; give one of its folders"
         )
     return found
-
-
-def place(path: str) -> str:
-    """Return the one name of a file: its folder's real path and its own name (on a thread).
-
-    A link at its end is left as it is: what it means is for whoever reads it. Raises `BadInput`.
-    """
-    try:
-        path.encode()
-    except ValueError:
-        message = f"there can be no file at {path!r}; give an absolute path in UTF-8"
-        raise BadInput(message) from None
-    return reading.place(path)
 
 
 def counts(connection: Connection, model: str, sections: Container[str]) -> dict[str, Any]:

@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.api import history, status
+from cortex_actors.api import history
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import all_fields, fields_of
-from cortex_actors.clock import ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.principle import of_insight
 from cortex_actors.domain.project import SourceKind, innermost
 from cortex_actors.errors import BadInput, NotFound, UsageError
-from cortex_actors.pipeline import selection
+from cortex_actors.pipeline import reading, selection
 from cortex_actors.rules.admission import noted
 from cortex_actors.storage import insights, principles, projects, resolutions, reviews, revoking
 from cortex_actors.storage.insight_lists import Named, by_ids, find
@@ -185,16 +184,13 @@ def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
 
 
 def record(
-    connection: Connection, run_id: str, wanted: Source, *, at: int, counts: dict[str, int]
+    connection: Connection, run: projects.Run, wanted: Source, *, counts: dict[str, int]
 ) -> None:
     """Write into the audit what a person took back, or lets count again."""
     projects.record(
         connection,
-        projects.Run(
-            id=run_id,
-            kind=KIND,
-            started_at=at,
-            finished_at=at,
+        replace(
+            run,
             project_id=wanted.key if wanted.kind is SourceKind.PROJECT else None,
             path=wanted.key if wanted.kind is SourceKind.PATH else None,
             counts={name: count for name, count in counts.items() if count},
@@ -234,7 +230,7 @@ async def revoke(
     """
     note = noted(note)
     place, at = await _place(source), call.clock.now()
-    run_id, least = f"run_{ulid(at)}", call.ruling().promotion.projects
+    run, least = projects.Run.at(KIND, at), call.ruling().promotion.projects
     there = await _sections(call)
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
@@ -249,8 +245,8 @@ async def revoke(
             "principles": len(effect.did.principles),
             "files": len(effect.files),
         }
-        record(connection, run_id, wanted, at=at, counts=counts)
-        return answer, list(_said(run_id, effect))
+        record(connection, run, wanted, counts=counts)
+        return answer, list(_said(run.id, effect))
 
     done = await call.change_and_publish(work, dry_run=dry_run)
     return {**done, "dry_run": dry_run}
@@ -264,7 +260,7 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
     what was not taken back, and as `revoke` does.
     """
     place, at = await _place(source), call.clock.now()
-    run_id = f"run_{ulid(at)}"
+    run = projects.Run.at(KIND, at)
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         wanted = source_of(connection, source, place)
@@ -275,8 +271,8 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
             )
         reviews.end(connection, wanted.kind, wanted.key, at=at)
         reviews.restore(connection, ended_at=found.at)
-        record(connection, run_id, wanted, at=at, counts={"lifted": 1})
-        said = list(_read_again(connection, run_id, wanted))
+        record(connection, run, wanted, counts={"lifted": 1})
+        said = list(_read_again(connection, run.id, wanted))
         return {**all_fields(wanted), "read_again": bool(said)}, said
 
     return await call.change_and_publish(work)
@@ -329,7 +325,7 @@ async def _place(word: str) -> str | None:
     """Return the one name of a file or folder; None for a word that is no path."""
     if not word.startswith("/"):
         return None
-    return await asyncio.to_thread(status.place, word)
+    return await asyncio.to_thread(reading.place, word)
 
 
 def _said(run_id: str, effect: Effect) -> Iterator[Said]:

@@ -273,19 +273,15 @@ async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str,
     return await call.records.read(read)
 
 
-def _admit(query: str, min_agents: object, threshold: object) -> None:
+def _admit(query: str, min_agents: int, threshold: float) -> None:
     """Raise `BadInput` for a question that cannot be asked."""
     if not query.strip() or len(query) > QUESTION_LIMIT:
         raise BadInput(
             "cannot look for a convergence: say what it is to be about, in 1 to "
             f"{QUESTION_LIMIT:,} characters"
         )
-    for name, value, (least, most), kinds in (
-        ("min_agents", min_agents, AGENTS, (int,)),
-        ("threshold", threshold, THRESHOLDS, (int, float)),
-    ):
-        if type(value) not in kinds or not least <= value <= most:  # type: ignore[operator]
-            raise BadInput(f"{name} must be a number from {least} to {most}, not {value!r}")
+    parameters.number(min_agents, *AGENTS, name="min_agents")
+    parameters.number(threshold, *THRESHOLDS, name="threshold")
 
 
 #: Hours that are looked back for, unless asked otherwise: a week; and at most: a hundred years.

@@ -248,7 +248,7 @@ async def clusters(
     `domain` and `search` look for one member that fits. Raises `UnknownProject`, `BadInput`.
     """
     parameters.page(limit, skip, of="clusters")
-    least = parameters.share(coherence, what="the least coherence") or 0.0
+    least = parameters.number(coherence, name="the least coherence") or 0.0
     order = _ORDERS[parameters.chosen(ClusterSort, sort, what="order") or ClusterSort.SIZE]
     project_id = await call.project_id(project)
     words = search.lower().split()

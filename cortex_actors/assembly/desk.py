@@ -10,10 +10,9 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.doctor import checks, model_checks
-from cortex_actors.doctor.doctor import Visit, Ward
-from cortex_actors.doctor.model_checks import Patient
-from cortex_actors.doctor.probe import RoundTrip
+from cortex_actors.doctor import checks, models
+from cortex_actors.doctor.doctor import RoundTrip, Visit, Ward
+from cortex_actors.doctor.models import Patient
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import memory_delete
@@ -96,7 +95,7 @@ class Practice:
             return [lost]
         # Takes as long as it takes.
         verify = partial(self._vectors.within(None).ask, Vectors.verify)
-        return await model_checks.compared(verify, renews=True)
+        return await models.compared(verify, renews=True)
 
     async def _lost(self) -> Diagnosis | None:
         """Return that the generation that answers has lost its folder; None where it has not."""
@@ -109,7 +108,7 @@ class Practice:
             return None
         settings = self._settings().storage
         place = Generations(self._world.home.index, settings, COLLECTIONS).place(state)
-        return await self._threads.run(model_checks.lost, place)
+        return await self._threads.run(models.lost, place)
 
     async def _read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
         """Run a query on the thread."""

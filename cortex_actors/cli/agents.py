@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, Joined, Option, command, shows
+from cortex_actors.cli.declare import Argument, Joined, Option, command, read_text, shows
 from cortex_actors.cli.show import counted, joined, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, NotFound, visible
@@ -333,17 +333,5 @@ def import_(
 ) -> Answer:
     """Take in crumbs that another system left as text; one that is known is not taken twice."""
     ask = partial(client.call, "import_crumb", agent=agent, redact=redact)
-    return {"crumbs": [ask(text=_read(each)) for each in files]}
-
-
-def _read(name: str) -> str:
-    """Return the text of a file, or of standard input; raises `BadInput`, `NotFound`."""
-    try:
-        if name == "-":
-            return sys.stdin.buffer.read(_LARGEST).decode()
-        with Path(name).open("rb") as file:
-            return file.read(_LARGEST).decode()
-    except UnicodeDecodeError:
-        raise BadInput(f"cannot read a crumb from {name}: it is no text in UTF-8") from None
-    except OSError as error:
-        raise NotFound(f"cannot read a crumb from {name}: {error.strerror or error}") from None
+    texts = [read_text(Path(each), f"read a crumb from {each}", most=_LARGEST) for each in files]
+    return {"crumbs": [ask(text=each) for each in texts]}

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from cortex_actors.cli import show
+from cortex_actors.cli import declare, show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
 from cortex_actors.cli.projects import meant
 from cortex_actors.cli.show import brief, counted, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import BadInput, CortexError, NotFound
+from cortex_actors.errors import BadInput, CortexError
 
 #: States that a list may be of, the one without asking first.
 _STATES = ("unresolved", "resolved", "dismissed", "all")
@@ -341,18 +341,16 @@ def _relation(said: dict[str, Any]) -> str:
 #: What the daemon says where there are enough pairs, and nothing is better.
 _AS_GOOD = "nothing fits these pairs better"
 
+#: Bytes of a file of pairs: a thousand, each of which may quote the longest of texts.
+_LARGEST = 16_000_000
+
 #: What is shown of a score.
 _SHARES = ("precision", "recall")
 
 
 def read_pairs(path: Path) -> list[Any]:
     """Return the pairs of a file; raises `NotFound`, or `BadInput` naming the line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise NotFound(f"cannot read the pairs in {path}: it is not there") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read the pairs in {path}: {error}") from error
+    lines = declare.read_text(path, "read the pairs", most=_LARGEST).splitlines()
     found = []
     for number, line in enumerate(lines, 1):
         try:

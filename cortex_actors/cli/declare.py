@@ -6,9 +6,12 @@ a module of commands is loaded only when one of them is called. Standard library
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from cortex_actors.errors import BadInput, FileTooLarge, NotFound, NotText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -205,6 +208,39 @@ def shows(
         run={"timeout": timeout, "offline": offline, "code": exits},
         spelled=spelled,
     )
+
+
+def read_file(path: Path, doing: str, *, most: int) -> bytes:
+    """Return what a file says, at most one byte more than it may; `-` is standard input.
+
+    Raises `NotFound`, or `BadInput` for what cannot be read or is no regular file; the error begins
+    with `cannot {doing}`.
+    """
+    if str(path) == "-":
+        return sys.stdin.buffer.read(most + 1)
+    why = "it is no regular file"
+    try:
+        whole = path.expanduser()
+        if whole.is_file() or not whole.exists():
+            with whole.open("rb") as file:
+                return file.read(most + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"cannot {doing}: there is no such file as {path}") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    message = f"cannot {doing}: {path} cannot be read ({why})"
+    raise BadInput(f"{message}; correct the path, or the right to read it")
+
+
+def read_text(path: Path, doing: str, *, most: int) -> str:
+    """Return a file's text; raises as `read_file`, and `NotText`, `FileTooLarge`."""
+    data = read_file(path, doing, most=most)
+    if len(data) > most:
+        raise FileTooLarge(f"cannot {doing}: {path} has more than {most:,} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise NotText(f"cannot {doing}: {path} is no text in UTF-8") from None
 
 
 #: The command line itself: what it is for, its examples, and titles with the names below them.

@@ -180,14 +180,9 @@ def _home_last(words: list[str]) -> list[str]:
     leading = 2 if words[:1] == ["--home"] else 1 if words and words[0][:7] == "--home=" else 0
     home, command = words[:leading], words[leading:]
     length = 1
-    while " ".join(command[:length]) in GROUPS and _is_word(command[length:]):
+    while " ".join(command[:length]) in GROUPS and command[length:] and command[length][:1] != "-":
         length += 1
     return [*command[:length], *home, *command[length:]]
-
-
-def _is_word(words: list[str]) -> bool:
-    """Return whether a command or a text comes next, and no option."""
-    return bool(words) and not words[0].startswith("-")
 
 
 def _fail(text: str, code: int) -> int:

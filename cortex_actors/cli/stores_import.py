@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from cortex_actors import settings
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command
+from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command, read_text
 from cortex_actors.cli.show import counted, joined
 from cortex_actors.cli.stores import listed, shown
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import BadInput, DaemonDown, FileTooLarge, NotFound, NotText, visible
-from cortex_actors.federation.callosum import LONGEST, Imported, read_text
+from cortex_actors.errors import DaemonDown, visible
+from cortex_actors.federation.callosum import LONGEST, Imported
+from cortex_actors.federation.callosum import read_text as read_stores
 from cortex_actors.federation.schema import without_user
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def import_(
     What is no store is left out and listed. Where the file has tokens of this machine sent to its
     addresses (token_env, token_keyring), that is shown and asked first.
     """
-    text = _text(path)
-    said = read_text(text)
+    text = read_text(path, "import stores", most=LONGEST)
+    said = read_stores(text)
     if dry_run:
         client = Client(home, timeout=TIMEOUT)
         _show_foreseen(said, _foreseen(client, text, said, replace=replace), as_json=as_json)
@@ -67,26 +68,6 @@ def import_(
         )
     found = Client(home, timeout=TIMEOUT).call("import_stores", text=text, replace=replace)
     (show.json if as_json else _show)(found)
-
-
-def _text(path: Path) -> str:
-    """Return a file's text; raises `NotFound`, `BadInput`, `NotText` and `FileTooLarge`."""
-    try:
-        with path.expanduser().open("rb") as file:
-            body = file.read(LONGEST + 1)
-    except FileNotFoundError:
-        raise NotFound(f"cannot import stores: there is no file {path}") from None
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise BadInput(f"cannot import stores: {path} cannot be read ({why})") from None
-    if len(body) > LONGEST:
-        message = f"cannot import stores: {path} has more than {LONGEST:,} bytes"
-        raise FileTooLarge(f"{message}; is it the right file?")
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        message = f"cannot import stores: {path} is no text in UTF-8"
-        raise NotText(f"{message}; is it the right file?") from None
 
 
 def _lent(store: StoreSpec) -> str:

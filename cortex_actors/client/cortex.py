@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from cortex_actors.client.connection import TIMEOUT
 from cortex_actors.client.doors import Awaited, Blocking, finished
 from cortex_actors.client.operations import Operations, derived
-from cortex_actors.client.transfer import Carrying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -58,7 +57,7 @@ class Cortex:
         """
         self._door = Blocking(home, token=token, embedded=embedded, timeout=timeout)
         self._door.open()
-        self._operations = Carrying(self._door, agent)
+        self._operations = Operations(self._door, agent)
 
     @property
     def home(self) -> Home:
@@ -76,7 +75,7 @@ class Cortex:
         self.close()
 
 
-class AsyncCortex(Carrying):
+class AsyncCortex(Operations):
     """What `Cortex` does, awaited: a daemon is asked on the loop, and a call may be cancelled.
 
     The examples of the operations are written for `Cortex`; here each of them is awaited.
@@ -133,6 +132,6 @@ def _blocking(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., 
 
 for _name, _each in derived().items():
     setattr(Operations, _name, _each)
-for _name, _each in inspect.getmembers(Carrying, inspect.iscoroutinefunction):
+for _name, _each in inspect.getmembers(Operations, inspect.iscoroutinefunction):
     if not _name.startswith("_"):
         setattr(Cortex, _name, _blocking(_each))

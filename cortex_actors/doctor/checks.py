@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND, iso
-from cortex_actors.doctor import model_checks
+from cortex_actors.doctor import models
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.project import file_hash, innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
@@ -40,7 +40,7 @@ from cortex_actors.watching.sweep import inner_roots, sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cortex_actors.doctor.model_checks import Patient
+    from cortex_actors.doctor.models import Patient
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.health.file import Check
     from cortex_actors.storage.health.rows import Learned
@@ -310,7 +310,7 @@ LEDGER: tuple[tuple[str, Check], ...] = (
     ("lineage", rows.lineages),
     ("passages", passages.passages),
     ("words", passages.words),
-    ("model", model_checks.answering),
+    ("model", models.answering),
     ("embedding", passages.waiting),
     ("vectors", passages.sound),
     ("orphans", passages.orphaned),
@@ -323,8 +323,8 @@ HOME: tuple[tuple[str, Callable[[Patient], Iterable[Diagnosis]]], ...] = (
     ("rights", private),
     ("disk", room),
     ("backups", backed_up),
-    ("model files", model_checks.model_files),
-    ("settings", model_checks.configured),
+    ("model files", models.model_files),
+    ("settings", models.configured),
 )
 
 _RECOVER = "the next start recovers it (docs/recovery.md): cortex daemon restart"

@@ -58,7 +58,7 @@ class PrincipleStatus(StrEnum):
     PRUNED = "pruned"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Principle:
     """One lesson.
 
@@ -76,15 +76,15 @@ class Principle:
     id: str
     content: str
     content_hash: str
-    elaboration: str | None
+    elaboration: str | None = None
     category: PrincipleCategory
-    tags: tuple[str, ...]
-    domains: tuple[str, ...]
-    confidence: float
-    quality: float
-    rank: float
-    status: PrincipleStatus
-    origin: Origin
+    tags: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    confidence: float = 0.0
+    quality: float = 0.0
+    rank: float = 0.0
+    status: PrincipleStatus = PrincipleStatus.ACTIVE
+    origin: Origin = Origin.SINGLE
     text_hash: bytes
     created_at: int
 

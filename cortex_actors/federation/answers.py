@@ -32,8 +32,7 @@ from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.errors import StoreDown
 from cortex_actors.federation.store import Answer
 from cortex_actors.rules.fusion import base_relevance
-from cortex_actors.text.hazards import hidden, visible
-from cortex_actors.text.suspicion import suspicion
+from cortex_actors.text.hazards import hidden, suspicion, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -29,7 +29,7 @@ import asyncio
 import re
 import traceback
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -166,30 +166,19 @@ _PORTS: Final = 65_535
 _BRACKETS: Final = re.compile(rb'[\[\]{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True)
 class Admission:
     """Lets requests through to the routes, or answers in their place."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        tokens: Tokens,
-        hosts: Collection[str],
-        public: Collection[str],
-        most: int,
-        visits: Visits,
-    ) -> None:
-        """Guard an application.
-
-        `hosts` are the names by which we are called, `public` the paths that need no token, `most`
-        the bytes that a body may have.
-        """
-        self._app = app
-        self._tokens = tokens
-        self._hosts = frozenset(hosts)
-        self._public = frozenset(public)
-        self._most = most
-        self._visits = visits
+    app: ASGIApp
+    _: KW_ONLY
+    tokens: Tokens
+    #: The names by which we are called, and the paths that need no token.
+    hosts: Collection[str]
+    public: Collection[str]
+    #: The bytes that a body may have.
+    most: int
+    visits: Visits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever goes wrong is an answer, too."""
@@ -197,7 +186,7 @@ class Admission:
             if scope["type"] == "websocket":  # a socket that stays open is not offered
                 await send({"type": "websocket.close", "code": _POLICY})
             return
-        reply, begun = _Reply(scope, receive, send=send), self._visits.begin()
+        reply, begun = _Reply(scope, receive, send=send), self.visits.begin()
         try:
             async with asyncio.timeout(DEADLINE):
                 await self._admitted(scope, receive, reply)
@@ -209,9 +198,9 @@ class Admission:
             # The server's own task, which ends with this: whoever waits is told rather than cut.
             await reply.instead(503, "the daemon is stopping; try again once it is back")
         except Exception as error:  # noqa: BLE001 - the last place where a fault can be answered
-            self._visits.fault(error)
+            self.visits.fault(error)
             await reply.instead(500, FAULT)
-        self._visits.ended(scope, reply.status, begun)
+        self.visits.ended(scope, reply.status, begun)
 
     async def _admitted(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
         """Pass a request on; raises `HTTPException`."""
@@ -220,13 +209,13 @@ class Admission:
         # (then that name is the Host), or across sites (then its own address is the Origin).
         host = _only(headers, "host") or ""
         found = _HOST.fullmatch(host.lower())
-        if not found or int(found["port"] or 0) > _PORTS or found["name"] not in self._hosts:
+        if not found or int(found["port"] or 0) > _PORTS or found["name"] not in self.hosts:
             detail = "this is not the host that was asked for; ask 127.0.0.1 or localhost"
             raise HTTPException(421, detail)
         if _only(headers, "origin") not in {None, f"http://{host}"}:
             raise HTTPException(403, "pages of other sites are not answered")
         scope.setdefault("state", {})
-        if scope["path"] not in self._public:
+        if scope["path"] not in self.public:
             scope["state"][CALLER] = await self._caller(headers)
         body = await self._body(headers, receive)
         waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -234,7 +223,7 @@ class Admission:
         async def replay() -> Message:
             return waiting.pop() if waiting else await receive()
 
-        await self._app(scope, replay, reply)
+        await self.app(scope, replay, reply)
 
     async def _caller(self, headers: Headers) -> Caller:
         """Return whose token was shown; raises `HTTPException`."""
@@ -242,15 +231,15 @@ class Admission:
         if scheme.lower() != "bearer" or not token.strip():
             raise HTTPException(401, UNAUTHORIZED)
         try:
-            return await asyncio.to_thread(self._tokens.caller, token.strip())
+            return await asyncio.to_thread(self.tokens.caller, token.strip())
         except errors.BadToken:
-            self._visits.stranger()
+            self.visits.stranger()
             raise HTTPException(401, UNAUTHORIZED) from None
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """Return the body; raises `HTTPException`: too large, too deep, too slow."""
         announced = _only(headers, "content-length") or "0"
-        if not announced.isdecimal() or int(announced) > self._most:
+        if not announced.isdecimal() or int(announced) > self.most:
             raise self._too_large()
         try:
             async with asyncio.timeout(BODY):
@@ -271,14 +260,14 @@ class Admission:
                 raise HTTPException(400, "the connection ended before the body did")
             parts.append(message.get("body", b""))
             size += len(parts[-1])
-            if size > self._most:
+            if size > self.most:
                 raise self._too_large()
             if not message.get("more_body", False):
                 return b"".join(parts)
 
     def _too_large(self) -> HTTPException:
         """Return the refusal of a body that is too large."""
-        return HTTPException(413, f"a body may have {self._most} bytes; send less")
+        return HTTPException(413, f"a body may have {self.most} bytes; send less")
 
 
 def _only(headers: Headers, name: str) -> str | None:

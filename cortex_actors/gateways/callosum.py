@@ -27,7 +27,7 @@ from cortex_actors.federation import federation
 from cortex_actors.gateways import admission
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.gateways.admission import Premises
 
@@ -334,20 +334,20 @@ def recall_routes(premises: Premises) -> APIRouter:
 LASTS: Final = 5.0
 
 
-class Counts:
-    """What was counted last."""
+def counting(premises: Premises) -> Callable[[], Awaitable[dict[str, Any]]]:
+    """Return what tells how much there is, at most `LASTS` seconds ago.
 
-    def __init__(self, premises: Premises) -> None:
-        """Begin with nothing counted."""
-        self._premises = premises
-        self._one = asyncio.Lock()
-        self._kept: dict[str, Any] | None = None
-        self._until = 0.0
+    It raises what counting raises.
+    """
+    one, until = asyncio.Lock(), float("-inf")
+    kept: dict[str, Any] = {}
 
-    async def now(self) -> dict[str, Any]:
-        """Return how much there is, at most `LASTS` seconds ago; raises what counting raises."""
-        async with self._one:
-            if self._kept is None or self._premises.clock.monotonic() >= self._until:
-                self._kept = await self._premises.desk.outside_counts()
-                self._until = self._premises.clock.monotonic() + LASTS
-            return self._kept
+    async def now() -> dict[str, Any]:
+        nonlocal kept, until
+        async with one:
+            if premises.clock.monotonic() >= until:
+                kept = await premises.desk.outside_counts()
+                until = premises.clock.monotonic() + LASTS
+            return kept
+
+    return now

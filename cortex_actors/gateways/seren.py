@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi import APIRouter
 
 from cortex_actors.gateways import admission
-from cortex_actors.gateways.callosum import Counts
+from cortex_actors.gateways.callosum import counting
 from cortex_actors.rules import fusion
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def loci_routes(premises: Premises) -> APIRouter:
 def _about(router: APIRouter, premises: Premises) -> None:
     """Add what is known of the store itself."""
     finder = {"finder": HYBRID, "finder_state": "ready"}
-    counts = Counts(premises)
+    counts = counting(premises)
 
     @router.get("/")
     async def root() -> dict[str, Any]:
         """Return what is served here."""
-        kept = (await counts.now())["facts"]
+        kept = (await counts())["facts"]
         return {
             "service": premises.service,
             "version": premises.version,
@@ -125,7 +125,7 @@ _NOTHING: dict[str, Any] = {"hits": []}
 
 def memory_routes(premises: Premises) -> APIRouter:
     """Return the routes of the contract."""
-    router, counts = APIRouter(prefix=MEMORY_PREFIX, tags=["seren_memory"]), Counts(premises)
+    router, counts = APIRouter(prefix=MEMORY_PREFIX, tags=["seren_memory"]), counting(premises)
 
     @router.post("/search")
     async def search(body: admission.MemorySearch) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def memory_routes(premises: Premises) -> APIRouter:
     @router.get("/")
     async def root() -> dict[str, Any]:
         """Return what is served here."""
-        kept = (await counts.now())["memories"]
+        kept = (await counts())["memories"]
         tiers = {tier: sum(kept.get(each, 0) for each in some) for tier, some in LAYERS.items()}
         return {"service": premises.service, "version": premises.version, "tiers": tiers}
 

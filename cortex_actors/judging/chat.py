@@ -1,21 +1,48 @@
 """The language-model layer: any endpoint that speaks OpenAI's chat completions.
 
-What is sent has no secrets in it and is quoted (`quoting`); what comes back has the shape that was
-asked for (`answers`) and names nothing that was made up (`grounds`), or it is no answer.
+What is sent has no secrets in it and is quoted; what comes back has the shape that was asked for
+and names nothing that was made up, or it is no answer.
 
 What a chat completions API is sent, and its answer, read with suspicion. Pure.
+
+What a language model is asked, word for word.
+
+What is remembered, quoted for a language model: data that cannot end its own quotation. Pure.
+
+A question is one JSON document and nothing else. JSON's own escapes close no string; angle and
+square brackets are escaped, too, because the servers of some models read `<|im_end|>` or `[/INST]`
+in the middle of a message as its end. Secrets are taken out, and what cannot be seen is written
+visibly.
+
+Whether what a language model wrote stands on the texts it was given. Pure.
+
+A model that is wrong is wrong in a plausible way, and what it writes is remembered. So it may not
+name an address, a number or a quoted piece of code that no source has; what replaces its sources
+may not lose one either; and it may hold no secret, nothing that cannot be seen, and nothing that
+reads as if it were meant to take an agent over.
+
+What a language model answers, read with suspicion: one JSON object of the shape that was asked.
+
+The shapes are pydantic models, because one definition then is both the schema that goes out with
+the question and the check of what comes back. What such a model tends to get wrong without meaning
+anything else is forgiven: a fence around the object, its thoughts in front of it, a wrapper
+`{"result": ...}`. Anything else is no answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import random
+import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cortex_actors.domain.insight import Decider
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
 from cortex_actors.endpoint.replies import Use, document_of, host_of, tokens_of
 from cortex_actors.errors import (
@@ -25,22 +52,261 @@ from cortex_actors.errors import (
     EndpointUnusable,
     JudgeDown,
     JudgeMissing,
+    Refused,
 )
-from cortex_actors.judging import prompts
 from cortex_actors.judging.layer import Kind, LayerInfo, State
-from cortex_actors.judging.prompts import quoted
 from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.hazards import visible
+from cortex_actors.text.hazards import hidden, suspicion, visible
+from cortex_actors.text.lexicon import table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.insight import Judgement
     from cortex_actors.endpoint.replies import Answer as Reply
     from cortex_actors.endpoint.replies import Endpoint
     from cortex_actors.judging.layer import Answer, Question, Told
     from cortex_actors.sections import JudgingSettings
+
+#: Letters of a reason that are kept.
+REASON = 300
+
+#: Least confidence that a comparison must come with to count; a model that says less is guessing.
+SURE = 0.5
+
+#: What reasoning models write before they answer.
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+
+#: One fence around the whole answer.
+_FENCE = re.compile(r"\A\s*```[a-zA-Z]*\n(.*)\n```\s*\Z", re.DOTALL)
+
+_Shape: TypeAlias = "type[_Answer]"
+
+
+class _Answer(BaseModel):
+    """One JSON object; what it holds beside its fields is not looked at."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Comparison(_Answer):
+    """What two statements are to each other."""
+
+    reason: str
+    relation: Relation
+    conflict: Conflict | None = None
+    confidence: float = Field(ge=0, le=1)
+
+
+class Written(_Answer):
+    """A text."""
+
+    text: str
+
+    @field_validator("text")
+    @classmethod
+    def _filled(cls, text: str) -> str:
+        """Refuse a text of nothing."""
+        if not (one := " ".join(text.split())):
+            raise ValueError("the text is empty")
+        return one
+
+
+def _shape(kind: Kind) -> _Shape:
+    """Return the shape of the answers to a kind of question."""
+    return Comparison if kind is Kind.COMPARE else Written
+
+
+def schema(kind: Kind) -> dict[str, Any]:
+    """Return the JSON schema of an answer, as strict as OpenAI's dialect wants it."""
+    made: dict[str, Any] = _strict(_shape(kind).model_json_schema())
+    return made
+
+
+def read(kind: Kind, content: str) -> Answer:
+    """Return the answer that a model's words hold; raises `BadInput` when they hold none."""
+    text = _THOUGHTS.sub("", content, count=1)
+    fenced = _FENCE.match(text)
+    document = _unwrapped(_json(fenced[1] if fenced else text), _shape(kind))
+    try:
+        return _shape(kind).model_validate(document).model_dump(mode="json")
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole"
+        message = f"the model's answer to {kind!r} has another shape: {where}: {first['msg']}"
+        raise BadInput(message) from None  # pydantic's error would repeat the answer
+
+
+def accepts(kind: Kind, answer: object) -> bool:
+    """Return whether something that was kept is an answer of this shape."""
+    try:
+        _shape(kind).model_validate(answer)
+    except ValidationError:
+        return False
+    return True
+
+
+def judgement_of(answer: Answer) -> Judgement | None:
+    """Return what a comparison says; None when the model is not sure."""
+    told = Comparison.model_validate(answer)
+    if told.confidence < SURE:
+        return None
+    conflict = told.conflict or Conflict.DIRECT
+    return Judgement(
+        told.relation,
+        Decider.LLM,
+        " ".join(told.reason.split())[:REASON],
+        conflict=conflict if told.relation is Relation.CONTRADICTION else None,
+        confidence=told.confidence,
+    )
+
+
+def text_of(answer: Answer) -> str:
+    """Return the text that was written."""
+    return Written.model_validate(answer).text
+
+
+def _json(text: str) -> object:
+    """Return what a text is in JSON; None for what is none."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _unwrapped(document: object, shape: _Shape) -> object:
+    """Return an answer without the wrapper that some clients put around it."""
+    if not isinstance(document, dict) or shape.model_fields.keys() & document.keys():
+        return document
+    inner = document.get("result")
+    return _json(inner) if isinstance(inner, str) else inner
+
+
+def _strict(node: Any) -> Any:  # noqa: ANN401 - a JSON schema is any JSON
+    """Return a schema in which every field is there, no other is, and no number has bounds."""
+    if isinstance(node, list):
+        return [_strict(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    left_out = {"title", "description", "default", "minimum", "maximum"}
+    found = {
+        name: {key: _strict(each) for key, each in value.items()}
+        if name in {"properties", "$defs"}
+        else _strict(value)
+        for name, value in node.items()
+        if name not in left_out
+    }
+    if found.get("type") == "object":
+        found |= {"additionalProperties": False, "required": list(found["properties"])}
+    return found
+
+
+#: Part of the key of every answer that is kept: a change of a word below is another edition.
+EDITION = 2
+
+#: What a model is told.
+_TABLE = table("prompts", package="judging")
+
+
+def system(kind: Kind) -> str:
+    """Return what the model is told before it sees the quoted texts."""
+    task = _TABLE["tasks"][kind]
+    return f"{_TABLE['frame']}\n\n{task}\n\n{_TABLE['shape']}\n{json.dumps(schema(kind))}"
+
+
+#: What begins the marks that a chat is put together with.
+_MARKS = re.compile(r"[<>\[\]]")
+
+
+def quoted(question: Question) -> str:
+    """Return the JSON document that a question's texts are sent as.
+
+    Raises `Refused` for a text that reads as if it were meant for the model: it waits for a person.
+    """
+    for text in _strings(question.quoted):
+        if (why := suspicion(text)) is not None:
+            raise Refused(f"a text is not shown to a language model: {why}; see: cortex insights")
+    return encoded(question.quoted)
+
+
+def encoded(value: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return a value as JSON whose strings hold no secret, no bracket and nothing hidden."""
+    if isinstance(value, str):
+        plain = json.dumps(visible(mask_secrets(value).text), ensure_ascii=False)
+        return _MARKS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", plain)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{encoded(k)}: {encoded(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(encoded, value)) + "]"
+    return json.dumps(value)
+
+
+def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    """Yield every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _strings(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _strings(each)
+
+
+#: What must not be made up, and how errors name it.
+_NAMED = (
+    ("the address", re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)),
+    ("the number", re.compile(r"\d+(?:[.,:]\d+)*")),
+    ("the code", re.compile(r"`([^`\n]+)`")),
+)
+
+#: Something by itself: the number 3 is not named by 3.11.
+_WHOLE = r"(?<!\w)(?<!\d[.,:]){}(?!\w|[.,:]\d)"
+
+#: Ends of sentences, behind which a summary may be cut.
+_ENDS = re.compile(r"[.!?\u3002](?=\s|$)")
+
+
+def objection(question: Question, answer: Answer) -> str | None:
+    """Return why an answer must not be used; None when nothing speaks against it."""
+    shown = (visible(mask_secrets(text).text) for text in _strings(question.quoted))
+    sources = "\n".join(shown)
+    # What of it would be remembered; a comparison has no text.
+    for text in _strings(answer.get("text", "")):
+        if why := _unfit(text):
+            return why
+        if missing := _missing(text, sources):
+            return f"it names {missing}, which no source has"
+    if question.kind is Kind.MERGE and (missing := _missing(sources, str(answer["text"]))):
+        return f"it leaves out {missing}"
+    return None
+
+
+def cut(text: str, most: int) -> str | None:
+    """Return as many whole sentences of a text as fit; None when not even the first does."""
+    if len(text) <= most:
+        return text
+    ends = [match.end() for match in _ENDS.finditer(text) if match.end() <= most]
+    return text[: ends[-1]] if ends else None
+
+
+def _unfit(text: str) -> str | None:
+    """Return why nobody should remember a text, whatever it stands on."""
+    if hidden(text):
+        return "it holds letters that cannot be seen"
+    if mask_secrets(text).secrets:
+        return "it holds what looks like a secret"
+    return suspicion(text)
+
+
+def _missing(text: str, there: str) -> str | None:
+    """Return the first thing that a text names and another one does not."""
+    for what, pattern in _NAMED:
+        for each in dict.fromkeys(pattern.findall(text)):
+            plain = re.escape(each.rstrip(".,;:"))
+            if not re.search(_WHOLE.format(plain), there, re.IGNORECASE):
+                return f"{what} {each!r}"
+    return None
 
 
 #: The same question has the same answer, as far as the model can.
@@ -67,7 +333,7 @@ def request(model: str, kind: Kind, content: str, *, form: str, tokens: int) -> 
     document: dict[str, Any] = {
         "model": model,
         "messages": [
-            {"role": "system", "content": prompts.system(kind)},
+            {"role": "system", "content": system(kind)},
             {"role": "user", "content": content},
         ],
         "temperature": TEMPERATURE,
@@ -75,7 +341,7 @@ def request(model: str, kind: Kind, content: str, *, form: str, tokens: int) -> 
         "max_tokens": tokens,
     }
     if form == "json_schema":
-        wanted = {"name": str(kind), "strict": True, "schema": prompts.schema(kind)}
+        wanted = {"name": str(kind), "strict": True, "schema": schema(kind)}
         document["response_format"] = {"type": form, form: wanted}
     elif form == "json_object":
         document["response_format"] = {"type": form}
@@ -106,7 +372,7 @@ def completed(reply: Reply, *, kind: Kind, endpoint: Endpoint) -> Completed:
     if not isinstance(content, str):
         raise EndpointDown(f"{where} with a completion without text; nothing of it is used")
     try:
-        answer = prompts.read(kind, content)
+        answer = read(kind, content)
     except BadInput as error:
         raise EndpointDown(f"{where}, but {error}; try another judging.model") from error
     return Completed(answer, tokens_of(document), tokens_of(document, "completion_tokens"))
@@ -130,7 +396,7 @@ class LanguageLayer:
     """
 
     decider = Decider.LLM
-    edition = prompts.EDITION
+    edition = EDITION
     kinds = frozenset(Kind)
     bulk = 1
     is_metered = True
@@ -185,11 +451,11 @@ class LanguageLayer:
 
     def accepts(self, kind: Kind, answer: object) -> bool:
         """Return whether an answer has the shape of its kind."""
-        return prompts.accepts(kind, answer)
+        return accepts(kind, answer)
 
     def judged(self, answer: Answer) -> Judgement | None:
         """Return what a comparison says; None when the model is guessing."""
-        return prompts.judgement_of(answer)
+        return judgement_of(answer)
 
     async def _told(self, question: Question) -> Told:
         """Return what the model says to one question, or why it says nothing that can be used."""
@@ -221,7 +487,7 @@ class LanguageLayer:
         self._counts["read"] += told.read
         self._counts["written"] += told.written
         answer = _fitting(question, told.answer)
-        why = "it is too long" if answer is None else prompts.objection(question, answer)
+        why = "it is too long" if answer is None else objection(question, answer)
         if answer is None or why is not None:
             self._counts["unusable"] += 1
             raise BadInput(f"what {self._name} wrote is not used: {why}")
@@ -273,9 +539,9 @@ def _fitting(question: Question, answer: Answer) -> Answer | None:
     if question.kind is Kind.COMPARE:
         return {
             **answer,
-            "reason": visible(mask_secrets(str(answer["reason"])).text)[: prompts.REASON],
+            "reason": visible(mask_secrets(str(answer["reason"])).text)[:REASON],
         }
     if question.kind is not Kind.SUMMARISE:
         return answer
-    text = prompts.cut(str(answer["text"]), int(question.quoted["most"]))
+    text = cut(str(answer["text"]), int(question.quoted["most"]))
     return None if text is None else {**answer, "text": text}

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from cortex_actors.domain.insight import Conflict, statement_hash
 from cortex_actors.errors import CortexError, JudgeDown
-from cortex_actors.judging import prompts
-from cortex_actors.judging.chat import LanguageLayer
+from cortex_actors.judging.chat import LanguageLayer, text_of
 from cortex_actors.judging.layer import JudgeInfo, Kind, Question
 from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.runtime.actor import AsyncioActor, deferred
@@ -176,7 +175,7 @@ class Judge(AsyncioActor):
         for layer in self._able(question.kind):
             (answer,) = await self._told(layer, [question], run, until=until)
             if answer is not None:
-                return prompts.text_of(answer)
+                return text_of(answer)
         return None
 
     def describe(self) -> JudgeInfo:

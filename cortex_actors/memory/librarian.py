@@ -35,7 +35,7 @@ from cortex_actors.storage import documents
 from cortex_actors.text import hazards, terms
 from cortex_actors.text.credentials import mask_secrets
 from cortex_actors.text.documents import MAX_BYTES, READ_AS, document, pieces
-from cortex_actors.text.suspicion import suspicion
+from cortex_actors.text.hazards import suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
 
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested, parts
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import AlertKind, innermost, pruned
@@ -275,15 +274,8 @@ class Accumulator(Consumer):
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Take in what a file says now."""
         given = event.payload
-        now = self.desk.clock.now()
-        run = projects.Run(
-            id=f"run_{ulid(now)}",
-            kind=self.desk.name,
-            started_at=now,
-            finished_at=now,
-            project_id=given.project_id,
-            path=given.path,
-        )
+        now, owner = self.desk.clock.now(), given.project_id
+        run = projects.Run.at(self.desk.name, now, project_id=owner, path=given.path)
         try:
             path = await self._on_thread(reading.place, given.path)
         except BadInput as error:
@@ -311,8 +303,8 @@ class Accumulator(Consumer):
         """
         wanted = event.payload.project_id
         followed, known = await self._records.read(lambda c: load_known(c, wanted))
-        gone = await self._on_thread(_gone, known)
-        origins = await self._on_thread(_origins, followed)
+        gone = await self._on_thread(lambda: [e for e in known if not os.path.lexists(e.path)])
+        origins = await self._on_thread(lambda: {each.id: origin(each.root) for each in followed})
         return Outcome(
             lambda connection: projects.locate(connection, origins),
             [self.say(FILE_CHANGED, FileChanged(s.project_id, s.path)) for s in gone],
@@ -360,7 +352,8 @@ class Accumulator(Consumer):
     ) -> Outcome:
         """Make what the file says the ledger's."""
         findings = said.findings
-        found = await vectors(self._embed, findings, model=self._model)
+        texts = {each.text_hash: each.embedded for each in findings}
+        found = await vectors(self._embed, texts, model=self._model)
         same = {} if is_private else await self._likeness.same(findings, found)
         # Read beforehand, because events are said in the outcome: the path is in our hand.
         other = await self._records.read(lambda c: noted(c, state, findings))
@@ -428,13 +421,3 @@ class Accumulator(Consumer):
             for some in parts(changed_ids, NAMED) or [()]
         ]
         return Outcome(all_of_it, [*say, *done])
-
-
-def _origins(followed: Sequence[Project]) -> dict[str, str | None]:
-    """Return of which repositories projects are checkouts, by their ids (on a thread)."""
-    return {each.id: origin(each.root) for each in followed}
-
-
-def _gone(states: Sequence[FileState]) -> list[FileState]:
-    """Return the states of files that are not there (on a thread)."""
-    return [state for state in states if not os.path.lexists(state.path)]

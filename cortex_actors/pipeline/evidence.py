@@ -14,7 +14,7 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Category, Insight, InsightStatus
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Evidence, Need, Standing, Thresholds, confidence
-from cortex_actors.text.suspicion import is_boilerplate, wary
+from cortex_actors.text.hazards import is_boilerplate, wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -182,14 +182,14 @@ def _insight(insight_id: str, texts: Sequence[Spoken], scales: Scales) -> Insigh
     against = insight_id in scales.contradicted
     found = evidence(texts, contradicted=against)
     first = texts[0]
-    made = Insight(
+    return Insight(
         id=insight_id,
         content=first.content,
         content_hash="",
         category=Category(first.category),
         tags=(),
         domain=first.domain,
-        confidence=0.0,
+        confidence=confidence(found, scales.now),
         status=InsightStatus.CONTRADICTED if against else InsightStatus.ACTIVE,
         observation_count=found.observations,
         first_seen=found.last_seen if found.first_seen is None else found.first_seen,
@@ -197,4 +197,3 @@ def _insight(insight_id: str, texts: Sequence[Spoken], scales: Scales) -> Insigh
         projects=tuple(sorted(set[str]().union(*(each.projects for each in texts)))),
         kind=first.kind,
     )
-    return replace(made, confidence=confidence(found, scales.now))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.matrix import Near, Neighbours
 
+
+K = TypeVar("K")
+
+log = logging.getLogger("cortex.opinion")
 
 #: Neighbours that are looked at: the nearest may say the opposite, and one after it the same.
 _NEAREST = 5
@@ -142,19 +146,14 @@ def _same(finding: Finding, other: Claim, kind: StatementKind | None, *, cosine:
 UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded)
 
 
-async def vectors(embed: Embed, findings: Sequence[Finding], *, model: str) -> dict[bytes, Matrix]:
-    """Return what can be embedded now, by the hash of the text; nothing when that is nothing."""
-    texts = {each.text_hash: each.embedded for each in findings}
-    if not texts:
-        return {}
+async def vectors(embed: Embed, texts: Mapping[K, str], *, model: str) -> dict[K, Matrix]:
+    """Return what can be embedded now, by the keys of the texts; nothing when that is nothing."""
     try:
-        rows = await embed(list(texts.values()), model=model)
-    except UNEMBEDDED:
+        rows = await embed(list(texts.values()), model=model) if texts else ()
+    except UNEMBEDDED as error:
+        log.debug("%d texts are embedded another time: %s", len(texts), error)
         return {}
     return dict(zip(texts, rows, strict=True))
-
-
-log = logging.getLogger("cortex.opinion")
 
 
 class SecondOpinion:

@@ -38,19 +38,12 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import ulid
 from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, parts
 from cortex_actors.domain.insight import statement_hash
-from cortex_actors.domain.principle import (
-    Origin,
-    Principle,
-    PrincipleCategory,
-    PrincipleStatus,
-    principle_id,
-)
+from cortex_actors.domain.principle import Origin, Principle, PrincipleCategory, principle_id
 from cortex_actors.domain.project import Decision
-from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion
+from cortex_actors.pipeline.likeness import vectors
 from cortex_actors.pipeline.links import Linked, Linker
 from cortex_actors.pipeline.promotion import Tools, formed, gather
 from cortex_actors.pipeline.relations import Ruling
@@ -134,7 +127,7 @@ class Synthesising:
         told = [await self._told(each, found, written, run, lexicon=lexicon) for each in units]
         made = sorted(written.words.values(), key=lambda each: each.id)
         texts = {each.text_hash: each.content for each in made}
-        written.rows = await _embedded(self._embed, texts, model=self._model)
+        written.rows = await vectors(self._embed, texts, model=self._model)
         return told, written
 
     async def _told(
@@ -167,18 +160,6 @@ class Synthesising:
         return replace(unit, origin=Origin.SYNTHESIS)
 
 
-async def _embedded(embed: Embed, texts: Mapping[bytes, str], *, model: str) -> dict[bytes, Matrix]:
-    """Return the vectors of sentences; nothing while nobody embeds: they can still be given out."""
-    if not texts:
-        return {}
-    try:
-        rows = await embed(list(texts.values()), model=model)
-    except CortexError as error:
-        log.debug("sentences are embedded another time: %s", error)
-        return {}
-    return dict(zip(texts, rows, strict=True))
-
-
 def _known(unit: Unit, found: Gathered) -> str | None:
     """Return the synthesis there is already of the same insights."""
     members = set(unit.members)
@@ -198,14 +179,7 @@ def _words(text: str) -> Principle:
         id=principle_id(digest),
         content=text,
         content_hash=digest,
-        elaboration=None,
         category=PrincipleCategory.LEARNING,
-        tags=(),
-        domains=(),
-        confidence=0.0,
-        quality=0.0,
-        rank=0.0,
-        status=PrincipleStatus.ACTIVE,
         origin=Origin.SYNTHESIS,
         text_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
         created_at=0,
@@ -516,27 +490,21 @@ class Organiser(Consumer):
 
     async def _organise(self, ids: Collection[str], *, full: bool = False) -> Outcome:
         """Look at some insights and whatever is connected with them, and return what follows."""
-        started_at = self.desk.clock.now()
-        run_id = f"run_{ulid(started_at)}"
+        begun = projects.Run.at(self.desk.name, self.desk.clock.now())
         await self._threads.run(self._ruling.read)
-        found = await self._found(ids, run_id, full=full)
+        found = await self._found(ids, begun.id, full=full)
         at = self.desk.clock.now()
         now = await self._tools.records.read(lambda c: principle_decay.today(c, at))
-        run = projects.Run(
-            id=run_id,
-            kind=self.desk.name,
-            started_at=started_at,
-            finished_at=at,
-            counts={"candidates": len(ids), **found.counts, **found.linked.counts},
-            error=self._ruling.trouble or None,
-        )
+        counts = {"candidates": len(ids), **found.counts, **found.linked.counts}
+        trouble = self._ruling.trouble or None
+        run = replace(begun, finished_at=at, counts=counts, error=trouble)
 
         def work(connection: Connection) -> None:
             found.write(connection, at=at, now=now, scales=self._scales)
             projects.record(connection, run)
 
         changed = parts(found.changed_ids, NAMED) or [()]
-        done = [OrganisationComplete(run_id, some) for some in changed]
+        done = [OrganisationComplete(run.id, some) for some in changed]
         return Outcome(work, [self.say(topics.ORGANISATION_COMPLETE, each) for each in done])
 
     async def _found(self, ids: Collection[str], run: str, *, full: bool) -> Organisation:
@@ -604,7 +572,7 @@ class Organiser(Consumer):
         texts = await self._tools.records.read(
             partial(principles.unembedded, model=model, limit=LATE)
         )
-        return await _embedded(self._embed, texts, model=model)
+        return await vectors(self._embed, texts, model=model)
 
 
 def _formed(units: Sequence[Unit], found: Gathered, now: int, written: Written) -> list[Formed]:

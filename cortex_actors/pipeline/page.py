@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.pipeline.likeness import UNEMBEDDED
+from cortex_actors.pipeline.likeness import vectors
 from cortex_actors.pipeline.reading import Reader, without_secrets
 from cortex_actors.rules.promotion import FILE_CHARACTERS, file_domains
 from cortex_actors.storage.embeddings import embedded_text
@@ -111,21 +112,17 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Page:
     found = [without_secrets(f)[0] for f in dialect.parse(data, path=path, project=project)]
     said = Reader(dialect, path, project, Granularity.STATEMENT).read(data)
     text = "\n\n".join(embedded_text(each.heading, each.content) for each in found)
-    return Page(
-        text=text[:FILE_CHARACTERS],
-        sections=tuple(embedded_text(e.heading, e.content) for e in found)[:SECTIONS],
-        lines=tuple(
-            Line(
-                Claim(each.content, each.source.heading, each.source.scope),
-                each.embedded,
-                each.domain,
-                is_example=each.source.kind is StatementKind.EXAMPLE,
-                is_command=each.source.kind is StatementKind.COMMAND,
-            )
-            for each in said.findings
-        ),
-        domains=file_domains(text),
+    lines = (
+        Line(
+            Claim(each.content, each.source.heading, each.source.scope),
+            each.embedded,
+            each.domain,
+            is_example=each.source.kind is StatementKind.EXAMPLE,
+            is_command=each.source.kind is StatementKind.COMMAND,
+        )
+        for each in said.findings
     )
+    return _whole(text, (embedded_text(each.heading, each.content) for each in found), lines)
 
 
 def joined(pages: Iterable[Page]) -> Page:
@@ -134,21 +131,17 @@ def joined(pages: Iterable[Page]) -> Page:
     if len(every) == 1:
         return every[0]
     text = "\n\n".join(each.text for each in every if each.text)
-    return Page(
-        text=text[:FILE_CHARACTERS],
-        sections=tuple(section for each in every for section in each.sections)[:SECTIONS],
-        lines=tuple(line for each in every for line in each.lines),
-        domains=file_domains(text),
-    )
+    sections = (section for each in every for section in each.sections)
+    return _whole(text, sections, (line for each in every for line in each.lines))
+
+
+def _whole(text: str, sections: Iterable[str], lines: Iterable[Line]) -> Page:
+    """Return what texts say as a page."""
+    short, some = text[:FILE_CHARACTERS], tuple(islice(sections, SECTIONS))
+    return Page(short, some, tuple(lines), file_domains(text))
 
 
 async def placed(page: Page, embed: Embed, *, model: str) -> Placed:
     """Return a page with its vectors; without any while nobody can make them."""
-    texts = page.embedded
-    if not texts:
-        return Placed(page)
-    try:
-        rows = await embed(texts, model=model)
-    except UNEMBEDDED:
-        return Placed(page)
-    return Placed(page, dict(zip(texts, rows, strict=True)))
+    texts = {each: each for each in page.embedded}
+    return Placed(page, await vectors(embed, texts, model=model))

@@ -38,7 +38,6 @@ from cortex_actors.domain.principle import (
     Origin,
     Principle,
     PrincipleCategory,
-    PrincipleStatus,
     principle_id,
 )
 from cortex_actors.domain.project import Decision
@@ -50,7 +49,7 @@ from cortex_actors.rules.contradiction import opposition
 from cortex_actors.rules.promotion import OF_ITSELF, confidence, parts, quality, rank
 from cortex_actors.storage import contradictions, insight_evidence, insights, principles, reviews
 from cortex_actors.storage.search.matrix import Rows, Texts, cosine
-from cortex_actors.text.suspicion import is_boilerplate, wary
+from cortex_actors.text.hazards import is_boilerplate, wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -572,7 +571,6 @@ def _made(unit: Unit, found: Gathered, now: int, kept: Principle | None) -> Prin
         confidence=sure,
         quality=good,
         rank=rank(parts(sure, seen.observations, quality=good)),
-        status=PrincipleStatus.ACTIVE,
         origin=unit.origin,
         text_hash=kept.text_hash if kept else voice.text_hash,
         created_at=min(since, default=now),

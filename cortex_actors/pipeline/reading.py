@@ -44,9 +44,9 @@ from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
 from cortex_actors.text.credentials import Redacted, mask_secrets
+from cortex_actors.text.hazards import is_boilerplate, suspicion
 from cortex_actors.text.sections import left_out
 from cortex_actors.text.statements import statements
-from cortex_actors.text.suspicion import is_boilerplate, suspicion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +75,7 @@ def place(path: str) -> str:
     given = Path(path)
     whole = given.name in ("", "..")
     try:
+        path.encode()  # the ledger holds text
         real = os.path.realpath(given if whole else given.parent)
     except ValueError:
         real = ""
@@ -106,7 +107,7 @@ def _take(path: str, project: Project, found: os.stat_result, limit: int) -> Loo
 
     In one call: where opening is awaited, a cancelled reader leaves the file open.
     """
-    state = _state(path, project, found)
+    state = FileState.of(path, project.id, found)
     try:
         real = _admit(path, project, found, limit)
         data = _read(path, limit)
@@ -118,19 +119,6 @@ def _take(path: str, project: Project, found: os.stat_result, limit: int) -> Loo
         reason = f"cannot read {path}: {error.strerror}; give its owner the right to read it"
         return Look(replace(state, error=reason), None)
     return Look(replace(state, sha256=file_hash(data)), data, real)
-
-
-def _state(path: str, project: Project, found: os.stat_result | None) -> FileState:
-    """Return what a file looks like that has not been read; None when nobody could tell."""
-    return FileState(
-        path=path,
-        project_id=project.id,
-        size=found.st_size if found else 0,
-        mtime_ns=found.st_mtime_ns if found else 0,
-        ctime_ns=found.st_ctime_ns if found else 0,
-        inode=found.st_ino if found else 0,
-        sha256="",
-    )
 
 
 def _astray(path: str, project: Project, error: OSError | ValueError) -> FileState:
@@ -148,7 +136,7 @@ def _astray(path: str, project: Project, error: OSError | ValueError) -> FileSta
     reason = f"cannot read {path}: {why}; mend the path to it"
     if found is not None and stat.S_ISLNK(found.st_mode):
         reason = f"cannot read {path}: it is a link that leads nowhere ({why}); mend the link"
-    return replace(_state(path, project, found), error=reason)
+    return replace(FileState.of(path, project.id, found), error=reason)
 
 
 def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> str:

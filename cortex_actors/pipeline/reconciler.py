@@ -33,7 +33,6 @@ import numpy as np
 from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested, parts
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion, reconciliation
@@ -522,9 +521,7 @@ class Reconciler(Consumer):
 
     def _run(self) -> projects.Run:
         """Return the audit row of a run that begins now."""
-        now = self.desk.clock.now()
-        run_id = f"run_{ulid(now)}"
-        return projects.Run(run_id, self.desk.name, started_at=now, finished_at=now)
+        return projects.Run.at(self.desk.name, self.desk.clock.now())
 
     def _ended(
         self, run: projects.Run, found: Reconciliation | None, opinions: Sequence[Opinion] = ()

@@ -29,7 +29,6 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from cortex_actors import errors
-from cortex_actors.clock import ulid
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending, Given, Resolved
 from cortex_actors.domain.project import Decision
@@ -419,18 +418,8 @@ def failed(
     path: str, agent: str, reason: str, *, at: int, project_id: str | None = None
 ) -> Finished:
     """Return what is kept of a wish that is about no file of anybody's."""
-    run = projects.Run(
-        id=f"run_{ulid(at)}",
-        kind=KIND,
-        started_at=at,
-        finished_at=at,
-        state=projects.FAILED,
-        project_id=project_id,
-        path=path,
-        error=reason,
-        agent=agent,
-    )
-    return Finished(run)
+    known = {"project_id": project_id, "path": path, "error": reason, "agent": agent}
+    return Finished(projects.Run.at(KIND, at, state=projects.FAILED, **known))
 
 
 #: What a line of a section begins with that is a principle.

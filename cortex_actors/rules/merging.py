@@ -42,9 +42,9 @@ from cortex_actors.domain.memory import Layer
 from cortex_actors.rules import clustering, contradiction
 from cortex_actors.rules.sameness import moves, overlap
 from cortex_actors.text.claims import read
+from cortex_actors.text.hazards import wary
 from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, table, wording
 from cortex_actors.text.summary import sentences
-from cortex_actors.text.suspicion import wary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

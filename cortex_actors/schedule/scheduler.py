@@ -39,7 +39,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.clock import DAY, SECOND, iso, ulid
+from cortex_actors.clock import DAY, SECOND, iso
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
 from cortex_actors.errors import (
     CortexError,
@@ -132,13 +132,7 @@ class Errands:
         if not found.news:
             return Done()
         now = self.clock.now()
-        run = projects.Run(
-            id=f"run_{ulid(now)}",
-            kind=projects.KIND,
-            started_at=begun,
-            finished_at=now,
-            counts=asdict(found),
-        )
+        run = projects.Run.at(projects.KIND, now, started_at=begun, counts=asdict(found))
         return Done(_told(found), work=lambda connection: projects.record(connection, run))
 
 

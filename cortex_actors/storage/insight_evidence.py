@@ -33,7 +33,7 @@ from cortex_actors.storage.insights import followers, private_ids
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import given_text, grouped, put_rows, rows_in, stored_text
 from cortex_actors.storage.tables.schema import agreements, insights
-from cortex_actors.text.suspicion import wary
+from cortex_actors.text.hazards import wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

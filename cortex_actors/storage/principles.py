@@ -28,9 +28,7 @@ from cortex_actors.domain.principle import (
     Derivation,
     Link,
     LinkType,
-    Origin,
     Principle,
-    PrincipleStatus,
     principle_id,
 )
 from cortex_actors.domain.project import StatementKind
@@ -294,15 +292,12 @@ def of(insight: Insight, now: int) -> Principle:
         id=principle_id(insight.content_hash),
         content=insight.content,
         content_hash=insight.content_hash,
-        elaboration=None,
         category=BECOMES[insight.category],
         tags=insight.tags,
         domains=(insight.domain,) if insight.domain else (),
         confidence=insight.confidence,
         quality=QUALITY,
         rank=rank(parts(insight.confidence, insight.observation_count, quality=QUALITY)),
-        status=PrincipleStatus.ACTIVE,
-        origin=Origin.SINGLE,
         text_hash=_text_hash(insight),
         created_at=now,
     )

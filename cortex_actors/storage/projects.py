@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from cortex_actors.clock import DAY, Clock
+from cortex_actors.clock import DAY, Clock, ulid
 from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BeingWritten
@@ -45,6 +45,7 @@ from cortex_actors.storage.tables.schema import (
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.storage.ledger.actor import Records
@@ -64,6 +65,13 @@ class FileState:
     error: str | None = None
     #: As what, and by which version of the reader, it was read.
     read_as: str = "section/1"
+
+    @classmethod
+    def of(cls, path: str, project_id: str, found: os.stat_result | None) -> FileState:
+        """Return what a file looks like that has not been read; zeros where nobody could tell."""
+        names = "st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"
+        size, written, altered, inode = (getattr(found, name, 0) for name in names)
+        return cls(path, project_id, size, written, altered, inode, "")
 
     def says_as(self, other: FileState) -> bool:
         """Tell whether two looks saw the same bytes, read in the same way, and could read them."""
@@ -264,6 +272,12 @@ class Run:
     #: Of a resolution: for whom it was, and whether it was only to be looked at.
     agent: str | None = None
     dry_run: bool = False
+
+    @classmethod
+    def at(cls, kind: str, now: int, **known: Any) -> Run:
+        """Return a run that began and ended at a moment, with an id of its own."""
+        whole = {"id": f"run_{ulid(now)}", "started_at": now, "finished_at": now, **known}
+        return cls(kind=kind, **whole)
 
 
 @dataclass(frozen=True, slots=True)

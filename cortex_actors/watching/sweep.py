@@ -142,12 +142,4 @@ def _state(path: str, project_id: str) -> FileState | None:
             found = os.lstat(path)
         except OSError:
             return None
-    return FileState(
-        path=path,
-        project_id=project_id,
-        size=found.st_size,
-        mtime_ns=found.st_mtime_ns,
-        ctime_ns=found.st_ctime_ns,
-        inode=found.st_ino,
-        sha256="",
-    )
+    return FileState.of(path, project_id, found)

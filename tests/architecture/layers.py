@@ -100,7 +100,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "cortex_actors/api/registry.py",
         "cortex_actors/sections.py",
         "cortex_actors/settings.py",
-        "cortex_actors/judging/prompts.py",
+        "cortex_actors/judging/chat.py",
         "cortex_actors/gateways/admission.py",
     ),
     "pydantic_settings": ("cortex_actors/settings.py",),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.doctor import checks, doctor
-from cortex_actors.doctor.model_checks import Patient
+from cortex_actors.doctor.models import Patient
 from cortex_actors.home import Home
 from cortex_actors.settings import Settings
 from cortex_actors.storage.ledger.files import Halt

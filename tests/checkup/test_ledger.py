@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.clock import SECOND
 from cortex_actors.doctor import checks
-from cortex_actors.doctor.model_checks import Patient
+from cortex_actors.doctor.models import Patient
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage.health import file
 from cortex_actors.storage.ledger import backups, faults

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.doctor import references
+from cortex_actors.doctor import lint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def lay_out(root: Path, files: dict[str, str]) -> None:
 
 def lost(root: Path, text: str, *, path: str = "CLAUDE.md") -> list[str]:
     """Return the names that a file of a project mentions and the project does not have."""
-    found = references.lost(text.encode(), path, checkout=references.Checkout(str(root)))
+    found = lint.lost(text.encode(), path, checkout=lint.Checkout(str(root)))
     return [each.name for each in found]
 
 
@@ -168,8 +168,8 @@ class TestPaths:
     def test_nearest(self, root: Path) -> None:
         """Where one other file has the name, the finding says which."""
         lay_out(root, MONOREPO)
-        checkout = references.Checkout(str(root))
-        (found,) = references.lost(b"\nSee `packages/button.ts`.\n", "CLAUDE.md", checkout=checkout)
+        checkout = lint.Checkout(str(root))
+        (found,) = lint.lost(b"\nSee `packages/button.ts`.\n", "CLAUDE.md", checkout=checkout)
 
         assert 2 == found.line
         assert "there is no packages/button.ts; there is packages/ui/src/button.ts" == found.why
@@ -177,7 +177,7 @@ class TestPaths:
     def test_too_large(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of a project that was not looked at whole nothing is said to be missing."""
         lay_out(root, SERVICE)
-        monkeypatch.setattr(references, "MOST", 3)
+        monkeypatch.setattr(lint, "MOST", 3)
 
         assert [] == lost(root, "It is `src/atlas/gone.py`; run `make nothing`.")
 

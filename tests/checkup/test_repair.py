@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.doctor import checks, doctor
 from cortex_actors.doctor.doctor import Ward
-from cortex_actors.doctor.model_checks import Patient
+from cortex_actors.doctor.models import Patient
 from cortex_actors.domain.hit import Repair
 from cortex_actors.storage.health.file import Reader
 from cortex_actors.storage.health.repairs import MENDS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.doctor.probe import RoundTrip, State
+from cortex_actors.doctor.doctor import RoundTrip, State
 from cortex_actors.domain.hit import Severity
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import LedgerDown

@@ -7,7 +7,7 @@ import pytest
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.errors import BadInput
-from cortex_actors.judging import prompts
+from cortex_actors.judging import chat
 from cortex_actors.judging.layer import Kind
 
 #: What a careful model says to a comparison.
@@ -16,7 +16,7 @@ SAID = {"reason": "tabs, spaces", "relation": "contradiction", "conflict": None,
 
 def compared(**changes: Any) -> Judgement | None:
     """Return what is made of a comparison."""
-    return prompts.judgement_of(prompts.read(Kind.COMPARE, json.dumps({**SAID, **changes})))
+    return chat.judgement_of(chat.read(Kind.COMPARE, json.dumps({**SAID, **changes})))
 
 
 class TestRead:
@@ -33,7 +33,7 @@ class TestRead:
     )
     def test_forgiven(self, content: str) -> None:
         """Fences, thoughts, wrappers and further keys around an answer cost nothing."""
-        assert SAID == prompts.read(Kind.COMPARE, content)
+        assert SAID == chat.read(Kind.COMPARE, content)
 
     @pytest.mark.parametrize(
         "content",
@@ -54,16 +54,16 @@ class TestRead:
     def test_refused(self, content: str) -> None:
         """Anything else is no answer, and the error does not repeat it."""
         with pytest.raises(BadInput, match="another shape") as caught:
-            prompts.read(Kind.COMPARE, content)
+            chat.read(Kind.COMPARE, content)
 
         assert "identical" not in str(caught.value)
         assert len(str(caught.value)) < 200
 
     def test_kept(self) -> None:
         """An answer that was kept is an answer of its kind only."""
-        assert prompts.accepts(Kind.COMPARE, SAID)
-        assert not prompts.accepts(Kind.MERGE, SAID)
-        assert not prompts.accepts(Kind.COMPARE, None)
+        assert chat.accepts(Kind.COMPARE, SAID)
+        assert not chat.accepts(Kind.MERGE, SAID)
+        assert not chat.accepts(Kind.COMPARE, None)
 
 
 class TestJudgement:
@@ -93,7 +93,7 @@ class TestJudgement:
         found = compared(reason="why\n" * 1_000)
 
         assert found is not None
-        assert prompts.REASON == len(found.reason)
+        assert chat.REASON == len(found.reason)
         assert "\n" not in found.reason
 
 
@@ -112,8 +112,8 @@ class TestSchema:
                 assert set(node["properties"]) == set(node["required"])
             return (node.get("type") == "object") + sum(map(check, node.values()))
 
-        assert check(prompts.schema(kind)) > 0
+        assert check(chat.schema(kind)) > 0
 
     def test_names(self) -> None:
         """Fields that are called like words of the schema language are fields."""
-        assert {"text"} == set(prompts.schema(Kind.MERGE)["properties"])
+        assert {"text"} == set(chat.schema(Kind.MERGE)["properties"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cortex_actors.endpoint.replies import Answer, endpoint
 from cortex_actors.errors import BadInput, EndpointDown
-from cortex_actors.judging import prompts
+from cortex_actors.judging import chat
 from cortex_actors.judging.chat import CHAT, FORMATS, completed, request
 from cortex_actors.judging.layer import Kind
 from tests.judging.support import SAME, says
@@ -43,7 +43,7 @@ class TestCompleted:
             found = told(json.dumps(document).encode(), kind)
         except (EndpointDown, BadInput):
             return
-        assert prompts.accepts(kind, found.answer)
+        assert chat.accepts(kind, found.answer)
 
     @settings(max_examples=50)
     @given(ANY, st.sampled_from(Kind))
@@ -53,7 +53,7 @@ class TestCompleted:
             found = told(says(content).body, kind)
         except (EndpointDown, BadInput):
             return
-        assert prompts.accepts(kind, found.answer)
+        assert chat.accepts(kind, found.answer)
 
     def test_tokens(self) -> None:
         """The tokens of question and answer are the server's own count."""

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from cortex_actors.judging.chat import cut, objection
 from cortex_actors.judging.layer import Kind, Question
-from cortex_actors.judging.prompts import cut, objection
 
 SOURCES = ["Run `make check` on Python 3.11, see https://ci.example/go.", "Use 4 spaces."]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import Refused
+from cortex_actors.judging.chat import encoded, quoted
 from cortex_actors.judging.layer import Kind, Question
-from cortex_actors.judging.prompts import encoded, quoted
 from cortex_actors.text.credentials import mask_secrets
 from cortex_actors.text.hazards import hidden, visible
 

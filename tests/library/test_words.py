@@ -18,7 +18,6 @@ from cortex_actors.client import cortex as module
 from cortex_actors.client import operations, results
 from cortex_actors.client.doors import finished
 from cortex_actors.client.results import Crumb, Found, Saved
-from cortex_actors.client.transfer import Carrying
 from cortex_actors.errors import BadInput, InternalError
 from tests.process.commands import ROOT
 
@@ -57,7 +56,7 @@ class Asked:
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Cortex, Asked]:
     """Give a library that asks nobody, opened for an agent, and what it was asked."""
     door, cortex = Asked(), Cortex(tmp_path, agent="KETHER")
-    monkeypatch.setattr(cortex, "_operations", Carrying(door, "KETHER"))
+    monkeypatch.setattr(cortex, "_operations", operations.Operations(door, "KETHER"))
     return cortex, door
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.suspicion import LONGEST, is_boilerplate
+from cortex_actors.text.hazards import LONGEST, is_boilerplate
 
 
 class TestBoilerplate:

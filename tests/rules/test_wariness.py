@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cortex_actors.text.suspicion import LOOKED_AT, wary
+from cortex_actors.text.hazards import LOOKED_AT, wary
 
 #: What no agent of another project shall read before a person has.
 HARMFUL = (
