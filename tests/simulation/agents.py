@@ -110,7 +110,8 @@ class Agents(Scenario):
         await self.simulation.until(self._is_at_rest, CALM)
         service.problems += [*memory_audit.problems(service.disk)]
         service.problems += memory_audit.unsettled(service.disk)
-        service.problems += memory_audit.lost(service.disk, self.kept - self.doubtful)
+        gone = memory_audit.doubted(service.disk, self.doubtful)
+        service.problems += memory_audit.lost(service.disk, self.kept - gone)
         service.problems += await self._remembered(tree)
         await service.stop()
         service.problems += audit.problems(service.disk, service.acknowledged)
@@ -218,8 +219,7 @@ class Agents(Scenario):
 
     def _forget(self, _tree: Tree) -> None:
         for name, agent in self._chosen(1):
-            below = self.service.disk.query(_PARTS, name)
-            self.doubtful |= {name, *(each for (each,) in below)}
+            self.doubtful.add(name)
 
             async def gone(tree: Tree, name: str = name, agent: str = agent) -> None:
                 await tree.cortex.forget([name], caller=Caller(agent))
@@ -251,13 +251,6 @@ class Agents(Scenario):
 
     def _do(self, what: str, ask: Any) -> None:
         self.service.ask(what, ask)
-
-
-#: Every memory below one, however deep.
-_PARTS = (
-    "WITH RECURSIVE below(id) AS (SELECT id FROM memories WHERE merged_into = ?1 UNION"
-    " SELECT m.id FROM memories m JOIN below b ON m.merged_into = b.id) SELECT id FROM below"
-)
 
 
 async def _split(name: str, caller: Caller, tree: Tree) -> None:

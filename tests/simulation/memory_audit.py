@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -77,6 +78,26 @@ def lost(disk: Rows, kept: Iterable[str]) -> Iterator[str]:
     """Yield memories that were acknowledged, that nobody forgot, and that are not there."""
     there = {name for (name,) in disk.query("SELECT id FROM memories")}
     yield from (f"the memory {each} was acknowledged and is lost" for each in set(kept) - there)
+
+
+def doubted(disk: Rows, asked: Iterable[str]) -> set[str]:
+    """Return what forgetting some memories may have taken with them.
+
+    What they were made of goes, however deep, and what any of that was once made into and split.
+    Merges are read afterwards: the ledger may have merged between the question and its answer.
+    """
+    merges = [
+        (whole, set(json.loads(parts)))
+        for whole, parts in disk.query(
+            "SELECT memory_id, others FROM memory_changes WHERE kind = 'merge'"
+        )
+    ]
+    found = set(asked)
+    for _ in merges:
+        found |= {each for whole, parts in merges if whole in found for each in parts}
+    for _ in merges:
+        found |= {whole for whole, parts in merges if parts & found}
+    return found
 
 
 def left(disk: Rows, words: Iterable[str]) -> Iterator[str]:
