@@ -270,7 +270,7 @@ def _comments() -> dict[tuple[str, str], str]:
 COMMANDS = (
     "projects insights history principles contradictions review recall "
     "resolve demo memory backup agents knowledge stores "
-    "stores_import models service logs events doctor"
+    "stores_import models service events doctor"
 ).split()
 
 #: Pieces of the table.
