@@ -39,9 +39,8 @@ from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
-from cortex_actors.pipeline.resolution import Resolving
+from cortex_actors.pipeline.resolution import Maker, Resolving
 from cortex_actors.pipeline.resolver import Errands
-from cortex_actors.pipeline.section import Maker
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import (
     EventsSettings,

@@ -219,6 +219,19 @@ def _make(folder: Path) -> None:
             sync(each.parent)
 
 
+def read_regular(path: str | Path, *, most: int, flags: int = 0) -> bytes | None:
+    """Return the bytes of a regular file, one more than so many at most; None for anything else.
+
+    A pipe keeps nobody waiting. Blocks; raises `OSError`, and `ValueError` for what is no path.
+    """
+
+    def opener(name: str, given: int) -> int:
+        return os.open(name, given | os.O_NONBLOCK | flags)
+
+    with open(path, "rb", opener=opener) as file:
+        return file.read(most + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+
+
 def replace_file(path: Path, data: bytes, *, before: Callable[[], object] = lambda: None) -> None:
     """Put bytes in the place of a file that its owner alone may read, and let them last.
 

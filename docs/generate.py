@@ -269,8 +269,8 @@ def _comments() -> dict[tuple[str, str], str]:
 #: Modules with commands, in the order in which help shows what one group has of several.
 COMMANDS = (
     "projects insights history principles contradictions review recall "
-    "resolve doctor demo memory backup agents knowledge stores "
-    "stores_import models service logs events lint"
+    "resolve demo memory backup agents knowledge stores "
+    "stores_import models service events doctor"
 ).split()
 
 #: Pieces of the table.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.pipeline.links import Linker
+from cortex_actors.pipeline.relations import Linker
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import OrganisationSettings
 from cortex_actors.storage import principles

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
 
 from cortex_actors.client.connection import TIMEOUT
-from cortex_actors.client.doors import Awaited, Blocking, finished
+from cortex_actors.client.doors import AsyncClient, Awaited, Blocking, finished
 from cortex_actors.client.operations import Operations, derived
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Cortex:
         True refuses where a daemon runs (`AlreadyRunning`), "auto" uses that daemon. `timeout` is
         how many seconds an answer may take.
         """
-        self._door = Blocking(home, token=token, embedded=embedded, timeout=timeout)
+        self._door = Blocking(AsyncClient(home, token=token, timeout=timeout), embedded)
         self._door.open()
         self._operations = Operations(self._door, agent)
 
@@ -100,7 +100,7 @@ class AsyncCortex(Operations):
 
         It lives on a thread of its own and may be used from one loop after another.
         """
-        self._way = Awaited(home, token=token, embedded=embedded, timeout=timeout)
+        self._way = Awaited(AsyncClient(home, token=token, timeout=timeout), embedded)
         super().__init__(self._way, agent)
 
     @property

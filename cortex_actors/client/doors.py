@@ -51,7 +51,7 @@ class AsyncClient:
         """Remember whom to call, and as whom; see `Client`."""
         #: What both kinds of calls have in common.
         self.client = Client(home, timeout=timeout, token=token)
-        self._timeout = timeout
+        self.timeout = timeout
 
     async def call(
         self, method: str, /, *, timeout: float | None = None, **params: object
@@ -62,7 +62,7 @@ class AsyncClient:
         whatever the daemon raised.
         """
         data = self.client.encoded(method, params)
-        seconds = self._timeout if timeout is None else timeout
+        seconds = self.timeout if timeout is None else timeout
         return await _in_time(self._asked(data), method, client=self.client, seconds=seconds)
 
     async def _asked(self, data: bytes) -> bytes:
@@ -140,18 +140,9 @@ class Door(Protocol):
 class _Entrance:
     """Knows whom to ask: a daemon, or a tree of ours."""
 
-    def __init__(
-        self,
-        home: Home | Path | str | None,
-        *,
-        token: str | None = None,
-        embedded: Embed = False,
-        timeout: float = TIMEOUT,
-    ) -> None:
+    def __init__(self, socket: AsyncClient, embedded: Embed) -> None:
         """Remember whom to ask; the first ask, or `open`, finds out who answers."""
-        self._socket = AsyncClient(home, token=token, timeout=timeout)
-        self._client = self._socket.client
-        self._timeout = timeout
+        self._socket, self._client, self._timeout = socket, socket.client, socket.timeout
         self._way = Way(self._client, embedded)
         #: The home that is asked.
         self.home = self._client.home

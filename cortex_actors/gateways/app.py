@@ -27,7 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cortex_actors import __version__
 from cortex_actors.errors import CortexError, InternalError
-from cortex_actors.gateways import admission, callosum, seren
+from cortex_actors.gateways import admission, seren
 
 if TYPE_CHECKING:
     import socket
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 #: What is served, each a maker of its routes.
 CONTRACTS: Final[tuple[Callable[[admission.Premises], APIRouter], ...]] = (
-    callosum.about_routes,
-    callosum.routes,
-    callosum.recall_routes,
+    seren.about_routes,
+    seren.routes,
+    seren.recall_routes,
     seren.memory_routes,
     seren.loci_routes,
 )

@@ -11,22 +11,366 @@ Its three tiers are our layers: what is fresh is `short`, what is being worked o
 sunk in `long`. A topic is a memory's tags, what a memory was made of are its satellites. What was
 replaced or forgotten is not kept for others, so `include_superseded` finds nothing more, and parts
 are told with their whole alone (`include_satellites`).
+
+Callosum's own contract: the fan over all stores, and how it is set.
+
+A question is a recall by whoever shows the token; stores and knobs are the owner's. Statuses and
+shapes are Callosum's as far as we have what they tell of; docs/serving.md lists what differs.
+
+What everybody may know: that somebody is there, which version, and which stores it asks.
+
+What another Cortex asks: one question over everything that is everybody's here.
+
+Counts: how much is kept, for whoever asks without a token.
+
+Counting walks all of it, so it is done once for everybody who asks within a few seconds: a program
+that asks without end costs no more than one that asks now and then.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Request
 
+from cortex_actors.domain.hit import REMOTE
+from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
+from cortex_actors.federation import federation
 from cortex_actors.gateways import admission
-from cortex_actors.gateways.callosum import counting
 from cortex_actors.rules import fusion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.gateways.admission import Premises
+
+#: Hits of one answer at most.
+MOST: Final = 200
+
+#: What every store's health is summed up as.
+STATUSES: Final = ("healthy", "degraded", "unhealthy", "unknown")
+
+#: What is told of a hit as its store measured it, and as it stands there.
+_MEASURES: Final = ("store_rank", "base_relevance", "native_score", "raw_distance")
+
+#: What is told of a store.
+_STORE: Final = (
+    *("name", "type", "url", "weight", "floor", "enabled", "managed", "auth", "status"),
+)
+
+#: Where a hit stands, if it stands somewhere.
+_PLACE: Final = ("project", "path", "line_start", "heading")
+
+#: What nobody but we says of a hit, whether or not there is anything to say: how it was found, and
+#: whether to believe it. The contract has a store's own words beside these.
+_OURS: Final = frozenset(
+    {"around", "hop", "hop_bridge", "matched_topics", "overlap", "suspicious", "trust"}
+)
+
+#: What we say under `source` of what stands beside an answer; a store has other words there.
+_WAYS: Final = (federation.SOURCE, federation.HOP_SOURCE, *federation.EDGES.values())
+
+#: Milliseconds of a second.
+_MS: Final = 1_000
+
+#: Callosum's switch for what is told with a `satellite_budget` above 0 here.
+SATELLITES: Final = "satellite_edges_enabled"
+
+#: Statuses that this contract has otherwise.
+_OF_STORES: Final[Mapping[type[CortexError], int]] = {BadInput: 400, Refused: 400}
+_OF_ADDING: Final[Mapping[type[CortexError], int]] = {
+    BadInput: 400,
+    StoreUnusable: 400,
+    Refused: 409,
+}
+_OF_TURNING: Final[Mapping[type[CortexError], int]] = {Refused: 422}
+
+
+def routes(premises: Premises) -> APIRouter:
+    """Return the routes of the contract."""
+    router = APIRouter(tags=["callosum"])
+    _questions(router, premises)
+    _stores(router, premises)
+    _knobs(router, premises)
+    return router
+
+
+def _questions(router: APIRouter, premises: Premises) -> None:
+    """Add the fan."""
+    desk = premises.desk
+
+    @router.post("/search")
+    async def search(body: admission.FanSearch, request: Request) -> dict[str, Any]:
+        """Return what all stores know about a question, as far as whoever asks may read it."""
+        query, limit = admission.asked(body.query), body.n_results
+        if not query or (limit is not None and limit < 1):
+            return _answered(body, {})
+        found = await desk.recall(
+            query,
+            None if limit is None else min(limit, MOST),
+            budget_tokens=body.budget_tokens,
+            caller=admission.caller_of(request),
+        )
+        return _answered(body, found)
+
+
+def _stores(router: APIRouter, premises: Premises) -> None:
+    """Add what is about stores."""
+    desk = premises.desk
+    owners = [Depends(admission.only_owner("change the stores"))]
+
+    @router.get("/stores", dependencies=owners)
+    async def stores() -> dict[str, Any]:
+        """Return the stores and how the fan is set."""
+        return _listed(await desk.stores())
+
+    @router.post("/stores", dependencies=owners)
+    async def add(body: admission.NewStore) -> dict[str, Any]:
+        """Ask a store from now on."""
+        given = {name: value for name, value in body.model_dump().items() if value is not None}
+        with admission.contract(_OF_ADDING):
+            found = await desk.add_store(**given)
+        told = {"ok": True, "added": found["added"], "active": len(found["active"])}
+        return {**told, "warnings": found["warnings"]} if found.get("warnings") else told
+
+    @router.delete("/stores/{name}", dependencies=owners)
+    async def remove(name: str) -> dict[str, Any]:
+        """Ask a store no more."""
+        with admission.contract(_OF_STORES):
+            found = await desk.remove_store(name)
+        return {"ok": True, "removed": found["removed"], "active": len(found["active"])}
+
+    @router.get("/health/stores", dependencies=owners)
+    async def health() -> dict[str, Any]:
+        """Return how each store has been doing."""
+        found = [_health(each) for each in (await desk.store_health())["stores"]]
+        counts = Counter(each["health_status"] for each in found)
+        summed = {name: counts.get(name, 0) for name in STATUSES}
+        return {"stores": found, **summed, "ts": premises.seconds()}
+
+
+def _knobs(router: APIRouter, premises: Premises) -> None:
+    """Add what is about how the fan is set."""
+    desk = premises.desk
+    owners = [Depends(admission.only_owner("turn the fan's knobs"))]
+
+    @router.post("/configure", dependencies=owners)
+    async def configure(body: admission.Changes) -> dict[str, Any]:
+        """Turn some of the knobs, all at one stroke or none of them."""
+        given = body.knobs()
+        if body.satellite_edges_enabled and "satellite_budget" not in given:
+            row = _budget((await desk.knobs())["knobs"])
+            # Nothing is to be turned where they are told already.
+            given |= {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
+        with admission.contract(_OF_TURNING):
+            found = await desk.configure(given)
+        changed = dict(found["changed"])
+        if body.satellite_edges_enabled is not None:
+            changed[SATELLITES] = body.satellite_edges_enabled
+        return {"ok": True, "changed": changed, "active": len(found["active"])}
+
+    @router.get("/knobs", dependencies=owners)
+    async def knobs() -> dict[str, Any]:
+        """Return what may be turned: as it is, as the settings say, and by default."""
+        rows = (await desk.knobs())["knobs"]
+        # The switch of the satellites as if it were a knob.
+        on = {name: _budget(rows)[name] > 0 for name in ("live", "settings", "default")}
+        switch = {"name": SATELLITES, **on, "twiddled": on["live"] != on["settings"]}
+        found = [_knob(each) for each in (*rows, switch)]
+        return {
+            "ok": True,
+            "federation": found,
+            "runtime_settable": [each["key"] for each in found],
+        }
+
+
+def _answered(body: admission.FanSearch, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a recall as the answer of a search."""
+    return {
+        "query": body.query,
+        "hits": [_hit(each) for each in (*found.get("hits", ()), *found.get("beside", ()))],
+        "budget_tokens": body.budget_tokens,
+        "tokens": found.get("tokens", 0),
+        "stores_searched": list(found.get("stores_searched", ())),
+        "failed": _reasons(found.get("failed", ())),
+        "skipped": _reasons(found.get("skipped", ())),
+    }
+
+
+def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one hit with where it comes from."""
+    return {
+        "store": hit["store"],
+        "id": hit["id"],
+        "content": admission.clean(hit["text"]),
+        "score": hit["score"] if hit["fused_score"] is None else hit["fused_score"],
+        **{name: hit[name] for name in _MEASURES},
+        "metadata": _metadata(hit),
+    }
+
+
+def _metadata(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said beside a hit: what we say, and below that what its store does."""
+    ours = dict(hit["extra"])
+    # A store's words, without those that would pass for ours.
+    said = ours.pop("metadata", None)
+    theirs = {n: v for n, v in said.items() if n not in _OURS} if isinstance(said, dict) else {}
+    if theirs.get("source") in _WAYS:
+        del theirs["source"]
+    ours |= {name: hit[name] for name in _PLACE if hit[name] is not None}
+    if hit["trust"] == REMOTE:
+        ours["trust"] = REMOTE
+    told = {**theirs, **ours}
+    tags = told.get("tags")
+    if isinstance(tags, list) and tags:
+        told.setdefault("topic", ", ".join(map(str, tags)))
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return stores without an answer, and why."""
+    return [{"name": each["store"], "reason": each["reason"]} for each in rows]
+
+
+def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stores and how the fan is set."""
+    return {
+        # Without the options, which may hold what is nobody's business.
+        "stores": [{name: each[name] for name in _STORE} for each in found["stores"]],
+        "active": len(found["active"]),
+        **found["knobs"],
+        SATELLITES: found["knobs"]["satellite_budget"] > 0,
+        "budget_tokens": None,
+        "types": found["types"],
+        "supported_knobs": [*found["supported_knobs"], SATELLITES],
+    }
+
+
+def _budget(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return how many satellites are told: as it is, as the settings say, and by default."""
+    return next(each for each in rows if each["name"] == "satellite_budget")
+
+
+def _knob(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one knob as the contract lists it."""
+    return {
+        "key": row["name"],
+        "live": row["live"],
+        "yaml": row["settings"],
+        "default": row["default"],
+        "is_default": row["live"] == row["default"],
+        "twiddled": row["twiddled"],
+        "runtime_settable": True,
+    }
+
+
+def _health(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how one store has been doing; times in seconds, 0 for what never was."""
+    return {
+        "name": row["name"],
+        "total_calls": row["total"],
+        "successful_calls": row["succeeded"],
+        "failed_calls": row["failed"],
+        "success_rate": row["success_rate"],
+        "avg_latency": row["latency_ms"] / _MS,
+        "max_latency": row["max_latency_ms"] / _MS,
+        "last_latency": row["last_latency_ms"] / _MS,
+        "last_call_ts": admission.seconds(row["asked_at"] or 0),
+        "last_success_ts": admission.seconds(row["answered_at"] or 0),
+        "error_count": row["failed"],
+        "last_error": row["last_error"],
+        "consecutive_failures": row["consecutive_failures"],
+        "health_status": row["status"],
+    }
+
+
+#: How the status of a store begins that cannot be asked.
+_SKIPPED: Final = "skipped: "
+
+#: What everybody is told of why: the reason itself names addresses, and where tokens lie.
+_WHY: Final = "it cannot be asked; GET /stores says why, to the owner"
+
+
+def about_routes(premises: Premises) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(tags=["about"])
+
+    @router.get("/")
+    async def root() -> dict[str, Any]:
+        """Return who answers here; stores are left out while nobody knows them."""
+        told: dict[str, Any] = {"service": premises.service, "version": premises.version}
+        try:
+            found = await premises.desk.stores()
+        except CortexError:
+            return {**told, "stores": [], "skipped": []}
+        rows = [each for each in found["stores"] if each["status"].startswith(_SKIPPED)]
+        skipped = [{"name": each["name"], "reason": _WHY} for each in rows]
+        return {**told, "stores": found["active"], "skipped": skipped}
+
+    _alive(router, premises)
+
+    return router
+
+
+def _alive(router: APIRouter, premises: Premises, **more: object) -> None:
+    """Add what says that somebody is there."""
+
+    @router.get("/health")
+    async def health() -> dict[str, Any]:
+        """Say that somebody is there."""
+        return {"ok": True, "ts": premises.seconds(), **more}
+
+
+def recall_routes(premises: Premises) -> APIRouter:
+    """Return the route of the contract."""
+    router = APIRouter(tags=["cortex"])
+
+    @router.post("/recall")
+    async def recall(body: admission.Recalled) -> dict[str, Any]:
+        """Return hits, best first, each with where it stands."""
+        found: dict[str, Any] = {"hits": [], "skipped": []}
+        if query := admission.asked(body.query):
+            found = await premises.desk.outside_recall(query, body.limit)
+        return {
+            "service": premises.service,
+            "version": premises.version,
+            "query": body.query,
+            "hits": [
+                {
+                    name: admission.clean(told) if isinstance(told, str) else told
+                    for name, told in hit.items()
+                }
+                for hit in found["hits"]
+            ],
+            "skipped": found["skipped"],
+        }
+
+    return router
+
+
+#: Seconds for which a count is told again.
+LASTS: Final = 5.0
+
+
+def counting(premises: Premises) -> Callable[[], Awaitable[dict[str, Any]]]:
+    """Return what tells how much there is, at most `LASTS` seconds ago.
+
+    It raises what counting raises.
+    """
+    one, until = asyncio.Lock(), float("-inf")
+    kept: dict[str, Any] = {}
+
+    async def now() -> dict[str, Any]:
+        nonlocal kept, until
+        async with one:
+            if premises.clock.monotonic() >= until:
+                kept = await premises.desk.outside_counts()
+                until = premises.clock.monotonic() + LASTS
+            return kept
+
+    return now
 
 
 #: Where a Callosum finds it.
@@ -56,7 +400,7 @@ def loci_routes(premises: Premises) -> APIRouter:
             )
         is_lexical = any(each.startswith(_WORDS_ALONE) for each in found["skipped"])
         finder = LEXICAL if is_lexical else HYBRID
-        hits = [_hit(each, finder) for each in found["facts"]]
+        hits = [_fact(each, finder) for each in found["facts"]]
         return {"query": body.query, "project": body.project, "hits": hits, "finder": finder}
 
     _about(router, premises)
@@ -79,13 +423,10 @@ def _about(router: APIRouter, premises: Premises) -> None:
             **finder,
         }
 
-    @router.get("/health")
-    async def health() -> dict[str, Any]:
-        """Say that somebody is there."""
-        return {"ok": True, "ts": premises.seconds(), "version": premises.version, **finder}
+    _alive(router, premises, version=premises.version, **finder)
 
 
-def _hit(fact: Mapping[str, Any], finder: str) -> dict[str, Any]:
+def _fact(fact: Mapping[str, Any], finder: str) -> dict[str, Any]:
     """Return a fact as a hit."""
     is_exact = fact["match"] == "exact"
     return {
@@ -158,10 +499,7 @@ def memory_routes(premises: Premises) -> APIRouter:
         tiers = {tier: sum(kept.get(each, 0) for each in some) for tier, some in LAYERS.items()}
         return {"service": premises.service, "version": premises.version, "tiers": tiers}
 
-    @router.get("/health")
-    async def health() -> dict[str, Any]:
-        """Say that somebody is there."""
-        return {"ok": True, "ts": premises.seconds(), "features": []}
+    _alive(router, premises, features=[])
 
     return router
 

@@ -44,9 +44,8 @@ from cortex_actors.domain.principle import Origin, Principle, PrincipleCategory,
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence, promotion
 from cortex_actors.pipeline.likeness import vectors
-from cortex_actors.pipeline.links import Linked, Linker
 from cortex_actors.pipeline.promotion import Tools, formed, gather
-from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.pipeline.relations import Linked, Linker, Ruling
 from cortex_actors.rules import merging
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import (

@@ -107,7 +107,7 @@ def _take(path: str, project: Project, found: os.stat_result, limit: int) -> Loo
 
     In one call: where opening is awaited, a cancelled reader leaves the file open.
     """
-    state = FileState.of(path, project.id, found)
+    state = FileState.of(path, project.id, found=found)
     try:
         real = _admit(path, project, found, limit)
         data = _read(path, limit)
@@ -136,7 +136,7 @@ def _astray(path: str, project: Project, error: OSError | ValueError) -> FileSta
     reason = f"cannot read {path}: {why}; mend the path to it"
     if found is not None and stat.S_ISLNK(found.st_mode):
         reason = f"cannot read {path}: it is a link that leads nowhere ({why}); mend the link"
-    return replace(FileState.of(path, project.id, found), error=reason)
+    return replace(FileState.of(path, project.id, found=found), error=reason)
 
 
 def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> str:

@@ -35,8 +35,7 @@ from cortex_actors.files.swap import insist
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.pipeline import reading, resolution
 from cortex_actors.pipeline.relations import Ruling
-from cortex_actors.pipeline.resolution import Finished, Resolving, failed, finished, outdated
-from cortex_actors.pipeline.section import Maker
+from cortex_actors.pipeline.resolution import Finished, Maker, Resolving, failed, finished, outdated
 from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, present, read
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import PLACES, Left, Target, Targets, targets

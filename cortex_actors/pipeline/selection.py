@@ -47,6 +47,7 @@ import numpy as np
 
 from cortex_actors.domain.insight import Claim, Conflict, Relation
 from cortex_actors.errors import BadInput, CortexError, NotWritten
+from cortex_actors.home import read_regular
 from cortex_actors.pipeline.likeness import UNEMBEDDED
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import FOLDERS, PLACES, Present
@@ -536,10 +537,6 @@ class Shared:
             raise
 
 
-#: Opened without waiting for a pipe's other end, and never through a link at the end of the path.
-_READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
 def present(root: str) -> tuple[Present, ...]:
     """Return which of the places that are written a project has. Blocks."""
     return tuple(_present(root))
@@ -551,18 +548,10 @@ def read(path: str) -> bytes | None:
     What cannot be read now is None, too: whoever writes says why.
     """
     try:
-        opened = os.open(path, _READING)
-        try:
-            found = os.fstat(opened)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
-                return None
-            with os.fdopen(opened, "rb", closefd=False) as file:
-                data = file.read(MAX_BYTES + 1)
-        finally:
-            os.close(opened)
+        data = read_regular(path, most=MAX_BYTES, flags=os.O_NOFOLLOW)
     except (OSError, ValueError):
         return None
-    return data if len(data) <= MAX_BYTES else None
+    return None if data is None or len(data) > MAX_BYTES else data
 
 
 def sections(paths: Iterable[str]) -> dict[str, frozenset[str] | None]:

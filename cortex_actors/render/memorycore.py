@@ -47,6 +47,19 @@ _SAID: Final = {"shared": "village", "thread": "bridge"}
 #: Collections of crumbs, likewise.
 _CRUMBS: Final = frozenset({CRUMBS, "cortex_sessions"})
 
+#: Field of a memory -> what it is called there, and what is written where it is not said.
+_FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
+    "text": ("content", ""),
+    "agent": ("agent_id", ""),
+    "realm": ("visibility", ""),
+    "type": ("message_type", ""),
+    "thread": ("conversation_thread", ""),
+    "attention": ("attention_weight", 1.0),
+    "access_count": ("access_count", 0),
+    **{name: (name, "") for name in ("id", "layer", "role", "abstract", "summary")},
+    **{name: (name, []) for name in ("tags", "related_agents", "responding_to")},
+}
+
 _FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -58,24 +71,12 @@ def given(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the collection of one of our records, and the record as MemoryCore has it."""
     if record["kind"] == "crumb":
         return CRUMBS, _given_crumb(record)
+    made = {theirs: record.get(ours, unsaid) for ours, (theirs, unsaid) in _FIELDS.items()}
     return COLLECTIONS[record["realm"]], {
-        "id": record["id"],
-        "content": record["text"],
-        "agent_id": record["agent"],
-        "visibility": record["realm"],
-        "layer": record["layer"],
-        "message_type": record["type"],
-        "responding_to": record.get("responding_to", []),
-        "conversation_thread": record.get("thread", ""),
-        "related_agents": record.get("related_agents", []),
-        "tags": record.get("tags", []),
-        "created_at": _iso(record["created_at"]),
+        **made,
         "posted_at": _iso(record["created_at"]),
-        "promoted_at": _iso(record.get("promoted_at")),
-        "access_count": record.get("access_count", 0),
+        **{name: _iso(record.get(name)) for name in ("created_at", "promoted_at")},
         "last_accessed_ts": _seconds(record.get("accessed_at")),
-        "attention_weight": record.get("attention", 1.0),
-        **{name: record.get(name, "") for name in ("role", "abstract", "summary")},
     }
 
 
@@ -95,14 +96,9 @@ def taken(collection: str, found: object) -> dict[str, Any]:
         )
     return {
         "kind": "memory",
-        "id": said.get("id"),
+        **{ours: said.get(theirs) for ours, (theirs, _) in _FIELDS.items()},
         "text": said.get("content", said.get("text")),
-        "agent": said.get("agent_id"),
         "realm": _SAID.get(str(realm), realm),
-        "layer": said.get("layer"),
-        "type": said.get("message_type"),
-        "thread": said.get("conversation_thread"),
-        **{name: said.get(name) for name in ("role", "abstract", "summary")},
         **{name: _list(said, name) for name in ("tags", "related_agents", "responding_to")},
         "created_at": _moment(said, "created_at", "posted_at", "timestamp"),
         "promoted_at": _moment(said, "promoted_at", empty=True),

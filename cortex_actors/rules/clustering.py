@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.text.claims import read, weighty
-from cortex_actors.text.polarity import Sense, senses
+from cortex_actors.text.lexicon import Sense, senses
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

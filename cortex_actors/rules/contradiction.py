@@ -29,8 +29,7 @@ from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Re
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.sameness import differ, keeps, reordered
 from cortex_actors.text.claims import PORT, digits, read
-from cortex_actors.text.lexicon import standard, stem
-from cortex_actors.text.polarity import Sense
+from cortex_actors.text.lexicon import Sense, standard, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

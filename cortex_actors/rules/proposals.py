@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from cortex_actors.rules.sameness import overlap
 from cortex_actors.text.claims import SPELT, read
-from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, table
-from cortex_actors.text.polarity import Sense
+from cortex_actors.text.lexicon import STOP_WORDS, Sense, standard, stem, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -34,8 +34,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cortex_actors.text.claims import SPELT, digits
-from cortex_actors.text.lexicon import STOP_WORDS, stem, table
-from cortex_actors.text.polarity import Sense
+from cortex_actors.text.lexicon import STOP_WORDS, Sense, stem, table
 from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:

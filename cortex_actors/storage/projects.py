@@ -67,7 +67,7 @@ class FileState:
     read_as: str = "section/1"
 
     @classmethod
-    def of(cls, path: str, project_id: str, found: os.stat_result | None) -> FileState:
+    def of(cls, path: str, project_id: str, *, found: os.stat_result | None) -> FileState:
         """Return what a file looks like that has not been read; zeros where nobody could tell."""
         names = "st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"
         size, written, altered, inode = (getattr(found, name, 0) for name in names)

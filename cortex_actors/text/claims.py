@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cortex_actors.text.lexicon import STOP_WORDS, Wording, stem, wording
-from cortex_actors.text.polarity import Sense, senses
+from cortex_actors.text.lexicon import STOP_WORDS, Sense, Wording, senses, stem, wording
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -142,4 +142,4 @@ def _state(path: str, project_id: str) -> FileState | None:
             found = os.lstat(path)
         except OSError:
             return None
-    return FileState.of(path, project_id, found)
+    return FileState.of(path, project_id, found=found)

@@ -25,8 +25,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import os
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -35,6 +33,7 @@ from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.files.ignores import Ignores, mounts, silent
+from cortex_actors.home import read_regular
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import events, projects
@@ -106,14 +105,10 @@ class Doubts:
 def _hash(path: str) -> str:
     """Return the hash of a file as it is now; "" for what cannot be read, or is no file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return ""
-            data = opened.read(MOST + 1)
-            return "" if len(data) > MOST else file_hash(data)
+        data = read_regular(path, most=MOST)
     except OSError:
-        return ""
+        data = None
+    return "" if data is None or len(data) > MOST else file_hash(data)
 
 
 #: Share of the time between two sweeps for which looks must miss a file before it counts as gone:

@@ -66,6 +66,15 @@ class TestImport:
             ("import_stores", {"text": _PLAIN, "replace": True}),
         ] == asked
 
+    def test_piped(
+        self, asked: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A dash reads the file from standard input."""
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(_PLAIN.encode())))
+
+        assert 0 == entry.main(["stores", "import", "-"])
+        assert _PLAIN == asked[0][1]["text"]
+
     def test_shown(self, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
         """What came of it is told: what was added, turned, and left out with why."""
         assert 0 == entry.main(["stores", "import", plain])

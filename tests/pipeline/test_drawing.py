@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.principle import LinkType
-from cortex_actors.pipeline.links import Survey, affected, drawn
+from cortex_actors.pipeline.relations import Survey, affected, drawn
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.rules.linking import Thresholds
 from cortex_actors.storage.principle_lists import Node, Shelf

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.lexicon import standard, wording
-from cortex_actors.text.polarity import Sense, senses
+from cortex_actors.text.lexicon import Sense, senses, standard, wording
 
 
 def _sense(text: str, word: str) -> Sense:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.text.claims import ranges
-from cortex_actors.text.lexicon import standard, wording
-from cortex_actors.text.polarity import senses
+from cortex_actors.text.lexicon import senses, standard, wording
 
 
 def _found(text: str) -> dict[str, tuple[float, float]]:
