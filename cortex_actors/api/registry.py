@@ -173,6 +173,18 @@ class Call:
         """Return the id of a project that may not be meant at all; raises as `project` does."""
         return None if path is None else (await self.project(path)).id
 
+    async def asked_for(self, project: str | None, here: str | None) -> Project | None:
+        """Return the project of a call: the one that it names, else that of the folder `here`.
+
+        None where it names none with "", or the folder is of no project. Raises `UnknownProject`
+        for a name.
+        """
+        if project:
+            return await self.project(project)
+        if project is not None or not here:
+            return None
+        return await self.records.read(lambda c: status.project_around(c, here))
+
     async def change(
         self, work: Callable[[Connection], T], *said: Said, dry_run: bool = False
     ) -> T:

@@ -76,6 +76,7 @@ def given(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         "last_accessed_ts": _seconds(record.get("accessed_at")),
         "attention_weight": record.get("attention", 1.0),
         **{name: record.get(name, "") for name in ("role", "abstract", "summary")},
+        **_project(record),
     }
 
 
@@ -103,6 +104,7 @@ def taken(collection: str, found: object) -> dict[str, Any]:
         "type": said.get("message_type"),
         "thread": said.get("conversation_thread"),
         **{name: said.get(name) for name in ("role", "abstract", "summary")},
+        **_project(said),
         **{name: _list(said, name) for name in ("tags", "related_agents", "responding_to")},
         "created_at": _moment(said, "created_at", "posted_at", "timestamp"),
         "promoted_at": _moment(said, "promoted_at", empty=True),
@@ -124,7 +126,15 @@ def _given_crumb(record: Mapping[str, Any]) -> dict[str, Any]:
         "priority": str(crumb.priority),
         "timestamp": _iso(crumb.left_at),
         "has_unfinished": crumb.has_unfinished,
+        **_project(record),
     }
+
+
+def _project(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the project of a record, where it is one of ours: in our own words."""
+    if not str(said.get("project_id")).startswith("prj_"):
+        return {}
+    return {name: said.get(name) for name in ("project_id", "project")}
 
 
 def _taken_crumb(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,6 +157,7 @@ def _taken_crumb(said: Mapping[str, Any]) -> dict[str, Any]:
         "references": {kind: list(some) for kind, some in crumb.references.items()},
         "if_disoriented": list(crumb.if_disoriented),
         "left_at": crumb.left_at,
+        **_project(said),
     }
 
 

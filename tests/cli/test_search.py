@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ Asked = list[tuple[str, dict[str, Any]]]
 
 #: What is asked without any option.
 PLAIN = {"query": "deploy", "limit": 10, "explain": False, "track": True, "original_only": False}
+PLAIN["here"] = str(Path.cwd())
 
 
 @pytest.fixture
@@ -94,6 +96,7 @@ class TestAsked:
             "as_agent": "vajra",
             "track": False,
             "explain": True,
+            "here": str(Path.cwd()),
         }
 
     def test_original(self, asked: Asked) -> None:

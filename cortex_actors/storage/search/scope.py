@@ -153,7 +153,7 @@ def scope(
     if where == Where():
         return Scope(names, None)
     realms, said = set(memory_records.COLLECTIONS.values()), None
-    if not (where.of_insights or where.of_knowledge):
+    if not where.of_knowledge:
         said = _of(schema.memories.c.id).where(*memory_conditions(where, now, decays))
     parts = [
         (_insights(where), tuple(name for name in names if name == insight_records.COLLECTION)),
@@ -212,7 +212,7 @@ def _insights(where: Where) -> sa.Select[tuple[int]] | None:
 
 def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of documents that meet the conditions; None when none can."""
-    if where.of_insights or where.of_memories:
+    if where.project_id is not None or where.of_memories:
         return None
     rows = schema.knowledge_chunks.c
     code = None if where.code is None else int(where.code)
@@ -227,7 +227,8 @@ def memory_conditions(
 ) -> list[sa.ColumnElement[bool]]:
     """Return the conditions on rows of `memories`, whatever their status."""
     rows = schema.memories.c
-    asked = {name: getattr(where, name) for name in ("realm", "agent_id", "thread")}
+    names = ("realm", "agent_id", "thread", "project_id")
+    asked = {name: getattr(where, name) for name in names}
     found = same(schema.memories, **asked)
     found.append(realms.visible(where.reader, outward=where.outward))
     if where.layers:
@@ -244,14 +245,13 @@ def memory_conditions(
 def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of crumbs that meet the conditions; None when none can.
 
-    All that a crumb has of them is an agent and a time, and nobody else ever reads one.
+    All that a crumb has of them is agent, project and time, and nobody else ever reads one.
     """
-    told = Where(reader=where.reader, agent_id=where.agent_id, since=where.since, until=where.until)
-    if where != told:
+    asked = {"agent_id": where.agent_id, "project_id": where.project_id}
+    if where != Where(reader=where.reader, since=where.since, until=where.until, **asked):
         return None
     query = _of(schema.crumbs.c.id).where(agent_records.readable(where.reader))
-    if where.agent_id is not None:
-        query = query.where(schema.crumbs.c.agent_id == where.agent_id)
+    query = query.where(*same(schema.crumbs, **asked))
     return query.where(*_between(schema.crumbs.c.left_at, where))
 
 
