@@ -14,7 +14,7 @@ from cortex_actors.domain.project import Project, project_id
 from cortex_actors.errors import BadInput, NotFound, UnknownProject
 from cortex_actors.files.repository import origin
 from cortex_actors.storage import projects
-from cortex_actors.testing import temporary_cortex
+from cortex_actors.testing import eventually, temporary_cortex
 from tests.storage.support import opened
 from tests.test_origins import remote, repository
 
@@ -194,6 +194,21 @@ class TestProjects:
         assert 1 == (await desk.memories(project="borealis"))["total"]
         assert 3 == (await desk.memories())["total"]
 
+    async def test_preferred(self, tree: Tree, tmp_path: Path) -> None:
+        """Of what projects say alike, the caller's and the global come first, and all are there."""
+        desk, folders = tree.cortex, {each: str(tmp_path / each) for each in ("atlas", "borealis")}
+        for name in ("borealis", "atlas", ""):
+            await desk.remember("The staging host is called mercury.", project=name)
+            await desk.leave_crumb(f"Moved staging of {name or 'all'}.", project=name)
+        await eventually(lambda: _are_read(desk))
+        for here, folder in folders.items():
+            hits = (await desk.recall("which staging host is it", 50, here=folder))["hits"]
+            said = [each["project"] for each in hits if "mercury" in each["text"]]
+            assert {here, None} == set(said[:2])
+            assert 3 == len(said)
+            found = (await desk.recall("local redis", here=folder))["hits"]
+            assert here == next(each["project"] for each in found if each["path"])
+
     async def test_crumbs(self, tree: Tree, tmp_path: Path) -> None:
         """A session is shown what its project's sessions left, and those of none."""
         desk, (here, there) = tree.cortex, (str(tmp_path / each) for each in ("atlas", "borealis"))
@@ -277,6 +292,11 @@ class TestProjects:
         assert ["atlas", None] == [each["project"] for each in listed]
         assert "" == crumb["project_id"]
         assert ({}, {}) == (again["added"], again["unplaced"])
+
+
+async def _are_read(desk: FrontDesk) -> bool:
+    """Tell whether what the files of both projects say is known."""
+    return 2 == (await desk.insights())["total"]
 
 
 def write(file: Path, records: list[dict[str, Any]]) -> None:

@@ -34,7 +34,7 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import same
+from cortex_actors.storage.tables.columns import rows_in, same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -190,6 +190,21 @@ def count(connection: sa.Connection, seen: Scope) -> int:
 def late(connection: sa.Connection, model: str, seen: Scope) -> tuple[int, bool]:
     """Return how many texts that may be found have no vector yet, and whether these are all."""
     return embeddings.some_unembedded(connection, model, seen.ids)
+
+
+def elsewhere(connection: sa.Connection, items: Mapping[str, str], here: str) -> set[str]:
+    """Return which items belong to other projects than `here`, and not to none.
+
+    `items` names each one's collection. What nobody says in `here` is elsewhere, of insights.
+    """
+    found = {each for each, name in items.items() if name == insight_records.COLLECTION}
+    said = schema.insight_sources.c
+    mine = sa.select(said.insight_id).where(said.project_id == here, said.withdrawn_at.is_(None))
+    found -= {each for (each,) in rows_in(connection, mine, said.insight_id, list(found))}
+    for table in (schema.memories, schema.crumbs):
+        other = sa.select(table.c.id).where(table.c.project_id.not_in(("", here)))
+        found |= {each for (each,) in rows_in(connection, other, table.c.id, items)}
+    return found
 
 
 def _insights(where: Where) -> sa.Select[tuple[int]] | None:
