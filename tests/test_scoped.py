@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,13 +44,12 @@ def worktree(main: Path, folder: Path) -> Path:
 
 async def found(root: Path, *folders: Path, at: tuple[Path, ...]) -> list[str | None]:
     """Follow folders in their order, and return to which of them others belong, by their names."""
+    followed = [Project.at(str(each), number) for number, each in enumerate(folders)]
     async with opened(root) as store:
-        for number, each in enumerate(folders):
-            project = Project.at(str(each), number)
-            await store.write(lambda c, p=project: projects.add(c, p))
-            origins = {project.id: origin(str(each))}
-            await store.write(lambda c, o=origins: projects.locate(c, o))
-        some = [await store.read(lambda c, f=each: status.project_around(c, str(f))) for each in at]
+        for each in followed:
+            await store.write(partial(projects.add, project=each))
+            await store.write(partial(projects.locate, origins={each.id: origin(each.root)}))
+        some = [await store.read(partial(status.project_around, folder=str(each))) for each in at]
     return [None if each is None else each.name for each in some]
 
 
@@ -296,7 +296,8 @@ class TestProjects:
 
 async def _are_read(desk: FrontDesk) -> bool:
     """Tell whether what the files of both projects say is known."""
-    return 2 == (await desk.insights())["total"]
+    total: int = (await desk.insights())["total"]
+    return total == 2  # one of each
 
 
 def write(file: Path, records: list[dict[str, Any]]) -> None:

@@ -445,7 +445,7 @@ def _placed(connection: Connection, found: Sequence[Found]) -> list[Found]:
         return list(found)
     known = projects.names(connection)
     called = grouped((each.name, each.id) for each in projects.followed(connection))
-    made = []
+    made: list[Found] = []
     for each in found:
         given, name = each.get("project_id", ""), each.get("project", "")
         if given and given not in known:

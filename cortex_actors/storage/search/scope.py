@@ -262,7 +262,7 @@ def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
 
     All that a crumb has of them is agent, project and time, and nobody else ever reads one.
     """
-    asked = {"agent_id": where.agent_id, "project_id": where.project_id}
+    asked: dict[str, Any] = {"agent_id": where.agent_id, "project_id": where.project_id}
     if where != Where(reader=where.reader, since=where.since, until=where.until, **asked):
         return None
     query = _of(schema.crumbs.c.id).where(agent_records.readable(where.reader))
