@@ -34,7 +34,7 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import rows_in, same
+from cortex_actors.storage.tables.columns import grouped, rows_in, same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -201,9 +201,12 @@ def elsewhere(connection: sa.Connection, items: Mapping[str, str], here: str) ->
     said = schema.insight_sources.c
     mine = sa.select(said.insight_id).where(said.project_id == here, said.withdrawn_at.is_(None))
     found -= {each for (each,) in rows_in(connection, mine, said.insight_id, list(found))}
-    for table in (schema.memories, schema.crumbs):
+    homes = dict.fromkeys(memory_records.COLLECTIONS.values(), schema.memories)
+    homes[agent_records.COLLECTION] = schema.crumbs
+    asked = grouped((homes[name], each) for each, name in items.items() if name in homes)
+    for table, ids in asked.items():
         other = sa.select(table.c.id).where(table.c.project_id.not_in(("", here)))
-        found |= {each for (each,) in rows_in(connection, other, table.c.id, items)}
+        found |= {each for (each,) in rows_in(connection, other, table.c.id, ids)}
     return found
 
 
