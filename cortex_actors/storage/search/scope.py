@@ -192,7 +192,7 @@ def late(connection: sa.Connection, model: str, seen: Scope) -> tuple[int, bool]
     return embeddings.some_unembedded(connection, model, seen.ids)
 
 
-def elsewhere(connection: sa.Connection, items: Mapping[str, str], here: str) -> set[str]:
+def elsewhere(connection: sa.Connection, items: Mapping[str, str], *, here: str) -> set[str]:
     """Return which items belong to other projects than `here`, and not to none.
 
     `items` names each one's collection. What nobody says in `here` is elsewhere, of insights.

@@ -136,7 +136,7 @@ class Search:
             plan, terms, total = self._whole(connection, run, lists, asked)
         fused = lists.fused(self._profile, total=total)
         if run.query.here is not None:
-            fused = nearer(fused, elsewhere(connection, lists.items, run.query.here))
+            fused = nearer(fused, elsewhere(connection, lists.items, here=run.query.here))
         # It depends on how many rows there are in all, which is nothing that an agent is told.
         told = plan if run.is_owner else None
         hits = self._looked_up(connection, fused, lists, run=run, how=(told, terms))
