@@ -155,6 +155,8 @@ class TestProjects:
         assert project_id(here) == listed[0]["project_id"]
         with pytest.raises(UnknownProject):
             await desk.remember("x", project="nowhere")
+        with pytest.raises(BadInput, match="absolute"):
+            await desk.recall("x", here="docs")
 
     async def test_merged_within(self, tree: Tree, tmp_path: Path) -> None:
         """What two projects say is two memories, to the letter and in other words; so is global."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cas
 from cortex_actors.api import status
 from cortex_actors.api.parameters import about
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.errors import ActorAway, CortexError, ModelChanged
+from cortex_actors.errors import ActorAway, BadInput, CortexError, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.names import NamedActor
@@ -177,12 +177,14 @@ class Call:
         """Return the project of a call: the one that it names, else that of the folder `here`.
 
         None where it names none with "", or the folder is of no project. Raises `UnknownProject`
-        for a name.
+        for a name, and `BadInput` for a folder that is not given by its whole path.
         """
         if project:
             return await self.project(project)
         if project is not None or not here:
             return None
+        if not here.startswith("/"):
+            raise BadInput(f"here must be the absolute path of a folder, not {here!r}")
         return await self.records.read(lambda c: status.project_around(c, here))
 
     async def change(
