@@ -265,6 +265,9 @@ QUESTION = Joined(metavar="QUESTION...", read=question_of)
 _EXPLAIN = Option("--explain/--no-explain")
 _PLAIN = Preset("--plain", help="Print it as an agent reads it.")
 
+#: Asks as from a folder of no project.
+GLOBAL = Preset("--global", sets=("project", ""), help="As from a folder that is of no project.")
+
 
 @shows(
     "recall",
@@ -277,12 +280,14 @@ _PLAIN = Preset("--plain", help="Print it as an agent reads it.")
     about="""Ask everything that is known, here and in other stores; each answer says whose it is.
 
 A condition that a kind of thing cannot meet leaves it out: only memories have an agent, a realm, a
-layer or a thread, only insights belong to a project.""",
+layer or a thread, documents belong to no project. What belongs to the project of your folder, or to
+none, is preferred.""",
     timeout=TIMEOUT,
     query=QUESTION,
     project=Option(read=meant),
     explain=_EXPLAIN,
     plain=_PLAIN,
+    is_global=GLOBAL,
 )
 def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
     """Print what was found, for a person or as an agent reads it."""
@@ -305,6 +310,7 @@ def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
     query=QUESTION,
     explain=_EXPLAIN,
     plain=_PLAIN,
+    is_global=GLOBAL,
 )
 def show_memories(found: Answer, given: Answer) -> None:
     """Print the memories that were found."""
@@ -350,17 +356,22 @@ def piped(text: str) -> str:
     '"Deploys wait for CI" --tag deploy --layer working',
     '"VAJRA owns the parser" --realm bridge --about VAJRA',
     '"The API listens on 9090" --supersedes mem_01J...',
+    '"I prefer short commit messages" --global',
     about="""Remember a text; it is on the disk when this returns.
 
 What the agent knows already in other words becomes one memory with it. What contradicts it is
-named, and both are kept until you decide.""",
+named, and both are kept until you decide. It belongs to the project of your folder, if that is
+followed: in a worktree or a clone, too.""",
     timeout=_SAID_TIMEOUT,
+    is_global=Preset("--global", sets=("project", ""), help="It belongs to no project."),
     content=Argument(metavar="TEXT", help="What to keep; - reads it from stdin.", read=piped),
 )
 def show_saved(found: Answer) -> None:
     """Print what became of what was said."""
     name = found["id"]
     show.lines(found["message"])
+    if found.get("project"):
+        show.lines(f"  belongs to the project {found['project']}")
     if found["superseded"]:
         print(f"  replaced {', '.join(f'#{each}' for each in found['superseded'])}")
     if found["merged"]:

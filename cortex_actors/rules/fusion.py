@@ -48,7 +48,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -175,6 +175,21 @@ def fuse(
     ]
     fused.sort(key=lambda item: (-item.score, item.id))
     return fused if limit is None else fused[:limit]
+
+
+#: What a score is worth of something that belongs to another project than the one from which is
+#: asked. Of texts that three projects say alike, the caller's leads from the third place, too
+#: (with k = 5 it has 0.75 of the first); what answers much better elsewhere stays before it.
+ELSEWHERE = 0.7
+
+
+def nearer(fused: Iterable[Fused], elsewhere: Collection[str]) -> list[Fused]:
+    """Return a fused list in which what belongs elsewhere counts less, best first."""
+    weighed = (
+        replace(each, score=each.score * ELSEWHERE) if each.id in elsewhere else each
+        for each in fused
+    )
+    return sorted(weighed, key=lambda item: (-item.score, item.id))
 
 
 def _score(

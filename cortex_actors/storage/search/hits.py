@@ -35,6 +35,7 @@ from cortex_actors.storage import (
     insights,
     memory_records,
     principles,
+    projects,
     realms,
     similar_memories,
 )
@@ -71,9 +72,18 @@ def remembered(
     known = memory_records.read(connection, ids, states)
     seen = [known[each] for each in ids if each in known and _may_read(known[each], query)]
     extra = _extra(connection, seen, query) if seen else {}
-    stores = memory_records.COLLECTIONS
+    stores, of = memory_records.COLLECTIONS, {each.project_id for each in seen} - {""}
+    # Another program is told of no project that it does not know from a file.
+    names = projects.names(connection) if of and not query.where.outward else {}
     return [
-        Hit(each.id, each.text, scores[each.id], stores[each.realm], extra=extra[each.id])
+        Hit(
+            each.id,
+            each.text,
+            scores[each.id],
+            stores[each.realm],
+            project=names.get(each.project_id),
+            extra=extra[each.id],
+        )
         for each in seen
     ]
 
@@ -109,6 +119,7 @@ def _extra(
             "pinned": each.pinned_at is not None,
             "abstract": each.abstract,
             "summary": each.summary,
+            "project_id": "" if where.outward else each.project_id,
             "merged_from": parts.get(each.id, 0),
             "conflicts": sorted(one for one, _ in standing.get(each.id, ()) if one in named),
             **spans.get(each.id, {}),
@@ -238,6 +249,7 @@ def _crumbs(
                 "priority": str(crumb.priority),
                 "unfinished": list(crumb.unfinished),
                 "saved_by": crumb.saved_by,
+                "project_id": crumb.project_id,
                 "at": iso(crumb.left_at),
                 "created_at": crumb.left_at,
             },

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import sameness
-from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
+from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED, nearer
 from cortex_actors.storage import embeddings, memory_records, passages, principles
 from cortex_actors.storage.search import scans, words
 from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
 from cortex_actors.storage.search.hits import shown
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
-from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, numbers, scope
+from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, numbers, scope
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,6 +135,8 @@ class Search:
         else:
             plan, terms, total = self._whole(connection, run, lists, asked)
         fused = lists.fused(self._profile, total=total)
+        if run.query.here is not None:
+            fused = nearer(fused, elsewhere(connection, lists.items, here=run.query.here))
         # It depends on how many rows there are in all, which is nothing that an agent is told.
         told = plan if run.is_owner else None
         hits = self._looked_up(connection, fused, lists, run=run, how=(told, terms))
