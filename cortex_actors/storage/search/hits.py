@@ -26,6 +26,7 @@ from sqlalchemy import Connection, Select, and_, bindparam, func, literal_column
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
 from cortex_actors.rules import decay as attention
 from cortex_actors.storage import (
@@ -41,6 +42,7 @@ from cortex_actors.storage import (
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.search import scans
+from cortex_actors.storage.search.folding import SPOTS
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.tables.columns import grouped
@@ -187,6 +189,8 @@ def _insights(
             "observed": insight.observation_count,
             "also": [f"{one.path}:{one.line_start}" for one in others],
         }
+        if insight.granularity is Granularity.STATEMENT and not query.where.outward:
+            extra[SPOTS] = [one.spot for one in places[each]]
         where = {name: getattr(place, name) for name in _PLACE}
         store = insight_records.COLLECTION
         found.append(Hit(each, insight.content, scores[each], store, **where, extra=extra))
