@@ -9,6 +9,7 @@ What was found, as people read it: `recall` and `search` print the same.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ from cortex_actors.clock import DAY, SECOND, SystemClock
 from cortex_actors.errors import BadInput, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
 
 
@@ -128,6 +131,9 @@ def show_lists(hits: list[dict[str, Any]]) -> None:
 #: Characters of words that are no match worth a colour, such as "is".
 _SHORT = 2
 
+#: What stands before a statement that was found, amid its section.
+_FOUND = ">"
+
 #: The place of a hit and its score, at the beginning of its line.
 _SCORE = r"^\d+\. \d\.\d+"
 
@@ -146,6 +152,8 @@ def _show_hit(
     """Print one thing that was found."""
     from rich.text import Text  # noqa: PLC0415 - `--json` does without
 
+    from cortex_actors.domain.hit import also, marked, section_of  # noqa: PLC0415 - as above
+
     extra = hit.get("extra") or {}
     is_other = hit.get("trust") == _REMOTE
     if is_other:
@@ -156,16 +164,31 @@ def _show_hit(
     shown = Text(visible(line), style="bold")
     shown.highlight_regex(_SCORE, "cyan")
     out.print(shown)
-    for each in _excerpt(hit, extra).splitlines():
-        text = Text(f"   {visible(each)}")
-        text.highlight_words(matches or (), "bold yellow", case_sensitive=False)
+    section = None if is_other else section_of(extra)
+    if section:
+        lines = [(_FOUND if is_found else " ", each) for is_found, each in marked(section)]
+        matches = [section["text"][start:end] for start, end in section["words"]]
+    else:
+        lines = [("", each) for each in _excerpt(hit, extra).splitlines()]
+    for sign, each in lines:
+        text = Text(f"   {sign} " if sign else "   ")
+        text.append(visible(each), style="bold" if sign == _FOUND else "")
+        text.highlight_regex(_any_of(matches or ()), "bold yellow")
         out.print(text)
+    for each in () if is_other else also(extra):
+        out.print(visible(f"   {each}"), style="dim")
     if is_other:
         for reason in extra.get("suspicious") or ():
             out.print(visible(f"   suspicious: {reason}"), style="bold red")
     else:
         _show_state(out, hit, extra)
     out.print()
+
+
+def _any_of(matches: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds some words, wherever they begin."""
+    some = sorted({re.escape(each) for each in matches}, key=len, reverse=True)
+    return re.compile(rf"(?i)\b(?:{'|'.join(some)})" if some else r"(?!)")
 
 
 def _given(hit: dict[str, Any]) -> str:
@@ -211,14 +234,17 @@ def _excerpt(hit: dict[str, Any], extra: dict[str, Any]) -> str:
 
 def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     """Return where something was read, if it was read anywhere; for a principle how it stands."""
+    from cortex_actors.domain.hit import lines_of, section_of  # noqa: PLC0415 - as above
+
     if hit.get("store") == _PRINCIPLES:
         said = ", ".join(map(str, extra.get("projects") or ()))
         return [f"principle {hit['id']}", f"rank {extra.get('rank', 0.0):.2f}", said]
     is_beside = "hop" in extra or extra.get("source") in _EDGES
     where = str(extra.get("document" if is_beside else "source") or "")
     if hit.get("path"):
-        where = f"{hit['path']}:{hit['line_start']}-{hit['line_end']}"
-    return [hit.get("heading") or "", hit.get("project") or "", where]
+        where = f"{hit['path']}:{lines_of(hit['line_start'], hit['line_end'])}"
+    heading = (section_of(extra) or hit).get("heading")
+    return [heading or "", hit.get("project") or "", where]
 
 
 def _voice(extra: dict[str, Any], now: int) -> list[str]:

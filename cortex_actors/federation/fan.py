@@ -32,6 +32,7 @@ from cortex_actors.rules.fusion import Listed, Placed, Seats, across, alone, ask
 from cortex_actors.storage.principles import COLLECTION as PRINCIPLES
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
 from cortex_actors.text.hazards import visible
+from cortex_actors.text.summary import price
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -276,11 +277,11 @@ def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
 
 
 def merged(lists: Sequence[Listed], wants: Wanted, knobs: FederationSettings) -> list[Placed]:
-    """Return the hits of the answer, best first."""
+    """Return the hits of the answer, best first, as many as the budget pays for."""
     seats = Seats(wants.rows, knobs.min_per_store, knobs.max_store_share)
     if wants.budget is None:
         return seated(fused(lists, knobs), seats)
-    return packed(fused(lists, knobs), wants.budget, seats)
+    return packed(fused(lists, knobs), wants.budget, seats, price=price)
 
 
 def fused(lists: Sequence[Listed], knobs: FederationSettings) -> list[Placed]:

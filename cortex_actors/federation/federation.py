@@ -46,12 +46,13 @@ from cortex_actors.federation.store import LOCAL, Member, Outcome, Question
 from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.text.summary import format_recalled, frame_price, lead_price, price, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.rules.fusion import Placed
+    from cortex_actors.rules.fusion import Listed, Placed
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import FederationSettings
     from cortex_actors.storage.embeddings import EmbedInTime
@@ -301,25 +302,31 @@ class Federation(AsyncioActor):
             whom.members, whom.question, limit=wants.ask, seconds=seconds, clock=self._clock
         )
         self.spawn(self._noted(first.outcomes), name="note")
-        packet = fan.merged(first.lists, wants, knobs)
+        absent = _absent(first, whom)
+        wants, lists = await _affordable(wants, first.lists, absent)
+        packet = fan.merged(lists, wants, knobs)
         answered = [each for each in whom.members if each.store.name in first.answered]
         beside = await self._found_beside(
             replace(whom, members=tuple(answered)), packet, knobs, until=until
         )
-        hits = [one.shown for one in packet]
-        spent = sum(fusion.cost(hit) for hit in hits)
+        hits = await _looked_through([bare(one.shown) for one in packet])
+        more = await _looked_through(beside)
         if wants.budget is not None:
-            beside = fusion.beside(beside, wants.budget - spent)
+            left = wants.budget - sum(map(price, hits)) - frame_price((), beside=True)
+            more = tuple(fusion.beside(more, left, price=price))
+        budget = whom.question.budget_tokens
+        text = format_recalled(hits, more, absent=absent, budget=budget)
         return Recall(
             query=question.text,
-            hits=await _looked_through(hits),
+            hits=hits,
             failed=first.failed,
             skipped=(*first.skipped, *whom.skipped),
             took_ms=(self._clock.monotonic() - begun) * 1_000,
-            beside=await _looked_through(beside),
+            beside=more,
             asked=first.answered,
-            tokens=spent + sum(fusion.cost(hit) for hit in beside),
-            budget_tokens=wants.budget,
+            text=text,
+            tokens=tokens(f"{text}\n") + sum(map(lead_price, (*hits, *more))),
+            budget_tokens=budget,
         )
 
     async def _noted(self, outcomes: tuple[Outcome, ...]) -> None:
@@ -406,8 +413,30 @@ async def _or_nothing(more: Awaitable[list[Hit]]) -> list[Hit]:
         return []
 
 
+def _absent(first: fan.Round, whom: fan.Party) -> list[tuple[str, str]]:
+    """Return whose answer is lacking, and why; who answers in part is not named there."""
+    there = {LOCAL, *first.answered}
+    return [each for each in (*first.failed, *first.skipped, *whom.skipped) if each[0] not in there]
+
+
+async def _affordable(
+    wants: fan.Wanted, lists: Sequence[Listed], absent: Sequence[tuple[str, str]]
+) -> tuple[fan.Wanted, Sequence[Listed]]:
+    """Return what hits may cost beside the line that names absent stores, and hits as printed.
+
+    That line has half of a budget at most, else it is left out. What makes a hit look like an
+    attack is printed, too.
+    """
+    if wants.budget is None:
+        return wants, lists
+    frame = frame_price(absent, beside=False)
+    left = wants.budget - (frame if 2 * frame <= wants.budget else 0)
+    flagged_ = [replace(each, hits=await _looked_through(each.hits)) for each in lists]
+    return replace(wants, budget=left), flagged_
+
+
 async def _looked_through(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Return hits of which those of other programs say what makes them look like an attack."""
     if sum(len(hit.text) for hit in hits if hit.trust == REMOTE) <= AT_ONCE:
-        return tuple(flagged(bare(hit)) for hit in hits)
-    return await asyncio.to_thread(lambda: tuple(flagged(bare(hit)) for hit in hits))
+        return tuple(map(flagged, hits))
+    return await asyncio.to_thread(lambda: tuple(map(flagged, hits)))
