@@ -144,9 +144,9 @@ def _due(hits: Sequence[dict[str, Any]], budget: int) -> set[str]:
     for hit in hits:
         first.setdefault(_store(hit), _price(hit))
     due = set()
-    for store, price in first.items():
-        if price <= budget:
-            budget -= price
+    for store, due_price in first.items():
+        if due_price <= budget:
+            budget -= due_price
             due.add(store)
     return due
 

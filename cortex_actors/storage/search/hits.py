@@ -166,9 +166,9 @@ def shown(
 def _insights(
     connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
 ) -> list[Hit]:
-    """Return insights with where they were read; places in the project that was named lead."""
+    """Return insights with where they were read; places in the project that is meant lead."""
     known = insights.by_id(connection, ids)
-    places = insights.sources(connection, ids, first=query.where.project_id)
+    places = insights.sources(connection, ids, first=query.where.project_id or query.here)
     if query.where.outward:
         # Only what files say that are for more than one person, and the projects of these.
         private = insight_records.PRIVATE
