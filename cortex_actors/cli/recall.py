@@ -131,8 +131,8 @@ def show_lists(hits: list[dict[str, Any]]) -> None:
 #: Characters of words that are no match worth a colour, such as "is".
 _SHORT = 2
 
-#: What stands before a statement that was found, amid its section.
-_FOUND = ">"
+#: What stands before a statement that was found, amid its section, and before the others.
+_FOUND, _AROUND = "   > ", "     "
 
 #: The place of a hit and its score, at the beginning of its line.
 _SCORE = r"^\d+\. \d\.\d+"
@@ -166,29 +166,31 @@ def _show_hit(
     out.print(shown)
     section = None if is_other else section_of(extra)
     if section:
-        lines = [(_FOUND if is_found else " ", each) for is_found, each in marked(section)]
         matches = [section["text"][start:end] for start, end in section["words"]]
-    else:
-        lines = [("", each) for each in _excerpt(hit, extra).splitlines()]
-    for sign, each in lines:
-        text = Text(f"   {sign} " if sign else "   ")
-        text.append(visible(each), style="bold" if sign == _FOUND else "")
+    for is_found, each in marked(section) if section else _unmarked(hit, extra):
+        text = Text("   " if section is None else _FOUND if is_found else _AROUND)
+        text.append(visible(each), style="bold" if is_found else "")
         text.highlight_regex(_any_of(matches or ()), "bold yellow")
         out.print(text)
-    for each in () if is_other else also(extra):
-        out.print(visible(f"   {each}"), style="dim")
     if is_other:
         for reason in extra.get("suspicious") or ():
             out.print(visible(f"   suspicious: {reason}"), style="bold red")
     else:
+        for each in also(extra):
+            out.print(visible(f"   {each}"), style="dim")
         _show_state(out, hit, extra)
     out.print()
 
 
+def _unmarked(hit: dict[str, Any], extra: dict[str, Any]) -> list[tuple[bool, str]]:
+    """Return the lines of what is shown by itself."""
+    return [(False, each) for each in _excerpt(hit, extra).splitlines()]
+
+
 def _any_of(matches: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds some words, wherever they begin."""
+    """Return what finds some words, wherever they begin; scripts without spaces have no ends."""
     some = sorted({re.escape(each) for each in matches}, key=len, reverse=True)
-    return re.compile(rf"(?i)\b(?:{'|'.join(some)})" if some else r"(?!)")
+    return re.compile(rf"(?i)(?<![a-z0-9])(?:{'|'.join(some)})" if some else r"(?!)")
 
 
 def _given(hit: dict[str, Any]) -> str:
