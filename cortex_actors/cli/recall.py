@@ -9,7 +9,6 @@ What was found, as people read it: `recall` and `search` print the same.
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +21,6 @@ from cortex_actors.clock import DAY, SECOND, SystemClock
 from cortex_actors.errors import BadInput, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
 
 
@@ -152,7 +149,7 @@ def _show_hit(
     """Print one thing that was found."""
     from rich.text import Text  # noqa: PLC0415 - `--json` does without
 
-    from cortex_actors.domain.hit import also, marked, section_of  # noqa: PLC0415 - as above
+    from cortex_actors.domain.hit import also, marked  # noqa: PLC0415 - as above
 
     extra = hit.get("extra") or {}
     is_other = hit.get("trust") == _REMOTE
@@ -164,13 +161,14 @@ def _show_hit(
     shown = Text(visible(line), style="bold")
     shown.highlight_regex(_SCORE, "cyan")
     out.print(shown)
-    section = None if is_other else section_of(extra)
+    section = None if is_other else extra.get("section")
     if section:
         matches = [section["text"][start:end] for start, end in section["words"]]
-    for is_found, each in marked(section) if section else _unmarked(hit, extra):
+    whole = [(False, each) for each in _excerpt(hit, extra).splitlines()]
+    for is_found, each in marked(section) if section else whole:
         text = Text("   " if section is None else _FOUND if is_found else _AROUND)
         text.append(visible(each), style="bold" if is_found else "")
-        text.highlight_regex(_any_of(matches or ()), "bold yellow")
+        text.highlight_words(matches or (), "bold yellow", case_sensitive=False)
         out.print(text)
     if is_other:
         for reason in extra.get("suspicious") or ():
@@ -180,17 +178,6 @@ def _show_hit(
             out.print(visible(f"   {each}"), style="dim")
         _show_state(out, hit, extra)
     out.print()
-
-
-def _unmarked(hit: dict[str, Any], extra: dict[str, Any]) -> list[tuple[bool, str]]:
-    """Return the lines of what is shown by itself."""
-    return [(False, each) for each in _excerpt(hit, extra).splitlines()]
-
-
-def _any_of(matches: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds some words, wherever they begin; scripts without spaces have no ends."""
-    some = sorted({re.escape(each) for each in matches}, key=len, reverse=True)
-    return re.compile(rf"(?i)(?<![a-z0-9])(?:{'|'.join(some)})" if some else r"(?!)")
 
 
 def _given(hit: dict[str, Any]) -> str:
@@ -236,7 +223,7 @@ def _excerpt(hit: dict[str, Any], extra: dict[str, Any]) -> str:
 
 def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     """Return where something was read, if it was read anywhere; for a principle how it stands."""
-    from cortex_actors.domain.hit import lines_of, section_of  # noqa: PLC0415 - as above
+    from cortex_actors.domain.hit import lines_of  # noqa: PLC0415 - as above
 
     if hit.get("store") == _PRINCIPLES:
         said = ", ".join(map(str, extra.get("projects") or ()))
@@ -245,7 +232,7 @@ def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     where = str(extra.get("document" if is_beside else "source") or "")
     if hit.get("path"):
         where = f"{hit['path']}:{lines_of(hit['line_start'], hit['line_end'])}"
-    heading = (section_of(extra) or hit).get("heading")
+    heading = (extra.get("section") or hit).get("heading")
     return [heading or "", hit.get("project") or "", where]
 
 

@@ -71,23 +71,9 @@ class Hit:
 PLACES: Final = 3
 
 
-def place_of(hit: Hit) -> str:
-    """Return file and lines of what was found in one, or a document's name; else nothing."""
-    if hit.path is None:
-        source = hit.extra.get("document", hit.extra.get("source"))
-        return source if isinstance(source, str) and "ordinal" in hit.extra else ""
-    return f"{hit.path}:{lines_of(hit.line_start, hit.line_end)}"
-
-
 def lines_of(first: int | None, last: int | None) -> str:
     """Return the numbers of lines in a file: one, or the first and the last of several."""
     return f"{first}" if first == last else f"{first}-{last}"
-
-
-def section_of(extra: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what is shown of the section that something was found in; None without one."""
-    section = extra.get("section")
-    return section if isinstance(section, dict) and "marks" in section else None
 
 
 def marked(section: Mapping[str, Any]) -> list[tuple[bool, str]]:
@@ -102,11 +88,9 @@ def marked(section: Mapping[str, Any]) -> list[tuple[bool, str]]:
 
 def also(extra: Mapping[str, Any]) -> list[str]:
     """Return the line that names the other places of an answer; none where there is only one."""
-    places = extra.get("also")
-    if not isinstance(places, list) or not places:
-        return []
+    places = extra.get("also") or []
     more = [f"and {len(places) - PLACES} more"] if len(places) > PLACES else []
-    return ["also in " + ", ".join([*map(str, places[:PLACES]), *more])]
+    return ["also in " + ", ".join([*places[:PLACES], *more])] if places else []
 
 
 @dataclass(frozen=True, slots=True)

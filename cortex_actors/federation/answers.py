@@ -191,8 +191,6 @@ def flagged(hit: Hit) -> Hit:
         return hit
     reasons = hit.extra.get("suspicious")
     known = reasons if isinstance(reasons, list) else []
-    if sign in known:
-        return hit
     return replace(hit, extra={**hit.extra, "suspicious": [*known, sign]})
 
 

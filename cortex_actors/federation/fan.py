@@ -26,6 +26,7 @@ from cortex_actors.errors import (
     NotFound,
     Unembeddable,
 )
+from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.local import LocalStore, sendable
 from cortex_actors.federation.store import LOCAL, Answer, Fan, Member, Outcome, Outward, Question
 from cortex_actors.rules.fusion import Listed, Placed, Seats, across, alone, asks, packed, seated
@@ -281,7 +282,8 @@ def merged(lists: Sequence[Listed], wants: Wanted, knobs: FederationSettings) ->
     seats = Seats(wants.rows, knobs.min_per_store, knobs.max_store_share)
     if wants.budget is None:
         return seated(fused(lists, knobs), seats)
-    return packed(fused(lists, knobs), wants.budget, seats, price=price)
+    # What makes a hit look like an attack is printed, too.
+    return packed(fused(lists, knobs), wants.budget, seats, price=lambda hit: price(flagged(hit)))
 
 
 def fused(lists: Sequence[Listed], knobs: FederationSettings) -> list[Placed]:

@@ -46,7 +46,7 @@ from cortex_actors.federation.store import LOCAL, Member, Outcome, Question
 from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.text.summary import format_recalled, frame_price, lead_price, price, tokens
+from cortex_actors.text.summary import BESIDE, absent_price, format_recalled, price, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Iterator, Sequence
@@ -302,9 +302,10 @@ class Federation(AsyncioActor):
             whom.members, whom.question, limit=wants.ask, seconds=seconds, clock=self._clock
         )
         self.spawn(self._noted(first.outcomes), name="note")
-        absent = _absent(first, whom)
-        wants, lists = await _affordable(wants, first.lists, absent)
-        packet = fan.merged(lists, wants, knobs)
+        # Whose answer is lacking; who answers in part is not named there.
+        gaps = (*first.failed, *first.skipped, *whom.skipped)
+        absent = [each for each in gaps if each[0] not in {LOCAL, *first.answered}]
+        packet = await _merged(first.lists, wants, knobs, frame=absent_price(absent))
         answered = [each for each in whom.members if each.store.name in first.answered]
         beside = await self._found_beside(
             replace(whom, members=tuple(answered)), packet, knobs, until=until
@@ -312,10 +313,9 @@ class Federation(AsyncioActor):
         hits = await _looked_through([bare(one.shown) for one in packet])
         more = await _looked_through(beside)
         if wants.budget is not None:
-            left = wants.budget - sum(map(price, hits)) - frame_price((), beside=True)
+            left = wants.budget - sum(map(price, hits)) - tokens(f"{BESIDE}\n")
             more = tuple(fusion.beside(more, left, price=price))
-        budget = whom.question.budget_tokens
-        text = format_recalled(hits, more, absent=absent, budget=budget)
+        text = format_recalled(hits, more, absent=absent, budget=wants.budget)
         return Recall(
             query=question.text,
             hits=hits,
@@ -325,8 +325,8 @@ class Federation(AsyncioActor):
             beside=more,
             asked=first.answered,
             text=text,
-            tokens=tokens(f"{text}\n") + sum(map(lead_price, (*hits, *more))),
-            budget_tokens=budget,
+            tokens=tokens(f"{text}\n"),
+            budget_tokens=wants.budget,
         )
 
     async def _noted(self, outcomes: tuple[Outcome, ...]) -> None:
@@ -413,26 +413,18 @@ async def _or_nothing(more: Awaitable[list[Hit]]) -> list[Hit]:
         return []
 
 
-def _absent(first: fan.Round, whom: fan.Party) -> list[tuple[str, str]]:
-    """Return whose answer is lacking, and why; who answers in part is not named there."""
-    there = {LOCAL, *first.answered}
-    return [each for each in (*first.failed, *first.skipped, *whom.skipped) if each[0] not in there]
+async def _merged(
+    lists: Sequence[Listed], wants: fan.Wanted, knobs: FederationSettings, *, frame: int
+) -> list[Placed]:
+    """Return the hits of the answer, as many as are paid for beside the line of absent stores.
 
-
-async def _affordable(
-    wants: fan.Wanted, lists: Sequence[Listed], absent: Sequence[tuple[str, str]]
-) -> tuple[fan.Wanted, Sequence[Listed]]:
-    """Return what hits may cost beside the line that names absent stores, and hits as printed.
-
-    That line has half of a budget at most, else it is left out. What makes a hit look like an
-    attack is printed, too.
+    That line costs `frame` tokens; it has half of a budget at most, else there is none. Pricing
+    looks through the texts of other programs, which is no work for the loop.
     """
     if wants.budget is None:
-        return wants, lists
-    frame = frame_price(absent, beside=False)
+        return fan.merged(lists, wants, knobs)
     left = wants.budget - (frame if 2 * frame <= wants.budget else 0)
-    flagged_ = [replace(each, hits=await _looked_through(each.hits)) for each in lists]
-    return replace(wants, budget=left), flagged_
+    return await asyncio.to_thread(fan.merged, lists, replace(wants, budget=left), knobs)
 
 
 async def _looked_through(hits: Sequence[Hit]) -> tuple[Hit, ...]:

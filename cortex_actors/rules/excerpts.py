@@ -8,11 +8,10 @@ no statement, and so it is in no excerpt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from cortex_actors.domain.insight import Relation
+from cortex_actors.domain.insight import Claim, InsightSource, Relation
 from cortex_actors.rules.contradiction import apart, judge
 from cortex_actors.rules.sameness import keeps, reordered
 from cortex_actors.text.claims import read
@@ -23,8 +22,6 @@ from cortex_actors.text.terms import matches
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from cortex_actors.domain.insight import Claim
-
 
 #: A fragment, and which of its statements.
 Spot: TypeAlias = tuple[str, int]
@@ -34,121 +31,96 @@ Spot: TypeAlias = tuple[str, int]
 #: are about 1,500 tokens.
 ROOM: Final = 600
 
-#: Statements before and behind the found one that are looked at.
-REACH: Final = 12
-
 #: Lines from one statement to the next of the same list or fence: one may have a comment above it.
 _NEXT: Final = 2
 
-#: What stands between the parts of a heading.
-_PART: Final = " > "
-
-#: What ends a part that was too long.
+#: What ends a part of a heading that was too long.
 _CUT: Final = "\u2026"
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A statement where it stands: lines counted from 1, what it stands under outermost first."""
+class Standing(NamedTuple):
+    """A statement: where it stands, and what it says there."""
 
-    spot: Spot
-    heading: str
-    line_start: int
-    line_end: int
+    place: InsightSource
     text: str
 
     @property
-    def path(self) -> tuple[str, ...]:
-        """The parts of what it stands under."""
-        return tuple(self.heading.split(_PART)) if self.heading else ()
+    def path(self) -> list[str]:
+        """What it stands under, outermost first."""
+        return self.place.heading.split(" > ") if self.place.heading else []
 
 
 def around(
     section: Sequence[Standing], spot: Spot, *, taken: Container[Spot] = ()
-) -> tuple[Standing, ...]:
+) -> Sequence[Standing]:
     """Return a statement with those around it that belong to it, in their order.
 
     `section` holds the statements of its fragment in their order; nothing where it lacks the spot.
-    What stands under the same heading is preferred, then what is nearer. What is `taken` is shown
-    elsewhere and ends the excerpt.
+    What is nearer comes first, while there is room. What is `taken` is shown elsewhere and ends the
+    excerpt.
     """
-    at = next((number for number, each in enumerate(section) if each.spot == spot), -1)
+    at = next((number for number, each in enumerate(section) if each.place.spot == spot), -1)
     if at < 0:
         return ()
-    own, left = section[at], ROOM - len(section[at].text)
-    ends, open_sides = {-1: at, 1: at}, {-1, 1}
-    while open_sides:
-        options = []
-        for side in sorted(open_sides):
-            number = ends[side] + side
-            other = section[number] if 0 <= number < len(section) else None
-            if (
-                other is None
-                or other.spot in taken
-                or abs(number - at) > REACH
-                or len(other.text) > left
-                or not _belongs(own, other, section[ends[side]])
-            ):
-                open_sides.discard(side)
-            else:
-                options.append((other.heading != own.heading, abs(number - at), side))
-        if options:
-            *_, side = min(options)
-            ends[side] += side
-            left -= len(section[ends[side]].text)
-    return tuple(section[ends[-1] : ends[1] + 1])
+    room, ends, sides = ROOM - len(section[at].text), {-1: at, 1: at}, {-1, 1}
+    while sides:
+        side = min(sides, key=lambda each: (abs(ends[each] - at), each))
+        number = ends[side] + side
+        other = section[number] if 0 <= number < len(section) else None
+        if (
+            other is None
+            or other.place.spot in taken
+            or len(other.text) > room
+            or not _belongs(section[at], other, edge=section[ends[side]].place)
+        ):
+            sides.remove(side)
+        else:
+            ends[side], room = number, room - len(other.text)
+    return section[ends[-1] : ends[1] + 1]
 
 
-def _belongs(own: Standing, other: Standing, edge: Standing) -> bool:
+def _belongs(own: Standing, other: Standing, *, edge: InsightSource) -> bool:
     """Tell whether another statement is shown: under the same, or directly beside what is shown."""
-    shared = _shared(own.path, other.path)
-    gap = max(other.line_start - edge.line_end, edge.line_start - other.line_end)
-    return shared == min(len(own.path), len(other.path)) or gap <= _NEXT
+    place, shared = other.place, _shared(own.path, other.path)
+    gap = max(place.line_start - edge.line_end, edge.line_start - place.line_end)
+    return shared in (own.path, other.path) or gap <= _NEXT
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many parts two paths have in common, from the outermost on."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _shared(*paths: Sequence[str]) -> list[str]:
+    """Return what paths have in common, from the outermost part on."""
+    parts = zip(*paths, strict=False)
+    return [each[0] for each in takewhile(lambda some: len(set(some)) == 1, parts)]
 
 
 def excerpt(
     some: Sequence[Standing], found: Mapping[Spot, str], *, question: str
-) -> dict[str, Any] | None:
-    """Return an excerpt as plain JSON values; None where there is nothing around one statement.
+) -> dict[str, Any]:
+    """Return an excerpt as plain JSON values.
 
     `heading` is what stands above all of it, `marks` where the found statements are (by id: their
     lines in the file, their characters in `text` from `start` up to `end`), `words` the characters
     of the words that the question has, too. An innermost heading is a line of the text: it may be
     the sentence that introduces a list.
     """
-    shared = some[0].path[: min(_shared(some[0].path, each.path) for each in some)]
-    above = shared[:-1] if len(shared) > 1 else shared
-    lines: list[str] = []
-    marks: list[dict[str, Any]] = []
-    before, length, said = above, 0, ""
-    for each in some:
-        for level in range(max(_shared(before, each.path), len(above)), len(each.path)):
-            part = each.path[level]
+    shared = _shared(*(each.path for each in some))
+    above = shared[:-1] or shared
+    text, marks, before, said = "", [], above, ""
+    for place, what in some:
+        path = Standing(place, what).path
+        for level in range(max(len(_shared(before, path)), len(above)), len(path)):
             # The item that a list is nested in is a statement, too, and stands there already.
-            if not said.startswith(part.rstrip(_CUT)):
-                lines.append(f"{'  ' * (level - len(above))}{part}:")
-                length += len(lines[-1]) + 1
-        indent = "  " * (len(each.path) - len(above))
-        lines.append(f"{indent}{each.text}")
-        start, length = length + len(indent), length + len(lines[-1]) + 1
-        before, said = each.path, bare(each.text)
-        if each.spot in found:
-            place = {"line_start": each.line_start, "line_end": each.line_end}
-            mark = {"id": found[each.spot], "start": start, "end": length - 1}
-            marks.append({**mark, **place})
-    if len(lines) == 1:
-        return None
-    text = "\n".join(lines)
+            if not said.startswith(path[level].rstrip(_CUT)):
+                text += f"{'  ' * (level - len(above))}{path[level]}:\n"
+        text += "  " * (len(path) - len(above))
+        if name := found.get(place.spot):
+            lines = {"line_start": place.line_start, "line_end": place.line_end}
+            marks.append({"id": name, "start": len(text), "end": len(text) + len(what), **lines})
+        text, before, said = f"{text}{what}\n", path, bare(what)
     return {
-        "heading": _PART.join(above),
-        "text": text,
-        "line_start": min(each.line_start for each in some),
-        "line_end": max(each.line_end for each in some),
+        "heading": " > ".join(above),
+        "text": text.rstrip("\n"),
+        "line_start": some[0].place.line_start,
+        "line_end": max(each.place.line_end for each in some),
         "marks": marks,
         "words": [list(each) for each in matches(text, question)],
     }

@@ -34,9 +34,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.domain.hit import REMOTE, Hit, also, marked, place_of, section_of
+from cortex_actors.domain.hit import REMOTE, Hit, also, lines_of, marked
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.text.credentials import mask_secrets
@@ -430,24 +430,18 @@ def tokens(text: str) -> int:
 
 
 def price(hit: Hit) -> int:
-    """Return what a hit costs: its lines of an answer, and the text that led to it."""
-    return tokens(f"{_entry(_WIDEST, hit)}\n") + lead_price(hit)
+    """Return what a hit costs: its lines of an answer, and the text that a store found it by.
 
-
-def lead_price(hit: Hit) -> int:
-    """Return what the text costs by which a store found a hit, if that is another.
-
-    It is in no line of an answer, but programs read it.
+    That text is in no line, but programs read it.
     """
     metadata = hit.extra.get("metadata")
     via = metadata.get("matched_via") if isinstance(metadata, Mapping) else None
-    return sum(map(tokens, _texts(via)))
+    return tokens(f"{_entry(_WIDEST, hit)}\n") + sum(map(tokens, _texts(via)))
 
 
-def frame_price(absent: Iterable[tuple[str, str]], *, beside: bool) -> int:
-    """Return what the lines of an answer cost that are of no hit."""
-    some = [*([BESIDE] if beside else []), *_absent(absent)]
-    return sum(tokens(f"{line}\n") for line in some)
+def absent_price(absent: Iterable[tuple[str, str]]) -> int:
+    """Return what the line costs that names the stores without an answer; 0 where there is none."""
+    return sum(tokens(f"{line}\n") for line in _absent(absent))
 
 
 def format_recalled(
@@ -464,24 +458,23 @@ def format_recalled(
     """
     entries = [_entry(place, hit) for place, hit in enumerate(hits, start=1)]
     more = [_entry(place, hit) for place, hit in enumerate(beside, start=len(entries) + 1)]
-    found = [*(entries or [NOTHING]), *([BESIDE, *more] if more else [])]
-    for line in _absent(absent):
-        if budget is None or tokens("\n".join([*found, line, ""])) <= budget:
-            found.append(line)
-    text = "\n".join(found)
-    return text if budget is None or tokens(f"{text}\n") <= budget else ""
+    found = "\n".join([*(entries or [NOTHING]), *([BESIDE, *more] if more else [])])
+    some = ("\n".join([found, *_absent(absent)]), found, "")
+    return next(each for each in some if budget is None or tokens(f"{each}\n") <= budget)
 
 
-def _entry(place: int, hit: Hit) -> str:
+def _entry(number: int, hit: Hit) -> str:
     """Return the lines of one hit; what has no abstract has its heading or its first sentence."""
-    ours = hit.extra if hit.trust != REMOTE else {}
-    section = section_of(ours)
+    ours: Mapping[str, Any] = hit.extra if hit.trust != REMOTE else {}
+    section = ours.get("section")
+    source = ours.get("document", ours.get("source")) if "ordinal" in ours else None
+    place = f"{hit.path}:{lines_of(hit.line_start, hit.line_end)}" if hit.path else source
     said = str(hit.extra.get("abstract") or "") or hit.heading or abstract(hit.text)
     # What stands under no heading is in its section, and not said twice.
     said = " ".join((section["heading"] if section else said).split())
-    facts = [f'"{said}"' if said else "", hit.project, place_of(hit)]
+    facts = [f'"{said}"' if said else "", hit.project, place]
     name = hit.id.translate(_NO_ID)
-    head = f"[{place}] #{name} (score={hit.score:.2f}{_origin(hit)})"
+    head = f"[{number}] #{name} (score={hit.score:.2f}{_origin(hit)})"
     if section:
         lines = [f"{'> ' if is_found else '  '}{each}" for is_found, each in marked(section)]
     else:

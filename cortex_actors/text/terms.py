@@ -268,11 +268,5 @@ def matches(text: str, question: str) -> list[tuple[int, int]]:
 
     Stop words count only where the question has no others, as in a search.
     """
-    wanted = [each for term in terms(question) for each in split(term.text)]
-    stems = {stem(each) for each in wanted}
-    begun = tuple(each for each in wanted if _word(each).prefix)
-    return [
-        found.span()
-        for found in _RUN.finditer(text)
-        if stem(found[0].lower()) in stems or (begun and found[0].lower().startswith(begun))
-    ]
+    stems = {stem(word) for term in terms(question) for word in split(term.text)}
+    return [each.span() for each in _RUN.finditer(text) if stem(each[0].lower()) in stems]

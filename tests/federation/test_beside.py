@@ -12,7 +12,7 @@ from cortex_actors.federation import federation
 from cortex_actors.federation.store import LOCAL
 from cortex_actors.sections import FederationSettings
 from cortex_actors.testing import PATIENCE, ManualClock
-from cortex_actors.text.summary import frame_price, price
+from cortex_actors.text.summary import BESIDE, price, tokens
 from tests.federation.remotes import Filed, hit, remote
 from tests.federation.support import Shelf, Village
 
@@ -99,7 +99,7 @@ class TestAdditive:
         """What is left of a budget pays for it, and nothing beyond."""
         far = Filed(hit("a", topic="ci"), filed=[hit("t", "x" * 400), hit("u", "x" * 4)])
         village = await Village([remote(far)]).begin()
-        budget = 2 * price(hit("a")) + frame_price((), beside=True)
+        budget = 2 * price(hit("a")) + tokens(f"{BESIDE}\n")
         found = await village.recall(limit=None, budget_tokens=budget)
 
         assert (["a"], ["u"]) == (

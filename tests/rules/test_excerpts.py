@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain.insight import Claim
-from cortex_actors.rules.excerpts import REACH, ROOM, Standing, around, excerpt, repeats
+from cortex_actors.domain.insight import Claim, InsightSource
+from cortex_actors.rules.excerpts import ROOM, Standing, around, excerpt, repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def section(*rows: tuple[str, str], gap: int = 1) -> list[Standing]:
     """Return statements with the headings above them, so many lines apart."""
     return [
-        Standing(("f", n), heading, 1 + n * gap, 1 + n * gap, text)
+        Standing(InsightSource("i", "f", "p", "P", heading, 1 + n * gap, 1 + n * gap, "", n), text)
         for n, (heading, text) in enumerate(rows)
     ]
 
 
-def texts(found: tuple[Standing, ...]) -> list[str]:
+def texts(found: Sequence[Standing]) -> list[str]:
     """Return what is shown."""
     return [each.text for each in found]
 
@@ -63,8 +67,7 @@ class TestAround:
         others = [each for each in found if each is not some[at]]
 
         assert some[at] in found
-        assert all(b.spot[1] - a.spot[1] == 1 for a, b in pairwise(found))
-        assert all(abs(each.spot[1] - at) <= REACH for each in found)
+        assert all(b.place.ordinal - a.place.ordinal == 1 for a, b in pairwise(found))
         assert not others or sum(len(each.text) for each in found) <= ROOM
 
 
@@ -74,7 +77,6 @@ class TestExcerpt:
         some = section(("A > B", "Start the database."), ("A > B > Then", "make test"))
         found = excerpt(some, {("f", 1): "ins_1"}, question="how to run tests")
 
-        assert found is not None
         assert ("A", 1, 2) == (found["heading"], found["line_start"], found["line_end"])
         assert ["B:", "  Start the database.", "  Then:", "    make test"] == found[
             "text"
@@ -89,12 +91,13 @@ class TestExcerpt:
         some = section(("A", "Run the checks"), ("A > Run the checks", "make lint"))
         found = excerpt(some, {("f", 1): "i"}, question="lint")
 
-        assert found is not None
         assert "Run the checks\n  make lint" == found["text"]
 
     def test_alone(self) -> None:
-        """A statement with nothing around it has no excerpt."""
-        assert None is excerpt(section(("A", "one")), {("f", 0): "i"}, question="one")
+        """A statement with nothing around it is all of its excerpt."""
+        found = excerpt(section(("A", "one")), {("f", 0): "i"}, question="one")
+
+        assert ("A", "one", [[0, 3]]) == (found["heading"], found["text"], found["words"])
 
 
 class TestRepeats:

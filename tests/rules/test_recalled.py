@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.rules.fusion import Seats, across, beside, packed
 from cortex_actors.text.summary import (
+    BESIDE,
     NOTHING,
+    absent_price,
     format_recalled,
-    frame_price,
-    lead_price,
     price,
     tokens,
 )
@@ -75,8 +75,8 @@ SECTION = {
 
 def said(**extra: object) -> Hit:
     """Return a hit of an instruction file."""
-    where = {"project": "atlas", "path": "/a/CLAUDE.md", "heading": "Tests > Run one"}
-    return Hit("ins_1", "make test", 1, "s", line_start=4, line_end=4, extra=extra, **where)
+    place = ("atlas", "/a/CLAUDE.md", 4, 4, "Tests > Run one")
+    return Hit("ins_1", "make test", 1, "s", *place, extra=extra)
 
 
 class TestPlace:
@@ -150,11 +150,11 @@ class TestPrice:
         """The text that a hit was found by, where it is another one, is read and paid for."""
         found = hit("x" * 8, metadata={"matched_via": via})
 
-        assert expected == lead_price(found) == price(found) - price(hit("x" * 8))
+        assert expected == price(found) - price(hit("x" * 8))
 
     def test_strange_metadata(self) -> None:
         """What another program says beside a hit may have any shape."""
-        assert 0 == lead_price(hit("x" * 8, metadata=["matched_via"]))
+        assert price(hit("x" * 8)) == price(hit("x" * 8, metadata=["matched_via"]))
 
 
 #: Texts with line ends, hidden characters and signs of their own.
@@ -181,7 +181,7 @@ class TestBudget:
         ]
         fused = across([replace(listed("a", ""), hits=found)])
         hits = [one.shown for one in packed(fused, budget, Seats(), price=price)]
-        left = budget - sum(map(price, hits)) - frame_price((), beside=True)
+        left = budget - sum(map(price, hits)) - tokens(f"{BESIDE}\n")
         more = beside(found, left, price=price)
         text = format_recalled(hits, more, absent=absent, budget=budget)
 
@@ -192,6 +192,7 @@ class TestBudget:
         """What no hit has room for beside it is left out, and is still under `failed`."""
         absent = [("far", "timeout after 5.00 s")]
 
+        assert 11 == absent_price(absent)
         assert "far" in format_recalled([hit("a")], absent=absent)
         assert "far" not in format_recalled([hit("a")], absent=absent, budget=12)
         assert not format_recalled([], absent=absent, budget=2)
