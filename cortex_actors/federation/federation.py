@@ -305,7 +305,7 @@ class Federation(AsyncioActor):
         # Whose answer is lacking; who answers in part is not named there.
         gaps = (*first.failed, *first.skipped, *whom.skipped)
         absent = [each for each in gaps if each[0] not in {LOCAL, *first.answered}]
-        packet = await _merged(first.lists, wants, knobs, frame=absent_price(absent))
+        packet = await _merged(first.lists, wants, knobs=knobs, frame=absent_price(absent))
         answered = [each for each in whom.members if each.store.name in first.answered]
         beside = await self._found_beside(
             replace(whom, members=tuple(answered)), packet, knobs, until=until
@@ -414,7 +414,7 @@ async def _or_nothing(more: Awaitable[list[Hit]]) -> list[Hit]:
 
 
 async def _merged(
-    lists: Sequence[Listed], wants: fan.Wanted, knobs: FederationSettings, *, frame: int
+    lists: Sequence[Listed], wants: fan.Wanted, *, knobs: FederationSettings, frame: int
 ) -> list[Placed]:
     """Return the hits of the answer, as many as are paid for beside the line of absent stores.
 

@@ -18,8 +18,7 @@ from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, W
 from cortex_actors.storage import embeddings, memory_records, passages, principles
 from cortex_actors.storage.search import scans, words
 from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
-from cortex_actors.storage.search.folding import Folding
-from cortex_actors.storage.search.hits import shown
+from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
 from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, numbers, scope

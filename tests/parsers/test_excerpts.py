@@ -1,30 +1,31 @@
-"""What of a section is shown around a statement, and what repeats one."""
+"""What of a section is shown around a statement."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain.insight import Claim, InsightSource
-from cortex_actors.rules.excerpts import ROOM, Standing, around, excerpt, repeats
+from cortex_actors.domain.insight import InsightSource
+from cortex_actors.text.sections import EXCERPT, ExcerptLine, around, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def section(*rows: tuple[str, str], gap: int = 1) -> list[Standing]:
+def section(*rows: tuple[str, str], gap: int = 1) -> list[ExcerptLine]:
     """Return statements with the headings above them, so many lines apart."""
     return [
-        Standing(InsightSource("i", "f", "p", "P", heading, 1 + n * gap, 1 + n * gap, "", n), text)
+        ExcerptLine(
+            InsightSource("i", "f", "p", "P", heading, 1 + n * gap, 1 + n * gap, "", n), text
+        )
         for n, (heading, text) in enumerate(rows)
     ]
 
 
-def texts(found: Sequence[Standing]) -> list[str]:
+def texts(found: Sequence[ExcerptLine]) -> list[str]:
     """Return what is shown."""
     return [each.text for each in found]
 
@@ -68,7 +69,7 @@ class TestAround:
 
         assert some[at] in found
         assert all(b.place.ordinal - a.place.ordinal == 1 for a, b in pairwise(found))
-        assert not others or sum(len(each.text) for each in found) <= ROOM
+        assert not others or sum(len(each.text) for each in found) <= EXCERPT
 
 
 class TestExcerpt:
@@ -98,38 +99,3 @@ class TestExcerpt:
         found = excerpt(section(("A", "one")), {("f", 0): "i"}, question="one")
 
         assert ("A", "one", [[0, 3]]) == (found["heading"], found["text"], found["words"])
-
-
-class TestRepeats:
-    @pytest.mark.parametrize(
-        ("shown", "other"),
-        [
-            ("Use pnpm for every package.", "Use pnpm for every package."),
-            ("**Always** use `pnpm` for packages", "Use `pnpm` for packages, always."),
-            ("npm run build # for production", "npm run build # builds the site"),
-            (
-                "Run the formatter and the linter before a commit.",
-                "Run the linter before a commit.",
-            ),
-        ],
-    )
-    def test_same(self, shown: str, other: str) -> None:
-        """The same claim in other words, or less of it, is a repeat; so is the same command."""
-        assert repeats(Claim(shown), Claim(other))
-
-    @pytest.mark.parametrize(
-        ("shown", "other"),
-        [
-            ("Tests run on port 5433.", "Tests run on port 5432."),
-            ("Always squash commits.", "Never squash commits."),
-            ("npm run build", "npm run lint"),
-            (
-                "Run the linter before a commit.",
-                "Run the formatter and the linter before a commit.",
-            ),
-            ("Use tabs in Go files.", "Name branches after tickets."),
-        ],
-    )
-    def test_other(self, shown: str, other: str) -> None:
-        """What differs in a fact, says more or says otherwise is an answer of its own."""
-        assert not repeats(Claim(shown), Claim(other))
