@@ -469,10 +469,10 @@ def around(
 
 
 def _is_near(own: ExcerptLine, other: ExcerptLine, *, edge: InsightSource) -> bool:
-    """Tell whether another statement is shown: under the same, or directly beside what is shown."""
+    """Tell whether another statement is shown: not under more, or directly beside what is shown."""
     place, shared = other.place, _common(own.path, other.path)
     gap = max(place.line_start - edge.line_end, edge.line_start - place.line_end)
-    return shared in (own.path, other.path) or gap <= _GAP
+    return shared == other.path or gap <= _GAP
 
 
 def _common(*paths: Sequence[str]) -> list[str]:

@@ -43,6 +43,13 @@ class TestAround:
 
         assert ["To test:", "make test", "Then push."] == texts(around(some, ("f", 1)))
 
+    def test_part(self) -> None:
+        """A part with a heading of its own is left to those who ask for it."""
+        some = section(("A", "Say why."), ("A > Tests", "make test"), ("A > Tests", "Wait."), gap=4)
+
+        assert ["Say why."] == texts(around(some, ("f", 0)))
+        assert ["Say why.", "make test", "Wait."] == texts(around(some, ("f", 2)))
+
     def test_line_before(self) -> None:
         """The command of the line before is shown, whatever remark it stands under."""
         some = section(("A > db", "make up"), ("A > tests", "make test"), gap=2)
