@@ -50,12 +50,7 @@ from cortex_actors.storage.search import scans
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.tables.columns import grouped, rows_in
-from cortex_actors.storage.tables.schema import (
-    beliefs,
-    insight_sources,
-    memories,
-    memory_tags,
-)
+from cortex_actors.storage.tables.schema import beliefs, insight_sources, memories, memory_tags
 from cortex_actors.storage.tables.schema import insights as insight_rows
 from cortex_actors.text.sections import ExcerptLine, Spot, around, excerpt
 
