@@ -43,8 +43,6 @@ from cortex_actors.text.terms import matches
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from cortex_actors.domain.insight import InsightSource
-
 
 #: Headings of a resolved section that stands without marks: as Cerno wrote it, or as somebody left
 #: ours who deleted the marks around it.
@@ -428,15 +426,18 @@ _SHORTENED: Final = "\u2026"
 
 
 class ExcerptLine(NamedTuple):
-    """A statement: where it stands, and what it says there."""
+    """A statement: where it stands, lines counted from 1, and what it says there."""
 
-    place: InsightSource
+    spot: Spot
+    heading: str | None
+    line_start: int
+    line_end: int
     text: str
 
     @property
     def path(self) -> list[str]:
         """What it stands under, outermost first."""
-        return self.place.heading.split(" > ") if self.place.heading else []
+        return self.heading.split(" > ") if self.heading else []
 
 
 def around(
@@ -448,7 +449,7 @@ def around(
     What is nearer comes first, while there is room. What is `taken` is shown elsewhere and ends the
     excerpt.
     """
-    at = next((number for number, each in enumerate(section) if each.place.spot == spot), -1)
+    at = next((number for number, each in enumerate(section) if each.spot == spot), -1)
     if at < 0:
         return ()
     room, ends, sides = EXCERPT - len(section[at].text), {-1: at, 1: at}, {-1, 1}
@@ -458,9 +459,9 @@ def around(
         other = section[number] if 0 <= number < len(section) else None
         if (
             other is None
-            or other.place.spot in taken
+            or other.spot in taken
             or len(other.text) > room
-            or not _is_near(section[at], other, edge=section[ends[side]].place)
+            or not _is_near(section[at], other, edge=section[ends[side]])
         ):
             sides.remove(side)
         else:
@@ -468,11 +469,10 @@ def around(
     return section[ends[-1] : ends[1] + 1]
 
 
-def _is_near(own: ExcerptLine, other: ExcerptLine, *, edge: InsightSource) -> bool:
+def _is_near(own: ExcerptLine, other: ExcerptLine, *, edge: ExcerptLine) -> bool:
     """Tell whether another statement is shown: not under more, or directly beside what is shown."""
-    place, shared = other.place, _common(own.path, other.path)
-    gap = max(place.line_start - edge.line_end, edge.line_start - place.line_end)
-    return shared == other.path or gap <= _GAP
+    gap = max(other.line_start - edge.line_end, edge.line_start - other.line_end)
+    return _common(own.path, other.path) == other.path or gap <= _GAP
 
 
 def _common(*paths: Sequence[str]) -> list[str]:
@@ -494,22 +494,22 @@ def excerpt(
     shared = _common(*(each.path for each in some))
     above = shared[:-1] or shared
     text, marks, before, said = "", [], above, ""
-    for place, what in some:
-        path = ExcerptLine(place, what).path
+    for each in some:
+        path = each.path
         for level in range(max(len(_common(before, path)), len(above)), len(path)):
             # The item that a list is nested in is a statement, too, and stands there already.
             if not said.startswith(path[level].rstrip(_SHORTENED)):
                 text += f"{'  ' * (level - len(above))}{path[level]}:\n"
         text += "  " * (len(path) - len(above))
-        if name := found.get(place.spot):
-            lines = {"line_start": place.line_start, "line_end": place.line_end}
-            marks.append({"id": name, "start": len(text), "end": len(text) + len(what), **lines})
-        text, before, said = f"{text}{what}\n", path, bare(what)
+        if name := found.get(each.spot):
+            lines, end = {"line_start": each.line_start, "line_end": each.line_end}, len(each.text)
+            marks.append({"id": name, "start": len(text), "end": len(text) + end, **lines})
+        text, before, said = f"{text}{each.text}\n", path, bare(each.text)
     return {
         "heading": " > ".join(above),
         "text": text.rstrip("\n"),
-        "line_start": some[0].place.line_start,
-        "line_end": max(each.place.line_end for each in some),
+        "line_start": some[0].line_start,
+        "line_end": max(each.line_end for each in some),
         "marks": marks,
         "words": [list(each) for each in matches(text, question)],
     }

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain.insight import InsightSource
 from cortex_actors.text.sections import EXCERPT, ExcerptLine, around, excerpt
 
 if TYPE_CHECKING:
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 def section(*rows: tuple[str, str], gap: int = 1) -> list[ExcerptLine]:
     """Return statements with the headings above them, so many lines apart."""
     return [
-        ExcerptLine(
-            InsightSource("i", "f", "p", "P", heading, 1 + n * gap, 1 + n * gap, "", n), text
-        )
+        ExcerptLine(("f", n), heading, 1 + n * gap, 1 + n * gap, text)
         for n, (heading, text) in enumerate(rows)
     ]
 
@@ -75,7 +72,7 @@ class TestAround:
         others = [each for each in found if each is not some[at]]
 
         assert some[at] in found
-        assert all(b.place.ordinal - a.place.ordinal == 1 for a, b in pairwise(found))
+        assert all(b.spot[1] - a.spot[1] == 1 for a, b in pairwise(found))
         assert not others or sum(len(each.text) for each in found) <= EXCERPT
 
 

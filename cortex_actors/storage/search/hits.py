@@ -369,10 +369,12 @@ def _newest(where: Where, now: int) -> Select[tuple[str, int]]:
 
 #: What sections say now, but for what a person has to look at first.
 _SAID = (
-    insight_records.places()
-    .add_columns(insight_rows.c.content)
+    select(
+        *insight_sources.c["fragment_id", "ordinal", "heading", "line_start", "line_end"],
+        insight_rows.c.content,
+    )
     .join(insight_rows, insight_rows.c.id == insight_sources.c.said_id)
-    .where(insight_rows.c.review.is_(None))
+    .where(insight_sources.c.withdrawn_at.is_(None), insight_rows.c.review.is_(None))
     .where(insight_rows.c.granularity == Granularity.STATEMENT)
     .order_by(insight_sources.c.fragment_id, insight_sources.c.ordinal)
 )
@@ -408,9 +410,7 @@ class Folding:
         spots: list[list[Spot]] = [each.extra.pop(SPOTS, []) for each in some]
         column = insight_sources.c.fragment_id
         rows = rows_in(self._connection, _SAID, column, (own[0] for own, *_ in filter(None, spots)))
-        said = grouped(
-            (row.fragment_id, ExcerptLine(insight_records.source(row), row.content)) for row in rows
-        )
+        said = grouped((row[0], ExcerptLine((row[0], row[1]), *row[2:])) for row in rows)
         for answer, own in zip(some, spots, strict=True):
             if own and self._is_folded(answer, own):
                 continue
@@ -418,7 +418,7 @@ class Folding:
             if own:
                 answer.extra["folded"], answer.found[own[0]] = [], answer.hit.id
                 answer.excerpt = around(said.get(own[0][0], ()), own[0], taken=self._shown)
-                self._shown |= {each.place.spot: answer for each in answer.excerpt}
+                self._shown |= {each.spot: answer for each in answer.excerpt}
 
     def _is_folded(self, other: _Folded, spots: Sequence[Spot]) -> bool:
         """Mark a statement in the excerpt that has it, or name its places where it is said."""
@@ -438,15 +438,14 @@ class Folding:
 
     def hits(self) -> list[Hit]:
         """Return the answers as hits; the lines are those of all that was found in an excerpt."""
-        return [self._told(each) if each.excerpt else each.hit for each in self._answers]
+        return [self._told(each) for each in self._answers]
 
     def _told(self, answer: _Folded) -> Hit:
         """Return an answer with what of its section is shown."""
-        found = [each.place for each in answer.excerpt if each.place.spot in answer.found]
+        found = [each for each in answer.excerpt if each.spot in answer.found]
+        if not found:
+            return replace(answer.hit, extra=answer.extra)
         section = excerpt(answer.excerpt, answer.found, question=self._question)
-        return replace(
-            answer.hit,
-            line_start=found[0].line_start,
-            line_end=max(each.line_end for each in found),
-            extra={**answer.extra, "section": section},
-        )
+        extra = {**answer.extra, "section": section}
+        lines = found[0].line_start, max(each.line_end for each in found)
+        return replace(answer.hit, line_start=lines[0], line_end=lines[1], extra=extra)
