@@ -14,7 +14,6 @@ class TestRepeats:
         [
             ("Use pnpm for every package.", "Use pnpm for every package."),
             ("**Always** use `pnpm` for packages", "Use `pnpm` for packages, always."),
-            ("npm run build # for production", "npm run build # builds the site"),
             (
                 "Run the formatter and the linter before a commit.",
                 "Run the linter before a commit.",
@@ -22,7 +21,7 @@ class TestRepeats:
         ],
     )
     def test_same(self, shown: str, other: str) -> None:
-        """The same claim in other words, or less of it, is a repeat; so is the same command."""
+        """The same claim in other words, or less of it, is a repeat."""
         assert repeats(Claim(shown), Claim(other))
 
     @pytest.mark.parametrize(
@@ -41,3 +40,11 @@ class TestRepeats:
     def test_other(self, shown: str, other: str) -> None:
         """What differs in a fact, says more or says otherwise is an answer of its own."""
         assert not repeats(Claim(shown), Claim(other))
+
+    def test_command(self) -> None:
+        """A command with another remark is the same in one project, and another one in another."""
+        shown, other = Claim("make test # all of it"), Claim("make test # needs docker")
+
+        assert repeats(shown, other, within=True)
+        assert not repeats(shown, other)
+        assert not repeats(shown, Claim("make lint # all of it"), within=True)

@@ -427,7 +427,11 @@ class Folding:
         for answer in self._answers if spot is None else [self._shown[spot]]:
             if spot is not None:
                 answer.found.setdefault(spot, other.hit.id)
-            elif answer.found and repeats(Claim(answer.hit.text, answer.hit.heading), claim):
+            elif answer.found and repeats(
+                Claim(answer.hit.text, answer.hit.heading),
+                claim,
+                within=answer.hit.project == other.hit.project,
+            ):
                 place = f"{other.hit.path}:{other.hit.line_start}"
                 answer.extra["also"] = [*answer.extra["also"], place, *other.extra["also"]]
             else:
