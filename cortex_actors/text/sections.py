@@ -499,7 +499,8 @@ def excerpt(
         for level in range(max(len(_common(before, path)), len(above)), len(path)):
             # The item that a list is nested in is a statement, too, and stands there already.
             if not said.startswith(path[level].rstrip(_SHORTENED)):
-                text += f"{'  ' * (level - len(above))}{path[level]}:\n"
+                # Of a label in bold type the heading has lost the first marks.
+                text += f"{'  ' * (level - len(above))}{path[level].replace('**', '')}:\n"
         text += "  " * (len(path) - len(above))
         if name := found.get(each.spot):
             lines, end = {"line_start": each.line_start, "line_end": each.line_end}, len(each.text)
