@@ -28,7 +28,6 @@ from cortex_actors.rules.merging import Prefer
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text.credentials import cleared
-from cortex_actors.text.summary import format_recalled
 from cortex_actors.text.terms import moment
 from cortex_actors.topics import MEMORY_REMEMBERED
 
@@ -309,15 +308,12 @@ async def _answered(call: Call, question: Question, *, track: bool) -> dict[str,
     if track and question.past is None:
         call.accesses.report(_accesses(hits))
     waits = await _waiting(call, question)
-    # Whose answer is lacking; who answers in part is not named there.
-    there = {LOCAL, *found.asked}
-    absent = [each for each in (*found.failed, *found.skipped) if each[0] not in there]
     limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
     return {
         "query": found.query,
         "count": len(hits),
         "hits": [_plain(hit) for hit in hits],
-        "text": format_recalled(hits, found.beside, absent=absent),
+        "text": found.text,
         "beside": [_plain(hit) for hit in found.beside],
         "stores_searched": list(found.asked),
         "failed": [{"store": name, "reason": why} for name, why in found.failed],
