@@ -25,7 +25,7 @@ from cortex_actors.runtime.threads import within
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from httpx import AsyncClient
+    from httpx2 import AsyncClient
 
     from cortex_actors.clock import Clock
     from cortex_actors.endpoint.replies import Endpoint, Use
@@ -259,7 +259,7 @@ class Client(Kept["AsyncClient"]):
         """
         self.requests += 1
         client = await self._opened()
-        import httpx  # noqa: PLC0415 - in memory since the client was made, on its thread
+        import httpx2  # noqa: PLC0415 - in memory since the client was made, on its thread
 
         where, use = self.endpoint.named, self.endpoint.use
         large = EndpointDown(
@@ -273,11 +273,11 @@ class Client(Kept["AsyncClient"]):
             ):
                 pieces, now = response.aiter_raw(), self._clock.now()
                 answer = await read_answer(response, pieces, large, most=most, now=now)
-        except (TimeoutError, httpx.TimeoutException) as error:
+        except (TimeoutError, httpx2.TimeoutException) as error:
             raise Passing(f"{where} did not answer within {seconds:g} s") from error
-        except httpx.ConnectError as error:
+        except httpx2.ConnectError as error:
             raise Passing(f"{where} cannot be reached ({_reason(error)})") from error
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise Passing(f"the connection to {where} broke ({_reason(error)})") from error
         if (failure := verdict(answer, self.endpoint)) is not None:
             raise failure
@@ -287,19 +287,19 @@ class Client(Kept["AsyncClient"]):
 
 def _client(endpoint: Endpoint) -> AsyncClient:
     """Make the client, on a thread."""
-    import httpx  # noqa: PLC0415 - takes a fifth of a second, and most homes never need it
+    import httpx2  # noqa: PLC0415 - takes a fifth of a second, and most homes never need it
 
     silence()
     headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
     if endpoint.key:
         headers["Authorization"] = f"Bearer {endpoint.key}"
     secure = endpoint.url.startswith("https:")
-    return httpx.AsyncClient(
+    return httpx2.AsyncClient(
         headers=headers,
-        timeout=None,  # noqa: S113 - `_post` has one for the whole of it, drips included
+        timeout=None,  # `_post` has one for the whole of it, drips included
         # Without TLS there are no certificates to read, which takes most of the time.
         verify=context(system_store=endpoint.system_store) if secure else False,
-        limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=KEPT_ALIVE),
+        limits=httpx2.Limits(max_connections=CONNECTIONS, keepalive_expiry=KEPT_ALIVE),
         trust_env=not endpoint.is_loopback,
     )
 

@@ -161,7 +161,7 @@ class Session:
 
     async def _dialled(self, stack: AsyncExitStack) -> Client:
         """Return a client of a server that is reached by the line alone."""
-        self._watched = await asyncio.to_thread(_Watched, self._line)
+        self._watched = _Watched(self._line)
         http = await stack.enter_async_context(client(self._watched, seconds=STEP))
         where = self._line.address
         streams = streamable_http_client(
