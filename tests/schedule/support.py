@@ -11,6 +11,7 @@ from sqlalchemy import select
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SECOND
 from cortex_actors.runtime.actor import start_actor
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.sections import ScheduleSettings
 from cortex_actors.storage.events import LedgerJournal
@@ -56,8 +57,12 @@ class Watched:
         self.trial = trial
         self._jobs = len(JOBS) + (trial is not None)
         self.handle: ActorHandle
-        self.ask: Ask = store.names.method("scheduler", Scheduler.run_now, timeout=None)
-        self.failing: Ask = store.names.method("scheduler", Scheduler.describe)
+        self.ask: Ask = partial(
+            NamedActor[Any]("scheduler", store.names, timeout=None).ask, Scheduler.run_now
+        )
+        self.failing: Ask = partial(
+            NamedActor[Any]("scheduler", store.names).ask, Scheduler.describe
+        )
 
     async def start(self) -> None:
         """Start it and wait until all its timers are set."""
@@ -93,7 +98,7 @@ class Watched:
 
     async def job(self, name: str) -> dict[str, Any]:
         """Return one row of the table, as a client gets it."""
-        table = await self.store.names.method("scheduler", Scheduler.table)()
+        table = await NamedActor[Any]("scheduler", self.store.names).ask(Scheduler.table)
         return next(each for each in table if each["name"] == name)
 
     async def said_at(self, topic: str) -> list[int]:
