@@ -39,16 +39,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors import errors
 from cortex_actors.clock import DAY, SECOND, iso
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
-from cortex_actors.errors import (
-    CortexError,
-    LedgerDown,
-    NotFound,
-    RoundTripFailed,
-    StorageFull,
-    StorageReadOnly,
-)
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
@@ -259,9 +252,9 @@ class Upkeep:
         home, now = self.home, self.clock.now()
         try:
             made = backups.take(home.ledger, home.backups, at=now, halt=self._halt)
-        except (StorageFull, StorageReadOnly):
+        except (errors.StorageFull, errors.StorageReadOnly):
             raise
-        except LedgerDown:
+        except errors.LedgerDown:
             # Is it the copy that is damaged, or what was copied? The latter ends the daemon.
             faults.whole(home.ledger, self._halt)
             raise
@@ -403,7 +396,7 @@ class Trying:
         found = await self.trial()
         self.well_at = self.clock.now() if found["state"] == "ok" else None
         if found["state"] == "failed":
-            raise RoundTripFailed(str(found["reason"]))
+            raise errors.RoundTripFailed(str(found["reason"]))
         return Done(str(found["reason"]))
 
 
@@ -488,7 +481,7 @@ class Scheduler(AsyncioActor):
         """
         if name not in self._timers:
             known = ", ".join(self._timers)
-            raise NotFound(f"cannot run {name}: no job is called so; there are {known}")
+            raise errors.NotFound(f"cannot run {name}: no job is called so; there are {known}")
         return self._timers[name].hurry()
 
     def describe(self) -> dict[str, str]:
@@ -547,7 +540,7 @@ class Scheduler(AsyncioActor):
         jobs = [timer.job for timer in self._timers.values()]
         try:
             await self._diary.open(jobs, self._clock.now())
-        except CortexError as error:
+        except errors.CortexError as error:
             _end_with(error)
             log.warning("cannot read when jobs were done last; they count from now on: %s", error)
         for timer in self._timers.values():
@@ -567,7 +560,7 @@ class Scheduler(AsyncioActor):
             return age_of(self._diary.row(job.name), self._clock.now())
         try:
             age = await self._upkeep.look(job.age)
-        except (CortexError, OSError) as error:
+        except (errors.CortexError, OSError) as error:
             log.warning("cannot tell when the %s was done last: %s", job.name, error)
             return None
         row = self._diary.row(job.name)
@@ -601,7 +594,7 @@ class Scheduler(AsyncioActor):
     def _failed(self, job: Job, began: int, error: Exception) -> None:
         """Remember and log that a job failed."""
         self._diary.keep(self._row(job, began, FAILED, said=str(error) or type(error).__name__))
-        if isinstance(error, CortexError) and error.ends_daemon:
+        if isinstance(error, errors.CortexError) and error.ends_daemon:
             log.critical("%s: %s", job.name, error)
             return
         log.error(
@@ -610,7 +603,7 @@ class Scheduler(AsyncioActor):
             again(job),
             error,
             # A traceback only of what nobody expected.
-            exc_info=None if isinstance(error, CortexError) else error,
+            exc_info=None if isinstance(error, errors.CortexError) else error,
         )
 
     def _row(self, job: Job, began: int, state: str, *, said: str | None) -> JobRow:
@@ -634,5 +627,5 @@ class Scheduler(AsyncioActor):
 
 def _end_with(error: Exception) -> None:
     """Raise an error that must end the daemon."""
-    if isinstance(error, CortexError) and error.ends_daemon:
+    if isinstance(error, errors.CortexError) and error.ends_daemon:
         raise error
