@@ -18,8 +18,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.endpoint.connection import Kept, context, pause, read_answer, silence
-from cortex_actors.endpoint.replies import Answer, Passing, QuestionRefused, endpoint, verdict
-from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown, StoreTimeout
+from cortex_actors.endpoint.replies import (
+    Answer,
+    Passing,
+    QuestionRefused,
+    endpoint,
+    in_time,
+    verdict,
+)
+from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown
 from cortex_actors.runtime.threads import within
 
 if TYPE_CHECKING:
@@ -389,10 +396,8 @@ class Guard:
         """Wait for a free place; raises `StoreTimeout`."""
         self.waiting += 1
         try:
-            async with asyncio.timeout(seconds):
+            async with in_time(seconds, doing=", waiting for others"):
                 await self._places.acquire()
-        except TimeoutError:
-            raise StoreTimeout(f"timeout after {seconds:.2f} s, waiting for others") from None
         finally:
             self.waiting -= 1
 

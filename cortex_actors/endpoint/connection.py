@@ -259,11 +259,8 @@ class Line(Kept["AsyncHTTPTransport"]):
         first. Raises `StoreUnusable`, `StoreDown` and `StoreTimeout`.
         """
         self._require_open()
-        try:
-            async with asyncio.timeout(seconds):
-                return await self.pin.resolved()
-        except TimeoutError:
-            raise replies.late(seconds) from None
+        async with replies.in_time(seconds):
+            return await self.pin.resolved()
 
     async def close(self) -> None:
         """Close the connections and end the thread; who waits for an answer gets `StoreDown`."""
@@ -297,16 +294,13 @@ class Line(Kept["AsyncHTTPTransport"]):
         if self.address.scheme not in SCHEMES:
             raise StoreUnusable("its address must begin with http:// or https://")
         self._require_open()
-        try:
-            async with asyncio.timeout(seconds):
-                answer = await self._sent(method, path, body=body, seconds=seconds)
-                if failure := replies.store_verdict(answer, self.token):
-                    raise failure
-                if len(answer.body) < LARGE:
-                    return replies.parsed(answer.body)
-                return await self.run(partial(replies.parsed, answer.body))
-        except TimeoutError:
-            raise replies.late(seconds) from None
+        async with replies.in_time(seconds):
+            answer = await self._sent(method, path, body=body, seconds=seconds)
+            if failure := replies.store_verdict(answer, self.token):
+                raise failure
+            if len(answer.body) < LARGE:
+                return replies.parsed(answer.body)
+            return await self.run(partial(replies.parsed, answer.body))
 
     async def _sent(self, method: str, path: str, *, body: bytes, seconds: float) -> replies.Answer:
         """Return the answer to a request, read as far as it may be."""

@@ -15,10 +15,12 @@ Why a store could not be asked, in one line each, without the store's name. Pure
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
 import ssl
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import SplitResult, urlsplit
@@ -27,7 +29,7 @@ from cortex_actors import errors
 from cortex_actors.rules.addresses import here
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
 
 #: Where requests go when `base_url` is empty.
@@ -434,9 +436,20 @@ def unread(error: Exception) -> errors.StoreUnusable:
     )
 
 
-def late(seconds: float) -> errors.StoreTimeout:
-    """Return that the time is over."""
-    return errors.StoreTimeout(f"timeout after {seconds:.2f} s")
+@asynccontextmanager
+async def in_time(
+    seconds: float, *, told: float | None = None, doing: str = ""
+) -> AsyncIterator[None]:
+    """Give what is done with a store that many seconds; raises `StoreTimeout` after them.
+
+    The error names `told` seconds, where what came before was part of them.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        after = seconds if told is None else told
+        raise errors.StoreTimeout(f"timeout after {after:.2f} s{doing}") from None
 
 
 def large(most: int) -> errors.StoreDown:

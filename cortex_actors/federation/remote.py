@@ -12,11 +12,11 @@ all of them and are RemoteStore's.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from cortex_actors.errors import CortexError, StoreDown, StoreTimeout
+from cortex_actors.endpoint.replies import in_time
+from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation.answers import Asked, fields, received, text
 from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import Answer, Outward, Question, StoreSpec
@@ -185,10 +185,8 @@ class RemoteStore:
     async def _asked(self, seconds: float, ask: Callable[[], Awaitable[T]], *, told: float) -> T:
         """Return what an adapter returns in time; what nobody foresaw is the store's failure."""
         try:
-            async with asyncio.timeout(seconds):
+            async with in_time(seconds, told=told):
                 return await ask()
-        except TimeoutError:
-            raise StoreTimeout(f"timeout after {told:.2f} s") from None
         except CortexError:
             raise
         except Exception as error:

@@ -32,7 +32,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
+from cortex_actors.endpoint.replies import in_time
+from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Layout, Odd
 from cortex_actors.federation.answers import Asked, answer, apart, nearest, text
 from cortex_actors.federation.schema import Options
@@ -106,19 +107,16 @@ class Link:
         A connection that was kept may have been closed by the other side since: then the work is
         done once more, on a new one.
         """
-        try:
-            async with asyncio.timeout(seconds):
-                await asyncio.to_thread(_driver)
-                while True:
-                    was_kept = bool(self._free)
-                    try:
-                        async with self._session(seconds) as session:
-                            return await work(session)
-                    except Ended:
-                        if not was_kept:
-                            raise
-        except TimeoutError:
-            raise StoreTimeout(f"timeout after {seconds:.2f} s") from None
+        async with in_time(seconds):
+            await asyncio.to_thread(_driver)
+            while True:
+                was_kept = bool(self._free)
+                try:
+                    async with self._session(seconds) as session:
+                        return await work(session)
+                except Ended:
+                    if not was_kept:
+                        raise
 
     async def close(self) -> None:
         """Close every connection."""
