@@ -56,7 +56,7 @@ async def told(kind: str) -> Hit | None:
     line = CannedLine(search=document, by_topic=document, recall=document)
     match kind:
         case "vectors":  # Chroma and pgvector
-            return nearest("far", "a", "Use tabs.", distance=0.5, is_cosine=True, metadata=CLAIMS)
+            found = nearest("far", [ROW], is_cosine=True, limit=1, shape="rows")
         case "mcp":
             return Fields().hit(ROW, store="far")
         case "by_topic":

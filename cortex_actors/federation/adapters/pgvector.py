@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Layout, Odd
-from cortex_actors.federation.answers import Asked, answer, apart, nearest, text
+from cortex_actors.federation.answers import Asked, apart, nearest, text
 from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import Answer, StoreSpec
 from cortex_actors.rules.addresses import Reach, reach
@@ -43,7 +43,6 @@ from cortex_actors.rules.addresses import Reach, reach
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
-    from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapters.pgvector_session import Session
 
@@ -389,9 +388,12 @@ class Pgvector:
         await session.widen(asked.limit)
         query, values = self._reading.query(layout, vector, asked.limit)
         rows = await session.rows(query, values, most=asked.limit)
-        names = ("id", "text", "distance", "metadata")
-        found = [dict(zip(names, row, strict=True)) for row in rows]
-        return answer(found, self._hit, limit=asked.limit, shape=_SHAPE)
+        found = [
+            {"id": id_, "text": text(words), "distance": far, "metadata": _metadata(more)}
+            for id_, words, far, more in rows
+        ]
+        is_cosine = self._reading.distance == "cosine"
+        return nearest(self._name, found, is_cosine=is_cosine, limit=asked.limit, shape=_SHAPE)
 
     async def _ping(self, session: Session) -> dict[str, Any]:
         layout = await self._layout(session)
@@ -427,17 +429,6 @@ class Pgvector:
                 "options.embed_function returns"
             )
         return found
-
-    def _hit(self, row: Mapping[str, Any]) -> Hit | None:
-        """Return a row as a hit."""
-        return nearest(
-            self._name,
-            row["id"],
-            text(row["text"]),
-            distance=row["distance"],
-            is_cosine=self._reading.distance == "cosine",
-            metadata=_metadata(row["metadata"]),
-        )
 
 
 def _reading(options: Options) -> Reading:
