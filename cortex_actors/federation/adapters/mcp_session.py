@@ -23,6 +23,7 @@ from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 from cortex_actors.endpoint.replies import Answer, large, store_verdict
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Outcome, Told, Unknown, why
+from cortex_actors.runtime.tasks import Background
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping
@@ -80,9 +81,8 @@ class Session:
         self._watched: Pinned | None = None
         self._opened = asyncio.Event()
         self._closing = asyncio.Event()
-        self._asks: set[asyncio.Task[Any]] = set()
-        self._life = asyncio.create_task(self._live(), name="MCP session")
-        self._life.add_done_callback(_noticed)
+        self._asks = Background()
+        self._life = self._asks.begin(self._live(), "MCP session")
 
     @property
     def is_over(self) -> bool:
@@ -176,10 +176,7 @@ class Session:
 
     async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what the SDK makes of a request; who gives up leaves it to end by itself."""
-        task = asyncio.create_task(work, name="MCP request")
-        self._asks.add(task)
-        task.add_done_callback(self._asks.discard)
-        task.add_done_callback(_noticed)
+        task = self._asks.begin(work, "MCP request")
         try:
             await asyncio.wait({task, self._life}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -308,9 +305,3 @@ async def _tools(client: Client) -> frozenset[str]:
         if not cursor:
             break
     return frozenset(names)
-
-
-def _noticed(task: asyncio.Task[Any]) -> None:
-    """Take note of an error that may have no other reader: whoever asked was told."""
-    if not task.cancelled():
-        task.exception()
