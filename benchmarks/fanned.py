@@ -17,7 +17,15 @@ from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import Answer, Fan, Member, Outcome, Question, StoreSpec
+from cortex_actors.federation.store import (
+    Answer,
+    ByTopic,
+    Fan,
+    Member,
+    Outcome,
+    Question,
+    StoreSpec,
+)
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.sections import FederationSettings, MemorySettings
 from cortex_actors.storage.search.search import Search
@@ -71,15 +79,7 @@ class Ready:
         """Answer."""
         return self._answer
 
-    async def by_topic(
-        self,
-        topics: Sequence[str],
-        *,
-        limit: int,
-        exclude_ids: Sequence[str],
-        question: Question,
-        seconds: float,
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Have nothing under any topic."""
         return Answer(())
 

@@ -13,17 +13,18 @@ all of them and are RemoteStore's.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation.answers import Asked, fields, received, text
 from cortex_actors.federation.schema import Options
-from cortex_actors.federation.store import Answer, Outward, Question, StoreSpec
+from cortex_actors.federation.store import Answer, ByTopic, Outward, Question, StoreSpec
 from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from cortex_actors.endpoint.client import Guard
     from cortex_actors.endpoint.connection import Line
@@ -81,9 +82,7 @@ class HttpAdapter:
 class TopicAdapter(Protocol):
     """An adapter whose stores can be asked by topic."""
 
-    async def by_topic(
-        self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic) -> Answer:
         """Return what is filed under any of some topics, but for what is known already."""
 
 
@@ -143,15 +142,7 @@ class RemoteStore:
         hits = received(answer.hits, store=self.name, limit=wanted)
         return Answer(hits, tuple(visible(each[:_TOLD]) for each in answer.skipped))
 
-    async def by_topic(
-        self,
-        topics: Sequence[str],
-        *,
-        limit: int,
-        exclude_ids: Sequence[str],
-        question: Question,
-        seconds: float,
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Return what it has filed under any of some topics; raises as `recall` does.
 
         What the topics are made of is the asker's care: they are sent as they are.
@@ -160,12 +151,10 @@ class RemoteStore:
         if not isinstance(adapter, TopicAdapter):
             return Answer(())
         _outward(question)
-        wanted = min(max(limit, 1), self.most)
+        wanted = min(max(asked.limit, 1), self.most)
         answer = await self._within(
-            seconds,
-            lambda left: adapter.by_topic(
-                topics, limit=wanted, exclude_ids=exclude_ids, seconds=left
-            ),
+            asked.seconds,
+            lambda left: adapter.by_topic(replace(asked, limit=wanted, seconds=left)),
         )
         return Answer(received(answer.hits, store=self.name, limit=wanted))
 

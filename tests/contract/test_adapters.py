@@ -12,6 +12,7 @@ import pytest
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.binding import ADAPTERS
 from cortex_actors.federation.remote import TopicAdapter
+from cortex_actors.federation.store import ByTopic
 from cortex_actors.storage.search.query import Past, Where
 from tests.contract.adapters import LONG, SHORT, TOKEN, trouble
 from tests.contract.cases import CASES
@@ -142,11 +143,11 @@ class TestTopics:
             if not isinstance(adapter, TopicAdapter):
                 return
             topics = [case.topic.upper(), "nothing has this topic"]
-            found = await adapter.by_topic(topics, limit=9, exclude_ids=(), seconds=LONG)
+            found = await adapter.by_topic(ByTopic(topics, limit=9, exclude_ids=(), seconds=LONG))
             one, *others = case.tagged
-            rest = await adapter.by_topic(topics, limit=9, exclude_ids=[one], seconds=LONG)
-            first = await adapter.by_topic(topics, limit=1, exclude_ids=(), seconds=LONG)
-            nothing = await adapter.by_topic([], limit=9, exclude_ids=(), seconds=LONG)
+            rest = await adapter.by_topic(ByTopic(topics, limit=9, exclude_ids=[one], seconds=LONG))
+            first = await adapter.by_topic(ByTopic(topics, limit=1, exclude_ids=(), seconds=LONG))
+            nothing = await adapter.by_topic(ByTopic([], limit=9, exclude_ids=(), seconds=LONG))
 
         assert case.tagged == {hit.id for hit in found.hits}
         assert set(others) == {hit.id for hit in rest.hits}

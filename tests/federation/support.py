@@ -12,7 +12,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import Hit
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.federation.federation import Federation
-from cortex_actors.federation.store import Answer, Fan, Member, Question
+from cortex_actors.federation.store import Answer, ByTopic, Fan, Member, Question
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.sections import FederationSettings
@@ -71,9 +71,9 @@ class Shelf:
             raise self.fails
         return Answer(tuple(self.hits), self.left_out)
 
-    async def by_topic(self, topics: Sequence[str], **_how: object) -> Answer:
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Have nothing under any topic."""
-        del topics
+        del asked, question
         return Answer(())
 
 

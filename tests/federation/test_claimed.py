@@ -11,6 +11,7 @@ from cortex_actors.federation.adapters.cortex import Cortex
 from cortex_actors.federation.adapters.mcp import Fields
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
 from cortex_actors.federation.answers import nearest, received
+from cortex_actors.federation.store import ByTopic
 from tests.federation.canned import CannedLine, asked, speaking
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ async def told(kind: str) -> Hit | None:
             return Fields().hit(ROW, store="far")
         case "by_topic":
             memory = speaking(SerenMemory, "seren_memory", line)
-            found = await memory.by_topic(["x"], limit=1, exclude_ids=(), seconds=1)
+            found = await memory.by_topic(ByTopic(["x"], limit=1, exclude_ids=(), seconds=1))
         case "seren_memory":
             found = await speaking(SerenMemory, kind, line).search(asked())
         case "seren_loci":
