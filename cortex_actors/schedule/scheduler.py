@@ -59,7 +59,7 @@ from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTE
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -424,8 +424,8 @@ class Scheduler(AsyncioActor):
         settings: ScheduleSettings,
         keep_days: float,
         journal_days: float = JOURNAL_DAYS,
-        organisation: OrganisationSettings | None = None,
-        memory: MemorySettings | None = None,
+        organisation: OrganisationSettings,
+        memory: MemorySettings,
         trial: Callable[[], Awaitable[Mapping[str, Any]]] | None = None,
         chance: Callable[[], float] = random.random,
         tasks: TaskSupervisor = ALONE,
@@ -433,10 +433,9 @@ class Scheduler(AsyncioActor):
         """Remember what to look after.
 
         Handled events are kept for `keep_days`, what files held before we wrote into them for
-        `journal_days`. `organisation` says how principles fade, without it by Cerno's numbers;
-        `memory` how memories do, and where it is not given nobody looks after them; `trial` tries
-        the daemon, and where there is none nobody does; `chance` gives a number from 0 to 1, by
-        which jobs are put off that may come later; backups run below `tasks`.
+        `journal_days`. `organisation` says how principles fade, `memory` how memories do; `trial`
+        tries the daemon, and where there is none nobody does; `chance` gives a number from 0 to 1,
+        by which jobs are put off that may come later; backups run below `tasks`.
         """
         super().__init__()
         self._clock = clock
@@ -446,15 +445,8 @@ class Scheduler(AsyncioActor):
         self._upkeep = Upkeep(
             home, records, clock, settings, keep_days=keep_days, journal_days=journal_days
         )
-        scales = (
-            principle_decay.DEFAULTS
-            if organisation is None
-            else principle_decay.Scales.of(organisation)
-        )
-        self._errands = Errands(bus, records, clock, scales=scales)
-        self._custody = (
-            None if memory is None else Custody(records, bus, clock, settings=memory, by=SOURCE)
-        )
+        self._errands = Errands(bus, records, clock, principle_decay.Scales.of(organisation))
+        self._custody = Custody(records, bus, clock, settings=memory, by=SOURCE)
         look = self._upkeep.look
         self._trying = trial and Trying(trial, look, home.ledger, clock)
         self._diary = Diary(records)
@@ -503,37 +495,27 @@ class Scheduler(AsyncioActor):
         reconcile = partial(errands.request, RECONCILIATION_REQUESTED, again, said)
         said = "principles are distilled"
         organise = partial(errands.request, ORGANISATION_REQUESTED, Nothing(), said)
-        told: list[tuple[str, float, Callable[[], Awaitable[Done]]]] = [
-            ("scan", chosen.scan_every_s, scan),
-            ("reconcile", chosen.reconcile_every_s, reconcile),
-            ("organise", chosen.organise_every_s, organise),
-            ("decay", chosen.decay_every_s, errands.decay),
-            ("digest", chosen.digest_every_s, errands.digest),
-        ]
-        probe: tuple[Job, ...] = ()
-        if self._trying is not None:
-            # Soon after a start, whoever tried it before.
-            every = chosen.probe_every_s
-            probe = (Job("probe", every, self._trying.run, age=lambda: None),)
-        return (
-            *(Job(name, every, run, late(every, chosen.jitter_s)) for name, every, run in told),
+
+        def put_off(name: str, every: float, run: Callable[[], Awaitable[Done]]) -> Job:
+            return Job(name, every, run, late(every, chosen.jitter_s))
+
+        jobs = (
+            put_off("scan", chosen.scan_every_s, scan),
+            put_off("reconcile", chosen.reconcile_every_s, reconcile),
+            put_off("organise", chosen.organise_every_s, organise),
+            put_off("decay", chosen.decay_every_s, errands.decay),
+            put_off("digest", chosen.digest_every_s, errands.digest),
             Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
-            *self._memories(chosen),
-            *probe,
+            put_off("attention", chosen.attention_every_s, self._custody.attention),
+            put_off("promotions", chosen.promotions_every_s, self._custody.promotions),
+            put_off("archive", chosen.archive_every_s, self._custody.archive),
         )
-
-    def _memories(self, chosen: ScheduleSettings) -> Iterator[Job]:
-        """Yield the jobs that look after memories."""
-        if self._custody is not None:
-            told = (
-                ("attention", chosen.attention_every_s, self._custody.attention),
-                ("promotions", chosen.promotions_every_s, self._custody.promotions),
-                ("archive", chosen.archive_every_s, self._custody.archive),
-            )
-            for name, every, run in told:
-                yield Job(name, every, run, late(every, chosen.jitter_s))
+        if self._trying is None:
+            return jobs
+        # Soon after a start, whoever tried it before.
+        return (*jobs, Job("probe", chosen.probe_every_s, self._trying.run, age=lambda: None))
 
     async def _begin(self) -> None:
         """Read when jobs were done last, and set the timers."""

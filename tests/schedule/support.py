@@ -13,7 +13,7 @@ from cortex_actors.clock import SECOND
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.sections import ScheduleSettings
+from cortex_actors.sections import MemorySettings, OrganisationSettings, ScheduleSettings
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.tables.schema import events
@@ -33,7 +33,10 @@ Ask: TypeAlias = "Callable[..., Coroutine[Any, Any, Any]]"
 Trial: TypeAlias = "Callable[[], Coroutine[Any, Any, dict[str, Any]]]"
 
 #: Every job there is without a trial, in the order of the table.
-JOBS = ("scan", "reconcile", "organise", "decay", "digest", "backup", "prune", "check")
+JOBS = (
+    *("scan", "reconcile", "organise", "decay", "digest", "backup", "prune", "check"),
+    *("attention", "promotions", "archive"),
+)
 
 #: Seconds of one day.
 DAY = 86_400
@@ -55,6 +58,7 @@ class Watched:
         self.bus = Bus(LedgerJournal(store.records, store.clock), store.clock)
         self.chance = chance
         self.trial = trial
+        self.memory = MemorySettings()
         self._jobs = len(JOBS) + (trial is not None)
         self.handle: ActorHandle
         self.ask: Ask = partial(
@@ -74,6 +78,8 @@ class Watched:
             clock=self.clock,
             settings=self.settings,
             keep_days=30,
+            organisation=OrganisationSettings(),
+            memory=self.memory,
             trial=self.trial,
             chance=lambda: self.chance,
         )
