@@ -40,9 +40,6 @@ class Adapter(Protocol):
     #: Hits that such a store gives at most.
     most: ClassVar[int]
 
-    #: Conditions of a question that it can narrow its answer by; any other leaves the store out.
-    meets: ClassVar[frozenset[str]]
-
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Remember how to ask; nothing is sent."""
 
@@ -58,9 +55,6 @@ class Adapter(Protocol):
 
 class HttpAdapter:
     """What adapters have in common whose stores are asked over HTTP."""
-
-    #: Conditions that its answers can be narrowed by: none, unless an adapter says more.
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: StoreSpec, line: Line, known: Collection[str]) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option that is not `known`."""
@@ -117,8 +111,7 @@ class RemoteStore:
 
         Nothing is sent to find out.
         """
-        known = self._adapter.meets | _EVERYBODY
-        strange = [each for each in question.conditions if each not in known]
+        strange = [each for each in question.conditions if each not in _EVERYBODY]
         if strange:
             return f"it cannot narrow its answer by {', '.join(strange)}"
         if question.outward is None:

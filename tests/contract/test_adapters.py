@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,6 @@ from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.binding import ADAPTERS
 from cortex_actors.federation.remote import TopicAdapter
 from cortex_actors.federation.store import ByTopic
-from cortex_actors.storage.search.query import Past, Where
 from tests.contract.adapters import LONG, SHORT, TOKEN, trouble
 from tests.contract.cases import CASES
 
@@ -62,12 +60,8 @@ class TestRegister:
 
     @pytest.mark.parametrize("kind", sorted(ADAPTERS))
     def test_said(self, kind: str) -> None:
-        """An adapter says how much its stores give and which conditions of a question they meet."""
-        adapter = ADAPTERS[kind]
-
-        conditions = {each.name for each in (*fields(Where), *fields(Past))}
-        assert 1 <= adapter.most
-        assert set() == adapter.meets - conditions
+        """An adapter says how much its stores give at most."""
+        assert 1 <= ADAPTERS[kind].most
 
 
 class TestMaking:

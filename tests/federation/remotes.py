@@ -26,7 +26,6 @@ class Far:
     """Speaks to a program that is not there: it answers what it was given."""
 
     most: ClassVar[int] = 5
-    meets: ClassVar[frozenset[str]] = frozenset({"tags"})
 
     def __init__(self, *hits: Hit) -> None:
         self.hits = hits

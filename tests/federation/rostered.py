@@ -50,7 +50,6 @@ class Peer:
     """Speaks to a store that says one thing, or fails: what is in `FAILS` decides, by name."""
 
     most: ClassVar[int] = 50
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     #: Name of a store -> what it raises.
     FAILS: ClassVar[dict[str, Exception]] = {}

@@ -80,7 +80,7 @@ class TestUnmet:
         """A condition that its adapter cannot narrow by leaves it out, and is named."""
         asked = replace(ASKED, where=Where(tags=("x",), thread="t"), past=Past(as_of=1))
 
-        assert "it cannot narrow its answer by thread, as_of" == remote(Far()).unmet(asked)
+        assert "it cannot narrow its answer by tags, thread, as_of" == remote(Far()).unmet(asked)
 
     def test_reader(self) -> None:
         """What other programs say is for every agent."""

@@ -339,7 +339,6 @@ class Mcp:
 
     #: What a model's page has room for, which most tools are made for.
     most: ClassVar[int] = 100
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Check the options; nothing is sent, and no program started."""

@@ -337,7 +337,6 @@ class Pgvector:
 
     #: A page; what an index finds gets worse beyond it unless it is told to look further.
     most: ClassVar[int] = 200
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Check the options; nothing is sent."""
