@@ -76,10 +76,10 @@ class Breaker:
 
     def refusal(self, at: float) -> str:
         """Return why no attempt is let through, and when the next one is; "" when one is."""
+        if self.position is Position.HALF_OPEN:
+            return f"left alone until one question has shown that it is back: {self.reason}"
         rest = self.remaining(at)
-        if rest or self.position is Position.HALF_OPEN:
-            return f"{self.reason}; next attempt in {rest:.0f} s"
-        return ""
+        return f"left alone for {rest:.0f} s more: {self.reason}" if rest else ""
 
     def admits(self, at: float) -> bool:
         """Return whether an attempt may be made now; with True it is under way."""
@@ -233,11 +233,8 @@ class Client(Kept["AsyncClient"]):
         """Make one attempt and tell the breaker what came of it."""
         at = self._clock.monotonic()
         if not self._breaker.admits(at):
-            rest, reason = self._breaker.remaining(at), self._breaker.reason
-            raise EndpointDown(
-                f"{self.endpoint.named} is left alone for {rest:.0f} s more, because {reason}; "
-                "ask again after that"
-            )
+            why = self._breaker.refusal(at)
+            raise EndpointDown(f"{self.endpoint.named} is {why}; ask again after that")
         try:
             seconds = min(self._timeout, max(0.0, until - at))
             found = await self._post(body, read, most=most, seconds=seconds)
@@ -354,7 +351,7 @@ class Guard:
         """Return why the store is not asked now; "" when it may be. Nothing is used up by it."""
         if self.waiting >= self._most:
             return f"{self.waiting} questions wait for it already"
-        return self._rested()
+        return self.breaker.refusal(self._clock.monotonic())
 
     @asynccontextmanager
     async def attempt(self, seconds: float) -> AsyncIterator[float]:
@@ -374,23 +371,14 @@ class Guard:
         self.running += 1
         try:
             # Others may have opened it, or be trying it, while this one waited.
-            if reason := self._rested():
-                raise LeftAlone(reason)
-            self.breaker.admits(self._clock.monotonic())
+            at = self._clock.monotonic()
+            if not self.breaker.admits(at):
+                raise LeftAlone(self.breaker.refusal(at))
             async with self._told(until, seconds):
                 yield max(0.0, until - self._clock.monotonic())
         finally:
             self.running -= 1
             self._places.release()
-
-    def _rested(self) -> str:
-        """Return why the breaker lets nobody through; "" when it would let one."""
-        breaker = self.breaker
-        if breaker.position is Position.HALF_OPEN:
-            return f"left alone until one question has shown that it is back: {breaker.reason}"
-        if (left := breaker.remaining(self._clock.monotonic())) > 0:
-            return f"left alone for {left:.0f} s more: {breaker.reason}"
-        return ""
 
     async def _place(self, seconds: float) -> None:
         """Wait for a free place; raises `StoreTimeout`."""
