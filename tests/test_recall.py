@@ -65,7 +65,8 @@ class Desk(FrontDesk):
         self.asked.append(question)
         stores: list[RecallStore] = [LocalStore(self.room.search), *self.others]
         village = Village(stores, clock=self.clock, model=MODEL, row=unit(1, 0, 0))
-        return await (await village.begin()).ask(question)
+        found: Recall = await (await village.begin()).ask(question)
+        return found
 
     def _accessed(self, some: Sequence[Access]) -> None:
         """Take down what was read."""

@@ -15,6 +15,7 @@ from tests.embedding.asking import Asker, expected, in_flight
 from tests.embedding.support import fails_with_down, until
 
 if TYPE_CHECKING:
+    from cortex_actors.embedding.pool import PoolInfo
     from cortex_actors.embedding.provider import Vectors
     from cortex_actors.runtime.names import Names
     from tests.embedding.support import ManualClock, StagedProvider
@@ -274,9 +275,11 @@ class TestLife:
 
 async def _has_joined(pool: Asker) -> bool:
     """Return whether a text has joined an equal one."""
-    return (await pool.describe()).joined > 0
+    info: PoolInfo = await pool.describe()
+    return info.joined > 0
 
 
 async def _both_lanes(pool: Asker) -> bool:
     """Return whether each lane has a batch in flight."""
-    return 2 == (await pool.describe()).batches_in_flight
+    info: PoolInfo = await pool.describe()
+    return 2 == info.batches_in_flight

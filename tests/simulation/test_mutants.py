@@ -81,7 +81,7 @@ def loses_the_wake_up(plant: Plant) -> None:
 
 def keeps_dead_refs(plant: Plant) -> None:
     """Who asks by a name asks the first actor that had it, dead or alive."""
-    ask = Names._ask
+    ask = Names.ask
     first: dict[tuple[int, str], AsyncioRef[Any] | None] = {}
 
     async def ask_first(self: Names, name: str, message: object, timeout: float | None) -> object:
@@ -91,7 +91,7 @@ def keeps_dead_refs(plant: Plant) -> None:
             raise ActorAway(name)
         return await ask(self, name, message, timeout)
 
-    plant.setattr(Names, "_ask", ask_first)
+    plant.setattr(Names, "ask", ask_first)
 
 
 def answers_before_the_commit(plant: Plant) -> None:
