@@ -33,10 +33,11 @@ from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import embeddings, insights, projects
-from cortex_actors.storage.insights import Finding
+from cortex_actors.storage import embeddings, projects
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.pipeline import insights
+from cortex_actors.storage.pipeline.insights import Finding
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 
 if TYPE_CHECKING:

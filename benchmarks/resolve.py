@@ -48,7 +48,8 @@ from cortex_actors.sections import (
     ReconciliationSettings,
     ResolutionSettings,
 )
-from cortex_actors.storage import principles, projects
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.testing import ManualClock

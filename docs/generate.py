@@ -268,9 +268,10 @@ def _comments() -> dict[tuple[str, str], str]:
 
 #: Modules with commands, in the order in which help shows what one group has of several.
 COMMANDS = (
-    "projects insights history principles contradictions review recall "
-    "resolve demo memory backup agents knowledge stores "
-    "stores_import models service events doctor"
+    "pipeline.projects pipeline.insights pipeline.history pipeline.principles "
+    "pipeline.contradictions pipeline.review memory.recall pipeline.resolve system.demo "
+    "memory.memory system.backup memory.agents memory.knowledge system.stores "
+    "system.stores_import system.models service system.events system.doctor"
 ).split()
 
 #: Pieces of the table.

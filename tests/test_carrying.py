@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.api import transfer
+from cortex_actors.api.memory import transfer
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.testing import temporary_cortex

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.api import contradictions
+from cortex_actors.api.pipeline import contradictions
 from cortex_actors.cli import lifecycle
 from cortex_actors.errors import CortexError, HomeUnwritable
 from cortex_actors.home import SOCKET_PATH_LIMIT, Home, replace_file, write_private

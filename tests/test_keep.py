@@ -10,7 +10,9 @@ from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours
-from cortex_actors.storage import memory_records, memory_states, similar_memories
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import memory_states
+from cortex_actors.storage.search import similar_memories
 from cortex_actors.testing import EPOCH
 from tests.storage.kept import Desk, furnished
 from tests.storage.things import mem, memory

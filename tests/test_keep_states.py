@@ -10,7 +10,8 @@ from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
-from cortex_actors.storage import memory_records, memory_states
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH, eventually, temporary_cortex
 from tests.storage.kept import Desk, furnished
 from tests.storage.things import mem, memory

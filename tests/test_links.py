@@ -10,7 +10,7 @@ from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.pipeline.relations import Linker
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import OrganisationSettings
-from cortex_actors.storage import principles
+from cortex_actors.storage.pipeline import principles
 from cortex_actors.testing import EPOCH
 from tests.flow.support import grown
 from tests.storage.distilled import principle

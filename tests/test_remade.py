@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.api.daemon import meanwhile
+from cortex_actors.api.system.daemon import meanwhile
 
 LOST = "mini+int8-01234567"
 

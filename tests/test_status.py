@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import __version__, topics
-from cortex_actors.api import memory_changes
 from cortex_actors.api import status as lookup
+from cortex_actors.api.memory import memory_changes
 from cortex_actors.assembly.context import Outside
 from cortex_actors.embedding.provider import State
 from cortex_actors.testing import eventually, settled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import settings
-from cortex_actors.api import contradictions
+from cortex_actors.api.pipeline import contradictions
 from cortex_actors.errors import BadInput, ConfigurationError, NotFound, Refused
 from cortex_actors.home import Home
 from cortex_actors.rules.calibration import Figures, Score, Suggestion

@@ -69,7 +69,7 @@ def _method(operation: Operation) -> Callable[..., Coroutine[Any, Any, Any]]:
 
 
 # Each module adds its operations to the registry.
-for _module in pkgutil.iter_modules(api.__path__, f"{api.__name__}."):
+for _module in pkgutil.walk_packages(api.__path__, f"{api.__name__}."):
     import_module(_module.name)
 
 for _each in OPERATIONS.values():

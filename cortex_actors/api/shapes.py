@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
 from cortex_actors.rules import decay as rules
-from cortex_actors.storage import insight_lists, principle_decay, principle_lists, principles
-from cortex_actors.storage import insights as insight_rows
-from cortex_actors.storage.reviews import principles as taken_back
+from cortex_actors.storage.pipeline import (
+    insight_lists,
+    principle_decay,
+    principle_lists,
+    principles,
+)
+from cortex_actors.storage.pipeline import insights as insight_rows
+from cortex_actors.storage.pipeline.reviews import principles as taken_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,10 +27,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Insight, InsightSource
     from cortex_actors.domain.principle import Link, Principle
-    from cortex_actors.storage.insight_lists import InsightFilter
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.principle_decay import Evidence, Scales
-    from cortex_actors.storage.principle_lists import PrincipleFilter
+    from cortex_actors.storage.pipeline.insight_lists import InsightFilter
+    from cortex_actors.storage.pipeline.principle_decay import Evidence, Scales
+    from cortex_actors.storage.pipeline.principle_lists import PrincipleFilter
 
 
 T = TypeVar("T")

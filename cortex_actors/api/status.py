@@ -15,14 +15,15 @@ from cortex_actors.domain.principle import Ending
 from cortex_actors.domain.project import AlertKind, innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.files import repository
-from cortex_actors.storage import events, insight_records, passages, principles, reviews
-from cortex_actors.storage import insights as insight_rows
+from cortex_actors.storage import events, insight_records, passages
 from cortex_actors.storage import projects as project_rows
 from cortex_actors.storage.embeddings import count_unembedded
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import backups, recovery
-from cortex_actors.storage.principle_lists import by_status
-from cortex_actors.storage.resolutions import paths, troubled
+from cortex_actors.storage.pipeline import insights as insight_rows
+from cortex_actors.storage.pipeline import principles, reviews
+from cortex_actors.storage.pipeline.principle_lists import by_status
+from cortex_actors.storage.pipeline.resolutions import paths, troubled
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Project

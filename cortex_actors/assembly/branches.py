@@ -27,7 +27,7 @@ from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.search.matrix import Neighbours
 from cortex_actors.storage.search.search import Search
-from cortex_actors.storage.similar_memories import Vicinity
+from cortex_actors.storage.search.similar_memories import Vicinity
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

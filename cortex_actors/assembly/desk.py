@@ -15,12 +15,12 @@ from cortex_actors.doctor.doctor import RoundTrip, Visit, Ward
 from cortex_actors.doctor.models import Patient
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import memory_delete
 from cortex_actors.storage.health.file import Reader
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import Generations
 from cortex_actors.storage.index.vectors import COLLECTIONS, Vectors
 from cortex_actors.storage.ledger.files import Halt
+from cortex_actors.storage.memory import memory_delete
 from cortex_actors.topics import FILE_CHANGED
 
 if TYPE_CHECKING:

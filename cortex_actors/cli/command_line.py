@@ -342,7 +342,7 @@ def _asked(row: Row, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         if isinstance(value, Path):
             value = str(value.absolute())
         elif each.get("complete") == "projects":
-            value = load("cortex_actors.cli.projects:meant")(value)
+            value = load("cortex_actors.cli.pipeline.projects:meant")(value)
         params[each["name"]] = value
     if row["run"].get("here"):
         params["here"] = folder()

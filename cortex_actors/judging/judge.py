@@ -31,8 +31,8 @@ from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
-from cortex_actors.storage import verdicts
-from cortex_actors.storage.verdicts import Verdict
+from cortex_actors.storage.pipeline import verdicts
+from cortex_actors.storage.pipeline.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

@@ -31,10 +31,11 @@ from cortex_actors.memory.village import Saying
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
-from cortex_actors.storage import memory_merge, memory_records, realms
+from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.events import store
-from cortex_actors.storage.memory_merge import How, Plan, digest
-from cortex_actors.storage.similar_memories import Scope
+from cortex_actors.storage.memory import memory_merge
+from cortex_actors.storage.memory.memory_merge import How, Plan, digest
+from cortex_actors.storage.search.similar_memories import Scope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -26,9 +26,10 @@ from cortex_actors.clock import ulid
 from cortex_actors.domain.event import Ids, parts
 from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage import memory_attention, memory_history
+from cortex_actors.storage import memory_history
 from cortex_actors.storage.events import is_stored, store
-from cortex_actors.storage.memory_attention import Reading
+from cortex_actors.storage.memory import memory_attention
+from cortex_actors.storage.memory.memory_attention import Reading
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
 
 if TYPE_CHECKING:

@@ -50,9 +50,11 @@ from cortex_actors.rules.merging import (
     united,
 )
 from cortex_actors.rules.sameness import cosine
-from cortex_actors.storage import memory_records, memory_states, similar_memories
-from cortex_actors.storage.memory_merge import Clash, Plan, Step, digest
-from cortex_actors.storage.similar_memories import Scope
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import memory_states
+from cortex_actors.storage.memory.memory_merge import Clash, Plan, Step, digest
+from cortex_actors.storage.search import similar_memories
+from cortex_actors.storage.search.similar_memories import Scope
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, summary
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import EmbedInTime, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.dense import Asked
-    from cortex_actors.storage.similar_memories import Vicinity
+    from cortex_actors.storage.search.similar_memories import Vicinity
     from cortex_actors.text.lexicon import Lexicon
 
 

@@ -33,10 +33,10 @@ from cortex_actors.rules.convergence import Found, Group, Voice
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import village
 from cortex_actors.storage.events import store
+from cortex_actors.storage.memory import village
+from cortex_actors.storage.memory.village import SPOKEN, NearPosts
 from cortex_actors.storage.search.matrix import cosine
-from cortex_actors.storage.village import SPOKEN, NearPosts
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import EmbedInTime
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.memory.village import Post
     from cortex_actors.storage.search.matrix import VectorMatrix
-    from cortex_actors.storage.village import Post
 
 
 #: Posts that are compared with one another, as the document has it.

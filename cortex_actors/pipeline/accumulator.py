@@ -35,7 +35,8 @@ from cortex_actors.files.repository import origin
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.likeness import Likeness, vectors
 from cortex_actors.pipeline.reading import READ_AS, Reader
-from cortex_actors.storage import embeddings, insight_records, insights, projects, reviews
+from cortex_actors.storage import embeddings, insight_records, projects
+from cortex_actors.storage.pipeline import insights, reviews
 from cortex_actors.text.markdown import require_utf8
 from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.reading import Said
     from cortex_actors.sections import AccumulationSettings
     from cortex_actors.storage.embeddings import Embed, Matrix
-    from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.pipeline.insights import Finding
     from cortex_actors.storage.projects import FileState, Run
     from cortex_actors.storage.search.matrix import Neighbours
     from cortex_actors.text.sections import Dialect

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.project import Decision
     from cortex_actors.rules.promotion import Requirement
-    from cortex_actors.storage.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.insight_evidence import Spoken
 
 #: A weight that differs by less is the same: far below any digit that is shown.
 _ROUNDING = 1e-9

@@ -32,8 +32,8 @@ from cortex_actors.errors import (
 )
 from cortex_actors.rules import classification
 from cortex_actors.rules.contradiction import contradicts, judge
-from cortex_actors.storage import insights
-from cortex_actors.storage.insights import Opinion
+from cortex_actors.storage.pipeline import insights
+from cortex_actors.storage.pipeline.insights import Opinion
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.project import StatementKind
     from cortex_actors.storage.embeddings import Embed, Matrix
-    from cortex_actors.storage.insights import Finding
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.pipeline.insights import Finding
     from cortex_actors.storage.search.matrix import Near, Neighbours
 
 

@@ -48,16 +48,15 @@ from cortex_actors.pipeline.promotion import Tools, formed, gather
 from cortex_actors.pipeline.relations import Linked, Linker, Ruling
 from cortex_actors.rules import merging
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import (
-    embeddings,
+from cortex_actors.storage import embeddings, projects
+from cortex_actors.storage.pipeline import (
     insight_evidence,
     insights,
     principle_decay,
     principles,
-    projects,
     reviews,
 )
-from cortex_actors.storage.principle_decay import Evidence
+from cortex_actors.storage.pipeline.principle_decay import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
@@ -69,7 +68,7 @@ if TYPE_CHECKING:
     from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
     from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.principle_decay import Scales
+    from cortex_actors.storage.pipeline.principle_decay import Scales
     from cortex_actors.storage.search.matrix import Neighbours
     from cortex_actors.text.lexicon import Lexicon
 

@@ -40,7 +40,7 @@ from cortex_actors.render import fence
 from cortex_actors.rules.classification import classify
 from cortex_actors.rules.sameness import says_something
 from cortex_actors.storage.embeddings import embedded_text
-from cortex_actors.storage.insights import FIRST_CONFIDENCE, Finding
+from cortex_actors.storage.pipeline.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
 from cortex_actors.text.credentials import Redacted, mask_secrets

@@ -41,16 +41,16 @@ from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciliation import Neighbourhood, Reconciliation, insight_of
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage import (
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import (
     contradictions,
     insight_evidence,
     insights,
     principles,
-    projects,
     reviews,
     verdicts,
 )
-from cortex_actors.storage.contradictions import Mark
+from cortex_actors.storage.pipeline.contradictions import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -62,11 +62,11 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.relations import Judge
     from cortex_actors.rules.clustering import Cluster
     from cortex_actors.sections import ReconciliationSettings
-    from cortex_actors.storage.contradictions import Contradiction
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.insight_evidence import Spoken
-    from cortex_actors.storage.insights import Opinion
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.pipeline.contradictions import Contradiction
+    from cortex_actors.storage.pipeline.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.insights import Opinion
     from cortex_actors.storage.search.matrix import Neighbours, Texts
 
 

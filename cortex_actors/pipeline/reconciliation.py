@@ -24,16 +24,11 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
 from cortex_actors.rules.clustering import pair
 from cortex_actors.rules.promotion import agrees
-from cortex_actors.storage import (
-    contradictions,
-    insight_evidence,
-    insight_records,
-    insights,
-    verdicts,
-)
-from cortex_actors.storage.contradictions import Contradiction, id_of
+from cortex_actors.storage import insight_records
+from cortex_actors.storage.pipeline import contradictions, insight_evidence, insights, verdicts
+from cortex_actors.storage.pipeline.contradictions import Contradiction, id_of
+from cortex_actors.storage.pipeline.verdicts import Proposed, proposal_id
 from cortex_actors.storage.search.matrix import cosine
-from cortex_actors.storage.verdicts import Proposed, proposal_id
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -43,12 +38,12 @@ if TYPE_CHECKING:
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Cluster, Pair
     from cortex_actors.rules.proposals import Proposal
-    from cortex_actors.storage.contradictions import Mark
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.pipeline.contradictions import Mark
+    from cortex_actors.storage.pipeline.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.verdicts import PersonsWord
     from cortex_actors.storage.search.matrix import Near
-    from cortex_actors.storage.verdicts import PersonsWord
 
 
 @dataclass(frozen=True, slots=True)

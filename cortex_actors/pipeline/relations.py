@@ -44,7 +44,7 @@ from cortex_actors.rules.contradiction import Limits, Thresholds, opposition, sl
 from cortex_actors.rules.promotion import Thresholds as Promotion
 from cortex_actors.rules.proposals import ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
-from cortex_actors.storage import principle_lists, principles
+from cortex_actors.storage.pipeline import principle_lists, principles
 from cortex_actors.storage.search.matrix import Rows, Texts, cosine
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.insight_evidence import Spoken
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.principle_lists import Node, Shelf
+    from cortex_actors.storage.pipeline.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.principle_lists import Node, Shelf
     from cortex_actors.text.lexicon import Lexicon
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.

@@ -42,8 +42,9 @@ from cortex_actors.render import fence
 from cortex_actors.render.fence import moved_out
 from cortex_actors.render.section import Bullet, Options, line_of, neutral
 from cortex_actors.rules.standalone import MANIFESTS, stacks_of_project, topic
-from cortex_actors.storage import principles, projects, resolutions, reviews
-from cortex_actors.storage.resolutions import Resolution
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import principles, resolutions, reviews
+from cortex_actors.storage.pipeline.resolutions import Resolution
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:

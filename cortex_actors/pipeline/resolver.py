@@ -40,9 +40,10 @@ from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, 
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
-from cortex_actors.storage import principles, projects, resolutions, reviews
+from cortex_actors.storage import projects
 from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.pipeline import principles, resolutions, reviews
 from cortex_actors.storage.projects import Writes
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
 
@@ -59,8 +60,8 @@ if TYPE_CHECKING:
     from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
     from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.pipeline.resolutions import Resolution
     from cortex_actors.storage.projects import FileState
-    from cortex_actors.storage.resolutions import Resolution
 
 
 def plan(project: Project, wish: Wish, present: Iterable[Present]) -> Targets:

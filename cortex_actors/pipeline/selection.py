@@ -54,7 +54,7 @@ from cortex_actors.render.section import FOLDERS, PLACES, Present
 from cortex_actors.rules.contradiction import judge, slots
 from cortex_actors.rules.promotion import RelevanceWeights, score, share
 from cortex_actors.rules.standalone import MANIFESTS, content, covered, needs, tools
-from cortex_actors.storage import principles, reviews
+from cortex_actors.storage.pipeline import principles, reviews
 from cortex_actors.text.markdown import MAX_BYTES, lines
 
 if TYPE_CHECKING:

@@ -47,14 +47,16 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done, Job, Timer, again, age_of, first, late
-from cortex_actors.storage import memory_delete, passages, principle_decay, projects
+from cortex_actors.storage import passages, projects
 from cortex_actors.storage.events import store
 from cortex_actors.storage.health import passages as words
 from cortex_actors.storage.health.file import NO_LIMIT, Reader, Scope
 from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
 from cortex_actors.storage.ledger.files import Halt
-from cortex_actors.storage.memory_attention import Tending
+from cortex_actors.storage.memory import memory_delete
+from cortex_actors.storage.memory.memory_attention import Tending
+from cortex_actors.storage.pipeline import principle_decay
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.sections import MemorySettings, OrganisationSettings, ScheduleSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.principle_decay import Scales
+    from cortex_actors.storage.pipeline.principle_decay import Scales
 
 
 #: Who says the events of the schedule.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.cli.events import moment
+from cortex_actors.cli.system.events import moment
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import BadInput, UsageError
 from cortex_actors.home import Home

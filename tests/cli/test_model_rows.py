@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.cli.models import _migration_lines as lines
+from cortex_actors.cli.system.models import _migration_lines as lines
 from cortex_actors.home import Home
 from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.ledger import connection

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.api.insights import BLOCKS
+from cortex_actors.api.pipeline.insights import BLOCKS
 from cortex_actors.cli import entry, fast
-from cortex_actors.cli.principles import check_line, gap
+from cortex_actors.cli.pipeline.principles import check_line, gap
 from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules.promotion import Need
 from tests.cli.answering import answering, for_programs

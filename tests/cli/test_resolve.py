@@ -217,7 +217,7 @@ class TestApproval:
             asked.append(text)
             return yes
 
-        monkeypatch.setattr("cortex_actors.cli.resolve._is_watched", lambda: True)
+        monkeypatch.setattr("cortex_actors.cli.pipeline.resolve._is_watched", lambda: True)
         monkeypatch.setattr("click.confirm", confirm)
         return asked
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from cortex_actors.cli import entry
-from cortex_actors.cli.recall import age
+from cortex_actors.cli.memory.recall import age
 from cortex_actors.clock import SECOND, SystemClock
 from tests.cli.answering import answering
 

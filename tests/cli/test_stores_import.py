@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from cortex_actors.cli import entry, stores
+from cortex_actors.cli import entry
+from cortex_actors.cli.system import stores
 from cortex_actors.errors import DaemonDown
 from cortex_actors.federation.callosum import LONGEST
 from tests.cli.answering import answering

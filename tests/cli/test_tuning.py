@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
-from cortex_actors.cli import entry, projects, show
-from cortex_actors.cli.principles import check_line
+from cortex_actors.cli import entry, show
+from cortex_actors.cli.pipeline import projects
+from cortex_actors.cli.pipeline.principles import check_line
 from tests.cli.answering import answering, for_programs
 from tests.cli.tuned import ANSWERS, CHECKS, PAIR
 

@@ -8,8 +8,9 @@ import pytest
 
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing, NotFound, Refused
-from cortex_actors.storage import embeddings, memory_records, memory_states, models
+from cortex_actors.storage import embeddings, memory_records, models
 from cortex_actors.storage.embeddings import Progress
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.models import Retired
 from cortex_actors.testing import EPOCH, eventually
 from tests.embedding.migrating import Bench, Steered, bench, chosen

@@ -10,7 +10,7 @@ from cortex_actors.errors import NotFound
 from cortex_actors.federation.fan import party
 from cortex_actors.federation.local import LocalStore, members
 from cortex_actors.federation.store import LOCAL, Fan, Member, Question
-from cortex_actors.storage.principles import COLLECTION as PRINCIPLES
+from cortex_actors.storage.pipeline.principles import COLLECTION as PRINCIPLES
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
 from tests.federation.support import Shelf

@@ -20,7 +20,7 @@ from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.matrix import VectorMatrix
-from cortex_actors.storage.similar_memories import Vicinity
+from cortex_actors.storage.search.similar_memories import Vicinity
 from cortex_actors.storage.tables import schema
 from cortex_actors.text.summary import sentences
 

@@ -15,7 +15,8 @@ from cortex_actors.memory.request import Message
 from cortex_actors.memory.village import NAME, Village
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import MemorySettings
-from cortex_actors.storage import embeddings, memory_records, village
+from cortex_actors.storage import embeddings, memory_records
+from cortex_actors.storage.memory import village
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.tables.schema import posts_due
 from cortex_actors.testing import eventually

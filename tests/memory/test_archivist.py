@@ -9,7 +9,8 @@ import pytest
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
-from cortex_actors.storage import memory_history, memory_states, memory_undo
+from cortex_actors.storage import memory_history
+from cortex_actors.storage.memory import memory_states, memory_undo
 from cortex_actors.storage.tables import schema
 from cortex_actors.topics import MEMORY_MERGED, MEMORY_REMEMBERED
 from tests.memory.remembering import Planted, Remembering

@@ -10,7 +10,8 @@ import pytest
 
 from cortex_actors.errors import LedgerDown
 from cortex_actors.memory.archivist import PLANS
-from cortex_actors.storage import memory_delete, memory_history, memory_merge, memory_states
+from cortex_actors.storage import memory_history
+from cortex_actors.storage.memory import memory_delete, memory_merge, memory_states
 from cortex_actors.storage.tables import schema
 from cortex_actors.testing import eventually
 from cortex_actors.topics import MEMORY_MERGED
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.memory_merge import Plan
+    from cortex_actors.storage.memory.memory_merge import Plan
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from cortex_actors.domain.memory import Access, Layer
 from cortex_actors.errors import DeadlineExceeded
 from cortex_actors.memory.custodian import NAME, AccessReporter, Custodian
 from cortex_actors.runtime.names import NamedActor
-from cortex_actors.storage import memory_states
 from cortex_actors.storage.ledger.actor import Records
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH, eventually
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
 from tests.memory.custody import Custody, memory

@@ -12,7 +12,8 @@ from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
-from cortex_actors.storage import embeddings, memory_records, similar_memories
+from cortex_actors.storage import embeddings, memory_records
+from cortex_actors.storage.search import similar_memories
 from cortex_actors.testing import temporary_cortex
 from cortex_actors.topics import MEMORY_MERGED
 from tests.memory.custody import memory

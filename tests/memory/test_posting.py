@@ -10,7 +10,8 @@ from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.memory.request import EXISTING, SAVED, Message, Posted, keep, wished
-from cortex_actors.storage import memory_records, village
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import village
 from cortex_actors.testing import EPOCH
 from tests.storage.things import Tables, in_memory, mem
 

@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.memory import Access
 from cortex_actors.memory import custodian
 from cortex_actors.memory.custodian import Readings
-from cortex_actors.storage.memory_attention import Reading
+from cortex_actors.storage.memory.memory_attention import Reading
 
 
 class TestReadings:

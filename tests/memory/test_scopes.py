@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import Memory, Realm
-from cortex_actors.storage.similar_memories import Scope
+from cortex_actors.storage.search.similar_memories import Scope
 from cortex_actors.storage.tables import schema
 from tests.memory.remembering import Planted, Remembering
 from tests.memory.test_archivist import AGAIN, AT, OTHERS, REDIS

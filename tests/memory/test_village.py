@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.errors import EmbedderDown
-from cortex_actors.storage import memory_states
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH, eventually
 from cortex_actors.topics import MEMORY_REMEMBERED, VILLAGE_POSTED
 from tests.memory.speaking import Speaking, direction

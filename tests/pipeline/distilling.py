@@ -17,7 +17,7 @@ from cortex_actors.domain.project import Decision, Review
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
-from cortex_actors.storage import principles, reviews
+from cortex_actors.storage.pipeline import principles, reviews
 from cortex_actors.storage.tables.schema import principles as principle_rows
 from cortex_actors.testing import eventually
 from cortex_actors.topics import (

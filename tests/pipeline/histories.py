@@ -16,8 +16,9 @@ from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import contradictions, embeddings, insights
-from cortex_actors.storage.insights import Finding
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.pipeline import contradictions, insights
+from cortex_actors.storage.pipeline.insights import Finding
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.storage.tables.schema import cluster_insights, clusters, insight_slots
 from cortex_actors.storage.tables.schema import contradictions as contradiction_rows

@@ -14,7 +14,8 @@ from cortex_actors.embedding.tokens import estimate
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
-from cortex_actors.storage import embeddings, insights, principles, projects, resolutions
+from cortex_actors.storage import embeddings, projects
+from cortex_actors.storage.pipeline import insights, principles, resolutions
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_REQUESTED
 from tests.pipeline.support import MODEL, Embedder, Office, finding
 from tests.storage.distilled import distilled, principle
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Principle, Report, Resolved
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.resolutions import Resolution
+    from cortex_actors.storage.pipeline.resolutions import Resolution
 
 #: Nobody saves while a test runs, and nobody has to approve, unless it says so.
 QUICK = {

@@ -20,10 +20,11 @@ from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
 from cortex_actors.sections import AccumulationSettings, EventsSettings, StorageSettings
-from cortex_actors.storage import insights, projects
+from cortex_actors.storage import projects
 from cortex_actors.storage.events import LedgerJournal
-from cortex_actors.storage.insights import Finding
 from cortex_actors.storage.ledger.actor import Ledger, Records
+from cortex_actors.storage.pipeline import insights
+from cortex_actors.storage.pipeline.insights import Finding
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.storage.tables.schema import deliveries, events, insight_sources, observations
 from cortex_actors.testing import ManualClock, eventually

@@ -8,7 +8,8 @@ import pytest
 
 from cortex_actors.domain.project import AlertKind
 from cortex_actors.sections import AccumulationSettings
-from cortex_actors.storage import insight_records, insights
+from cortex_actors.storage import insight_records
+from cortex_actors.storage.pipeline import insights
 from tests.pipeline.support import Embedder, Office, write
 
 if TYPE_CHECKING:

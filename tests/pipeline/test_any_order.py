@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage import principles
+from cortex_actors.storage.pipeline import principles
 from tests.pipeline.distilling import EASY, Guild
 from tests.pipeline.histories import ids, statements
 from tests.pipeline.support import opened

@@ -10,7 +10,7 @@ from cortex_actors.files.swap import Entry, State
 from cortex_actors.pipeline import resolution
 from cortex_actors.render import fence
 from cortex_actors.storage import projects
-from cortex_actors.storage.reviews import begin
+from cortex_actors.storage.pipeline.reviews import begin
 from tests.storage.things import in_memory
 from tests.storage.trusted import World
 

@@ -10,8 +10,9 @@ from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.pipeline import relations
 from cortex_actors.rules.clustering import pair
 from cortex_actors.rules.proposals import Proposal, ProposalKind
-from cortex_actors.storage import contradictions, projects, verdicts
-from cortex_actors.storage.verdicts import proposal_id
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import contradictions, verdicts
+from cortex_actors.storage.pipeline.verdicts import proposal_id
 from tests.pipeline.histories import World, ids
 from tests.pipeline.test_beyond import Model
 from tests.pipeline.test_reconciling import (
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Claim
     from cortex_actors.domain.project import Project
     from cortex_actors.rules.clustering import Pair
-    from cortex_actors.storage.verdicts import Proposed
+    from cortex_actors.storage.pipeline.verdicts import Proposed
     from tests.pipeline.support import Office
 
 WARM, COLD, EMPTY = "The cache is warm.", "The cache is cold at night.", "Empty the cache by hand."

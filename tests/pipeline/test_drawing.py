@@ -13,7 +13,7 @@ from cortex_actors.domain.principle import LinkType
 from cortex_actors.pipeline.relations import Survey, affected, drawn
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.rules.linking import Thresholds
-from cortex_actors.storage.principle_lists import Node, Shelf
+from cortex_actors.storage.pipeline.principle_lists import Node, Shelf
 from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:

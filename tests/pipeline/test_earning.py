@@ -13,7 +13,7 @@ from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.pipeline.evidence import Scales, has_earned
 from cortex_actors.pipeline.promotion import TOGETHER, Pool, agree, load_pools
 from cortex_actors.rules.promotion import Thresholds
-from cortex_actors.storage.insight_evidence import Spoken
+from cortex_actors.storage.pipeline.insight_evidence import Spoken
 
 NOW = 1_000 * DAY
 SCALES = Scales(NOW, Thresholds(confidence=0.5, observations=2, age=0), (), ())

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.principle import Origin
 from cortex_actors.domain.project import Decision, SourceKind
-from cortex_actors.storage import contradictions, insight_evidence, reviews
+from cortex_actors.storage.pipeline import contradictions, insight_evidence, reviews
 from tests.pipeline.distilling import Guild
 from tests.pipeline.histories import ids
 

@@ -10,8 +10,9 @@ from cortex_actors.domain.principle import LinkType
 from cortex_actors.pipeline.relations import Linked, Linker
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import OrganisationSettings
-from cortex_actors.storage import contradictions, embeddings, principles
-from cortex_actors.storage.contradictions import Contradiction
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.pipeline import contradictions, principles
+from cortex_actors.storage.pipeline.contradictions import Contradiction
 from cortex_actors.testing import EPOCH
 from cortex_actors.text import lexicon
 from tests.storage.distilled import principle

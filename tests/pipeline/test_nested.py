@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
-from cortex_actors.storage import insights, projects
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import insights
 from cortex_actors.storage.tables.schema import insight_sources
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED
 from tests.pipeline.spoiling import spoil

@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.event import AccumulationComplete, Ids, ReconciliationRequested, parts
 from cortex_actors.pipeline.reconciler import LOOK, NAMED, Reconciler
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import contradictions
+from cortex_actors.storage.pipeline import contradictions
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.testing import eventually
 from cortex_actors.topics import (

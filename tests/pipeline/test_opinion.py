@@ -17,8 +17,9 @@ from cortex_actors.domain.insight import (
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.pipeline.likeness import SecondOpinion
 from cortex_actors.rules import classification
-from cortex_actors.storage import embeddings, insight_lists, insights, projects
-from cortex_actors.storage.insights import Finding
+from cortex_actors.storage import embeddings, projects
+from cortex_actors.storage.pipeline import insight_lists, insights
+from cortex_actors.storage.pipeline.insights import Finding
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, MODEL, opened, unit
 

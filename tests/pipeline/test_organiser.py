@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.domain.insight import Category
 from cortex_actors.domain.principle import Origin, PrincipleCategory, PrincipleStatus
 from cortex_actors.domain.project import Decision
-from cortex_actors.storage import contradictions, principles
+from cortex_actors.storage.pipeline import contradictions, principles
 from cortex_actors.testing import eventually
 from tests.pipeline.distilling import EASY, Guild
 from tests.pipeline.histories import ids

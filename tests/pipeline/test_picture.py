@@ -12,13 +12,13 @@ from cortex_actors.pipeline import reconciliation
 from cortex_actors.pipeline.reconciliation import Neighbourhood
 from cortex_actors.pipeline.relations import Relations
 from cortex_actors.rules.clustering import pair
-from cortex_actors.storage.contradictions import Contradiction
+from cortex_actors.storage.pipeline.contradictions import Contradiction
 from tests.pipeline.test_beyond import row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.storage.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.insight_evidence import Spoken
 
 #: What the rules say of two texts of which the second says more.
 SAME = Judgement(

@@ -17,7 +17,7 @@ from cortex_actors.domain.insight import insight_id, section_hash
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.sections import ReconciliationSettings
-from cortex_actors.storage import insights, principles
+from cortex_actors.storage.pipeline import insights, principles
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.topics import (
     ACCUMULATION_COMPLETE,

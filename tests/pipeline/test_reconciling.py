@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import contradictions, insights
+from cortex_actors.storage.pipeline import contradictions, insights
 from tests.pipeline.histories import DIMENSION, World, ids, unit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.contradictions import Contradiction
+    from cortex_actors.storage.pipeline.contradictions import Contradiction
     from tests.pipeline.support import Office
 
 TABS, ALWAYS, NEVER = "Use tabs.", "Always use tabs.", "Never use tabs."

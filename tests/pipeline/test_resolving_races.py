@@ -13,7 +13,7 @@ from cortex_actors.pipeline import selection
 from cortex_actors.pipeline.resolver import Errands
 from cortex_actors.pipeline.selection import present
 from cortex_actors.render import fence
-from cortex_actors.storage import resolutions
+from cortex_actors.storage.pipeline import resolutions
 from cortex_actors.storage.tables import schema
 from cortex_actors.testing import eventually
 from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, Resolving

@@ -12,7 +12,7 @@ from cortex_actors.domain.insight import Granularity, section_hash, statement_ha
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline import reading
 from cortex_actors.sections import AccumulationSettings
-from cortex_actors.storage import insights
+from cortex_actors.storage.pipeline import insights
 from cortex_actors.testing import eventually
 from cortex_actors.topics import SCAN_REQUESTED
 from tests.pipeline.support import TWO, Embedder, Office, write

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.domain.principle import LinkType, Origin
 from cortex_actors.pipeline.organiser import Organiser, Would
 from cortex_actors.runtime.names import NamedActor
-from cortex_actors.storage import insight_lists, principle_decay, principles
+from cortex_actors.storage.pipeline import insight_lists, principle_decay, principles
 from tests.pipeline.distilling import Guild
 from tests.pipeline.histories import ids
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.principle import Origin
-from cortex_actors.storage import principles
+from cortex_actors.storage.pipeline import principles
 from tests.pipeline.distilling import Guild, Writer
 from tests.pipeline.histories import MODEL, ids
 

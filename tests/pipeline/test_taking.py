@@ -12,7 +12,8 @@ from cortex_actors.domain.event import AccumulationComplete, ScanRequested
 from cortex_actors.domain.insight import insight_id, section_hash
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.render import fence
-from cortex_actors.storage import insight_records, projects, reviews, revoking
+from cortex_actors.storage import insight_records, projects
+from cortex_actors.storage.pipeline import reviews, revoking
 from cortex_actors.testing import eventually
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 from tests.pipeline.support import TWO, Embedder, Office

@@ -8,7 +8,7 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.pipeline.evidence import Scales, evidence, weigh
 from cortex_actors.rules.promotion import Thresholds
-from cortex_actors.storage.insight_evidence import Spoken
+from cortex_actors.storage.pipeline.insight_evidence import Spoken
 
 NOW = 1_000 * DAY
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.cli import demo
+from cortex_actors.cli.system import demo
 from tests.process.commands import PATIENCE, Commands
 
 if TYPE_CHECKING:

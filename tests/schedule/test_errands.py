@@ -9,9 +9,10 @@ from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.schedule.scheduler import Errands
-from cortex_actors.storage import insights, principle_decay, principles, projects
+from cortex_actors.storage import projects
 from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.backups import BELIEVED
+from cortex_actors.storage.pipeline import insights, principle_decay, principles
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED
 from tests.schedule.support import DAY, Watched, scheduled

@@ -18,8 +18,9 @@ from cortex_actors.runtime.names import NamedActor
 from cortex_actors.schedule import scheduler
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import memory_delete, memory_records
+from cortex_actors.storage import memory_records
 from cortex_actors.storage.ledger import backups, faults, files
+from cortex_actors.storage.memory import memory_delete
 from cortex_actors.testing import EPOCH, eventually
 from tests.schedule.support import Ask, Watched, scheduled
 from tests.storage.support import opened

@@ -13,7 +13,7 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
     principle_id,
 )
-from cortex_actors.storage import principles
+from cortex_actors.storage.pipeline import principles
 from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:

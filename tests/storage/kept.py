@@ -11,7 +11,8 @@ from cortex_actors.api.registry import Call
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Layer, Memory, Realm
 from cortex_actors.sections import MemorySettings
-from cortex_actors.storage import memory_history, memory_records, memory_states
+from cortex_actors.storage import memory_history, memory_records
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH, ManualClock
 from tests.fakes import FakeActor, partial_call

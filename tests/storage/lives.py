@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus, MemoryType
 from cortex_actors.errors import Refused
-from cortex_actors.storage import memory_history, memory_records, memory_states, memory_undo
+from cortex_actors.storage import memory_history, memory_records
+from cortex_actors.storage.memory import memory_states, memory_undo
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory

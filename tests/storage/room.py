@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cortex_actors.sections import MemorySettings
-from cortex_actors.storage import documents, embeddings, insights, memory_records, projects
+from cortex_actors.storage import documents, embeddings, memory_records, projects
 from cortex_actors.storage.index import pending
+from cortex_actors.storage.pipeline import insights
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.search import Search
 from cortex_actors.testing import EPOCH

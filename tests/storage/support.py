@@ -15,10 +15,11 @@ from cortex_actors.home import Home
 from cortex_actors.runtime.actor import ActorHandle, start_actor
 from cortex_actors.runtime.names import Names
 from cortex_actors.sections import StorageSettings
-from cortex_actors.storage import embeddings, insights, projects
-from cortex_actors.storage.insight_lists import InsightFilter, listed
-from cortex_actors.storage.insights import Finding
+from cortex_actors.storage import embeddings, projects
 from cortex_actors.storage.ledger.actor import Ledger, Records
+from cortex_actors.storage.pipeline import insights
+from cortex_actors.storage.pipeline.insight_lists import InsightFilter, listed
+from cortex_actors.storage.pipeline.insights import Finding
 from cortex_actors.testing import EPOCH, ManualClock
 
 if TYPE_CHECKING:

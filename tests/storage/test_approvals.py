@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import Approval, Decision, Way
-from cortex_actors.storage import reviews
+from cortex_actors.storage.pipeline import reviews
 from tests.storage.distilled import principle
 
 if TYPE_CHECKING:

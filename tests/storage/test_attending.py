@@ -14,8 +14,9 @@ from sqlalchemy import select
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus
 from cortex_actors.rules import decay
 from cortex_actors.rules.decay import CLOSE, DECAYS, HOUR, Decay, kept
-from cortex_actors.storage import memory_attention, memory_records, memory_states
-from cortex_actors.storage.memory_attention import Reading
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import memory_attention, memory_states
+from cortex_actors.storage.memory.memory_attention import Reading
 from cortex_actors.storage.search.scope import faded, present
 from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH

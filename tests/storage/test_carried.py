@@ -11,14 +11,9 @@ import pytest
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Memory, MemoryType, Realm
 from cortex_actors.rules import interchange
-from cortex_actors.storage import (
-    agent_records,
-    memory_history,
-    memory_records,
-    memory_states,
-    memory_transfer,
-)
-from cortex_actors.storage.memory_transfer import Wanted
+from cortex_actors.storage import agent_records, memory_history, memory_records
+from cortex_actors.storage.memory import memory_states, memory_transfer
+from cortex_actors.storage.memory.memory_transfer import Wanted
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, in_memory, memory
 

@@ -15,8 +15,8 @@ from cortex_actors.domain.insight import (
     InsightStatus,
 )
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import insight_lists, insights
-from cortex_actors.storage.insight_lists import InsightFilter, Named, find
+from cortex_actors.storage.pipeline import insight_lists, insights
+from cortex_actors.storage.pipeline.insight_lists import InsightFilter, Named, find
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR, id_of
 

@@ -7,7 +7,7 @@ import pytest
 from cortex_actors.domain.memory import Layer, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.decay import DECAYS, HOUR
-from cortex_actors.storage import memory_merge
+from cortex_actors.storage.memory import memory_merge
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 

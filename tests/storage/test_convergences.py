@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from cortex_actors.domain.memory import Convergence, Realm
-from cortex_actors.storage import embeddings, memory_records, memory_states, village
+from cortex_actors.storage import embeddings, memory_records
+from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 from tests.storage.vectored import digest

@@ -16,17 +16,11 @@ from cortex_actors.domain.insight import (
 )
 from cortex_actors.rules.calibration import Label
 from cortex_actors.rules.clustering import pair
-from cortex_actors.storage import (
-    contradictions,
-    embeddings,
-    insight_lists,
-    insights,
-    projects,
-    verdicts,
-)
-from cortex_actors.storage.contradictions import Contradiction
-from cortex_actors.storage.insights import Finding, Opinion
-from cortex_actors.storage.verdicts import Verdict
+from cortex_actors.storage import embeddings, projects
+from cortex_actors.storage.pipeline import contradictions, insight_lists, insights, verdicts
+from cortex_actors.storage.pipeline.contradictions import Contradiction
+from cortex_actors.storage.pipeline.insights import Finding, Opinion
+from cortex_actors.storage.pipeline.verdicts import Verdict
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, MODEL, unit
 

@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.storage import embeddings, memory_lists
-from cortex_actors.storage.memory_lists import Search, Texts
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.memory import memory_lists
+from cortex_actors.storage.memory.memory_lists import Search, Texts
 
 if TYPE_CHECKING:
     import pytest

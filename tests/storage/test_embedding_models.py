@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import embeddings, memory_records, memory_states, models, passages
+from cortex_actors.storage import embeddings, memory_records, models, passages
 from cortex_actors.storage.embeddings import Progress
 from cortex_actors.storage.index import pending
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.models import Chosen, Retired
 from tests.storage.support import opened, text_hash, unit
 from tests.storage.things import mem, memory, put_passages

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.memory import Realm
-from cortex_actors.storage import memory_lists, memory_records
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import memory_lists
 from tests.storage.things import mem, memory
 
 if TYPE_CHECKING:

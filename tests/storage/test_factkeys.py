@@ -8,7 +8,8 @@ import pytest
 
 from cortex_actors.domain.memory import Realm
 from cortex_actors.domain.principle import Derivation
-from cortex_actors.storage import insights, memory_lists, principles, resolutions
+from cortex_actors.storage.memory import memory_lists
+from cortex_actors.storage.pipeline import insights, principles, resolutions
 from tests.storage.room import HERE, Room
 from tests.storage.support import ATLAS, HARBOR, active
 from tests.storage.things import mem, memory

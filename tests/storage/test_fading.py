@@ -13,10 +13,10 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Derivation, Link, LinkType
 from cortex_actors.rules.promotion import RankWeights
 from cortex_actors.sections import OrganisationSettings
-from cortex_actors.storage import principle_decay, principles
 from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.backups import BELIEVED
-from cortex_actors.storage.principle_decay import Scales
+from cortex_actors.storage.pipeline import principle_decay, principles
+from cortex_actors.storage.pipeline.principle_decay import Scales
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import principle
 from tests.storage.linked import named

@@ -8,7 +8,8 @@ import pytest
 
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.pipeline.reading import Reader
-from cortex_actors.storage import insights, projects
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import insights
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import EPOCH
 from cortex_actors.text.sections import dialect_of

@@ -11,18 +11,12 @@ import pytest
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, ChangeKind
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import (
-    embeddings,
-    memory_delete,
-    memory_history,
-    memory_records,
-    memory_states,
-    memory_undo,
-    similar_memories,
-    verdicts,
-)
+from cortex_actors.storage import embeddings, memory_history, memory_records
+from cortex_actors.storage.memory import memory_delete, memory_states, memory_undo
 from cortex_actors.storage.memory_history import Change
-from cortex_actors.storage.verdicts import Verdict
+from cortex_actors.storage.pipeline import verdicts
+from cortex_actors.storage.pipeline.verdicts import Verdict
+from cortex_actors.storage.search import similar_memories
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks import index_ground
-from cortex_actors.storage import embeddings, insight_records, insights
+from cortex_actors.storage import embeddings, insight_records
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.pending import State
+from cortex_actors.storage.pipeline import insights
 from cortex_actors.testing import EPOCH
 from tests.storage.support import MODEL, id_of, text_hash, unit
 

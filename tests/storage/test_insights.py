@@ -9,8 +9,9 @@ from cortex_actors.api import shapes
 from cortex_actors.clock import DAY
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import LedgerDown
-from cortex_actors.storage import insights, projects
-from cortex_actors.storage.insight_lists import InsightFilter, listed
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import insights
+from cortex_actors.storage.pipeline.insight_lists import InsightFilter, listed
 from cortex_actors.testing import EPOCH
 from tests.storage import support
 from tests.storage.support import ATLAS, HARBOR, findings, id_of

@@ -6,7 +6,8 @@ import pytest
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import Realm
-from cortex_actors.storage import memory_history, memory_records, memory_states
+from cortex_actors.storage import memory_history, memory_records
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH
 from tests.storage.things import Tables, mem, memory
 

@@ -6,8 +6,8 @@ import pytest
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Link, LinkType, PrincipleStatus
-from cortex_actors.storage import principle_lists, principles
-from cortex_actors.storage.principle_lists import LinkFilter
+from cortex_actors.storage.pipeline import principle_lists, principles
+from cortex_actors.storage.pipeline.principle_lists import LinkFilter
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import principle
 from tests.storage.linked import linked, named

@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.dialects import sqlite
 
-from cortex_actors.storage import contradictions, insight_evidence, insight_records
-from cortex_actors.storage import insights as facing
-from cortex_actors.storage import insights as merging
-from cortex_actors.storage import insights as sources
+from cortex_actors.storage import insight_records
+from cortex_actors.storage.pipeline import contradictions, insight_evidence
+from cortex_actors.storage.pipeline import insights as facing
+from cortex_actors.storage.pipeline import insights as merging
+from cortex_actors.storage.pipeline import insights as sources
 from cortex_actors.storage.search import matrix
 from cortex_actors.storage.tables.schema import insights
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import event
 
-from cortex_actors.storage import insights, principles
+from cortex_actors.storage.pipeline import insights, principles
 from tests.storage.support import ATLAS, findings, id_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
-from cortex_actors.storage import memory_attention, memory_records, memory_states
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import memory_attention, memory_states
 from cortex_actors.storage.tables.schema import memories
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem, memory

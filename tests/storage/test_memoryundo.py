@@ -11,7 +11,8 @@ from sqlalchemy import select
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Layer
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import memory_history, memory_records, memory_states, memory_undo
+from cortex_actors.storage import memory_history, memory_records
+from cortex_actors.storage.memory import memory_states, memory_undo
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.tables import schema
 from cortex_actors.testing import EPOCH

@@ -15,8 +15,8 @@ from cortex_actors.storage.ledger import migrate as module
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
 from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.migrations.versions import v0007
+from cortex_actors.storage.pipeline.verdicts import of_people
 from cortex_actors.storage.tables.schema import metadata, verdicts
-from cortex_actors.storage.verdicts import of_people
 from tests.storage.later import OLD, become_later
 from tests.storage.ledgers import statements
 from tests.storage.schema_rows import INSIGHTS, ROWS

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from cortex_actors.domain.project import Project
-from cortex_actors.storage import embeddings, insights, projects
+from cortex_actors.storage import embeddings, projects
+from cortex_actors.storage.pipeline import insights
 from cortex_actors.storage.search.matrix import Near, Neighbours, VectorMatrix, cosine
 from tests.pipeline.histories import DIMENSION, MODEL, ids, said, unit
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from cortex_actors.rules import interchange
-from cortex_actors.storage import memory_transfer, village
+from cortex_actors.storage.memory import memory_transfer, village
 from cortex_actors.storage.tables.schema import agents, memories
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, mem

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.memory import Realm
-from cortex_actors.storage import memory_records, memory_states
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH
 from tests.storage.things import memory
 

@@ -18,7 +18,8 @@ from cortex_actors.domain.principle import (
 )
 from cortex_actors.domain.project import Decision, Review, SourceKind
 from cortex_actors.rules.promotion import parts, rank
-from cortex_actors.storage import embeddings, insight_evidence, insights, principles, reviews
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.pipeline import insight_evidence, insights, principles, reviews
 from cortex_actors.testing import EPOCH
 from tests.storage.support import active, id_of
 

@@ -10,7 +10,7 @@ from cortex_actors.api import shapes, status
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import UnknownProject
 from cortex_actors.storage import projects
-from cortex_actors.storage.insight_lists import InsightFilter
+from cortex_actors.storage.pipeline.insight_lists import InsightFilter
 from cortex_actors.storage.projects import FileState
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR

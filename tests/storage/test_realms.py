@@ -12,8 +12,9 @@ from sqlalchemy.exc import DatabaseError
 from cortex_actors.domain.agent import OWNER, Caller, shown
 from cortex_actors.domain.memory import PROBE, Memory, Realm
 from cortex_actors.errors import NotFound, NotYours
-from cortex_actors.storage import memory_records, memory_states, realms
+from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.ledger.connection import reading, writing
+from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 

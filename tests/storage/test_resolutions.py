@@ -9,8 +9,9 @@ import pytest
 
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.domain.project import Project
-from cortex_actors.storage import projects, resolutions
-from cortex_actors.storage.resolutions import Resolution
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import resolutions
+from cortex_actors.storage.pipeline.resolutions import Resolution
 
 if TYPE_CHECKING:
     from tests.storage.support import Store

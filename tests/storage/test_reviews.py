@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import Decision, Review
-from cortex_actors.storage import reviews
+from cortex_actors.storage.pipeline import reviews
 from tests.storage.support import id_of
 from tests.storage.trusted import World
 

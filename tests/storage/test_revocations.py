@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import Project, SourceKind
-from cortex_actors.storage import projects, reviews
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import reviews
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables

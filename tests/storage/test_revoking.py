@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import Decision, Project, Review, SourceKind, project_id
-from cortex_actors.storage import principles, projects, reviews, revoking
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import principles, reviews, revoking
 from tests.storage.support import id_of
 from tests.storage.trusted import World, made_of
 

@@ -10,7 +10,8 @@ import pytest
 
 from cortex_actors.clock import DAY
 from cortex_actors.pipeline.evidence import evidence
-from cortex_actors.storage import contradictions, insight_evidence, projects
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import contradictions, insight_evidence
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR, active, id_of
 

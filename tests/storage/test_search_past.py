@@ -8,7 +8,8 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.sameness import NOT_KNOWN
-from cortex_actors.storage import memory_history, memory_states, memory_undo
+from cortex_actors.storage import memory_history
+from cortex_actors.storage.memory import memory_states, memory_undo
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.testing import EPOCH

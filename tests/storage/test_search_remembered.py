@@ -10,7 +10,8 @@ from sqlalchemy import event
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, Layer, MemoryType, Realm
-from cortex_actors.storage import memory_states, similar_memories
+from cortex_actors.storage.memory import memory_states
+from cortex_actors.storage.search import similar_memories
 from cortex_actors.storage.search.hits import time_range
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import EPOCH

@@ -12,9 +12,9 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
 from cortex_actors.domain.principle import PrincipleCategory, PrincipleStatus
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.storage import insights, principle_lists
-from cortex_actors.storage.insight_lists import Named, find
-from cortex_actors.storage.principle_lists import PrincipleFilter
+from cortex_actors.storage.pipeline import insights, principle_lists
+from cortex_actors.storage.pipeline.insight_lists import Named, find
+from cortex_actors.storage.pipeline.principle_lists import PrincipleFilter
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import distilled, principle
 from tests.storage.support import ATLAS, HARBOR, id_of

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.project import Alert, AlertKind
-from cortex_actors.storage import insight_records, insights
+from cortex_actors.storage import insight_records
+from cortex_actors.storage.pipeline import insights
 from cortex_actors.testing import EPOCH
 from tests.storage.support import ATLAS, HARBOR, Store, active, findings, id_of
 

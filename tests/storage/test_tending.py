@@ -11,9 +11,10 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.rules.decay import HOUR
 from cortex_actors.sections import MemorySettings
-from cortex_actors.storage import memory_attention, memory_history, memory_records, memory_undo
+from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.ledger.backups import BELIEVED
-from cortex_actors.storage.memory_attention import BATCH, Tending, Weighed
+from cortex_actors.storage.memory import memory_attention, memory_undo
+from cortex_actors.storage.memory.memory_attention import BATCH, Tending, Weighed
 from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH, ManualClock
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import PROBE, MemoryType, Realm
-from cortex_actors.storage import memory_records, memory_states, village
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 

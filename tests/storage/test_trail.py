@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cortex_actors.api import history
+from cortex_actors.api.pipeline import history
 from cortex_actors.clock import DAY
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.domain.project import Decision, Review, SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules import clustering
-from cortex_actors.storage import contradictions, insight_lists, insights, resolutions, reviews
-from cortex_actors.storage.contradictions import Contradiction
-from cortex_actors.storage.resolutions import Resolution
+from cortex_actors.storage.pipeline import (
+    contradictions,
+    insight_lists,
+    insights,
+    resolutions,
+    reviews,
+)
+from cortex_actors.storage.pipeline.contradictions import Contradiction
+from cortex_actors.storage.pipeline.resolutions import Resolution
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import distilled, principle
 from tests.storage.support import ATLAS, HARBOR, id_of

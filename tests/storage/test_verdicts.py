@@ -4,10 +4,10 @@ import hashlib
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.storage import verdicts
+from cortex_actors.storage.pipeline import verdicts
+from cortex_actors.storage.pipeline.verdicts import Verdict
 from cortex_actors.storage.tables.columns import count_rows
 from cortex_actors.storage.tables.schema import verdicts as rows_kept
-from cortex_actors.storage.verdicts import Verdict
 from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:

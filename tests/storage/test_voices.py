@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage.insight_evidence import voices
+from cortex_actors.storage.pipeline.insight_evidence import voices
 from tests.storage.support import id_of
 from tests.storage.trusted import World
 

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import section_hash
 from cortex_actors.domain.principle import Derivation, Ending, Given, principle_id
 from cortex_actors.domain.project import Project
-from cortex_actors.storage import (
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import (
     insight_lists,
     insights,
     principles,
-    projects,
     resolutions,
     reviews,
     revoking,
 )
-from cortex_actors.storage.resolutions import Resolution
+from cortex_actors.storage.pipeline.resolutions import Resolution
 from cortex_actors.testing import EPOCH
 from tests.storage.support import active, findings, id_of
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import SourceKind
-    from cortex_actors.storage.revoking import Revoked
+    from cortex_actors.storage.pipeline.revoking import Revoked
     from tests.storage.things import Tables
 
 

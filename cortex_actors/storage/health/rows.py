@@ -21,9 +21,10 @@ from sqlalchemy import Connection, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
-from cortex_actors.storage import projects, reviews
+from cortex_actors.storage import projects
 from cortex_actors.storage.index import pending as indexing
 from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables.columns import count_rows
 from cortex_actors.storage.tables.schema import deliveries, events, insight_sources, leases, owner
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED

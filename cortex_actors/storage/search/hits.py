@@ -38,16 +38,14 @@ from cortex_actors.storage import (
     agent_records,
     documents,
     insight_records,
-    insights,
     memory_records,
-    principles,
     projects,
     realms,
-    similar_memories,
 )
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory_history import PARTS, SAID
-from cortex_actors.storage.search import scans
+from cortex_actors.storage.pipeline import insights, principles
+from cortex_actors.storage.search import scans, similar_memories
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.tables.columns import grouped, rows_in

@@ -21,14 +21,9 @@ from cortex_actors.domain.hit import Hit
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.storage import (
-    memory_records,
-    principle_decay,
-    principle_lists,
-    principles,
-    reviews,
-)
-from cortex_actors.storage.principles import COLLECTION
+from cortex_actors.storage import memory_records
+from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
+from cortex_actors.storage.pipeline.principles import COLLECTION
 from cortex_actors.storage.search.scope import listed, memory_conditions
 from cortex_actors.storage.search.words import READ, Kept, Looked
 from cortex_actors.storage.tables.schema import memories as memory_table

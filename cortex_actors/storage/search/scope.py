@@ -29,9 +29,9 @@ from cortex_actors.storage import (
     embeddings,
     insight_records,
     memory_records,
-    principles,
     realms,
 )
+from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import grouped, rows_in, same

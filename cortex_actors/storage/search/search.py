@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import sameness
 from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED, nearer
-from cortex_actors.storage import embeddings, memory_records, passages, principles
+from cortex_actors.storage import embeddings, memory_records, passages
+from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search import scans, words
 from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
 from cortex_actors.storage.search.hits import Folding, shown

@@ -1,0 +1,322 @@
+"""The verbs that look at memories: one whole, lists of them, what was done, what conflicts.
+
+What the verbs about memories answer: shapes for clients, made in the ledger's reads.
+
+Ids of what whoever asks may not read are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields, fields_of
+from cortex_actors.domain.insight import ALL, MemorySort
+from cortex_actors.domain.memory import ChangeKind, MemoryStatus
+from cortex_actors.rules import decay as attention
+from cortex_actors.storage import memory_history, memory_records, projects
+from cortex_actors.storage.agent_records import displays
+from cortex_actors.storage.memory import memory_lists, memory_states
+from cortex_actors.storage.memory.memory_lists import Wanted
+from cortex_actors.storage.realms import readers_part
+from cortex_actors.storage.search.hits import time_range
+from cortex_actors.storage.search.similar_memories import list_conflicts, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from cortex_actors.domain.memory import Layer, Memory
+    from cortex_actors.rules.decay import Decay
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.memory_history import Change, Node
+    from cortex_actors.storage.search.query import Where
+
+
+#: Memories of one lineage that an answer holds; and those that its drawing shows.
+NODES, DRAWN = 2_000, 200
+
+#: Characters that an abstract in a drawing has.
+_BRIEF = 80
+
+#: Changes of one memory that come with it.
+_CHANGES = 20
+
+
+def whole(
+    connection: Connection,
+    name: str,
+    *,
+    reader: str | None,
+    now: int,
+    decays: Mapping[Layer, Decay],
+) -> dict[str, Any]:
+    """Return everything that is known of a memory; raises `NotFound`, `BadInput`.
+
+    `text` is the form in which agents are told of one, `content` what was said.
+    """
+    memory = memory_lists.one(connection, memory_lists.find(connection, name, reader=reader))
+    nodes = _shown(connection, memory_history.tree(connection, memory.id), reader)
+    moments = memory_states.moments(connection, memory.id)
+    changes, _ = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
+    disputes = standing(connection, [memory.id]).get(memory.id, [])
+    apart_from = memory_states.of(connection, [memory.id]).get(memory.id, ())
+    now_is = memory_history.current(connection, [memory.id])[memory.id]
+    became = (memory.replaced_by, moments["merged_into"], now_is)
+    told = (each for change in changes for each in (change.memory_id, *change.others))
+    linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
+    seen = readers_part(connection, linked | {each for each in became if each}, reader)
+    lineage = [all_fields(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]]
+    return {
+        **brief(connection, [memory], now=now, decays=decays)[0],
+        "responding_to": [each for each in memory.replies_to if each in seen],
+        "text": drawn(memory, nodes),
+        **moments,
+        "merged_into": _known(moments["merged_into"], seen),
+        "replaced_by": _known(memory.replaced_by, seen),
+        "current": _known(now_is, seen),
+        "conflicts": [{"id": each, "reason": why} for each, why in disputes if each in seen],
+        "apart": sorted(each for each in apart_from if each in seen),
+        "believed": [
+            {"since": began, "until": ended}
+            for began, ended in memory_records.of(connection, memory.id)
+        ],
+        "lineage": lineage if len(nodes) > 1 else [],
+        "lineage_total": len(nodes),
+        "changes": [change_told(each, seen) for each in changes],
+    }
+
+
+def brief(
+    connection: Connection, some: Sequence[Memory], *, now: int, decays: Mapping[Layer, Decay]
+) -> list[dict[str, Any]]:
+    """Return memories as a list shows them."""
+    names = displays(connection, [each.agent_id for each in some])
+    known = projects.names(connection) if any(each.project_id for each in some) else {}
+    told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
+    # Hours until half of its attention is left; what does not fade has none.
+    rates = {layer: decay.half_life_h for layer, decay in decays.items()}
+    return [
+        {
+            **all_fields(memory, "replies_to", "replaced_by", **told),
+            "agent_display": names[memory.agent_id],
+            "project": known.get(memory.project_id),
+            "pinned": memory.pinned_at is not None,
+            "time_range": time_range(memory.said_from, memory.said_until),
+            "decay_rate": rates.get(memory.layer),
+            "attention": round(attention.of(memory, now, decays), 4),
+        }
+        for memory in some
+    ]
+
+
+def drawn(memory: Memory, nodes: Sequence[Node]) -> str:
+    """Return a memory as agents are told of it, with the tree of what it was made of."""
+    state = "active" if memory.status is MemoryStatus.ACTIVE else "inactive"
+    lines = [
+        f"#{memory.id} ({state})",
+        f"Abstract: {memory.abstract}",
+        f"Summary: {memory.summary}",
+        f"Text:\n{memory.text}",
+    ]
+    if len(nodes) > 1:
+        lines += ["Lineage:", *_branches(nodes[:DRAWN])]
+        if len(nodes) > DRAWN:
+            lines.append(f"    ... and {len(nodes) - DRAWN:,} more")
+    return "\n".join(lines)
+
+
+def change_told(change: Change, seen: Collection[str]) -> dict[str, Any]:
+    """Return a change; of the other memories, those that whoever asks may know of."""
+    told = all_fields(change, "before", id="number", memory="memory_id")
+    return {**told, "others": [each for each in change.others if each in seen]}
+
+
+def changes(
+    connection: Connection, found: Sequence[Change], *, reader: str | None
+) -> list[dict[str, Any]]:
+    """Return changes as a list shows them."""
+    named = {each for change in found for each in change.others}
+    seen = readers_part(connection, named, reader)
+    if reader is None:
+        seen |= named  # the ids of what was forgotten are all that is left of it
+    return [change_told(each, seen) for each in found]
+
+
+def _shown(connection: Connection, nodes: Sequence[Node], reader: str | None) -> list[Node]:
+    """Return the nodes that somebody may read, with all that lies around each."""
+    seen = readers_part(connection, [each.id for each in nodes], reader)
+    shown: dict[str | None, Node] = {}
+    for node in nodes:
+        if node.id in seen and (node.parent is None or node.parent in shown):
+            shown[node.id] = node
+    return list(shown.values())
+
+
+def _known(name: str | None, seen: Collection[str]) -> str | None:
+    """Return an id where it may be known."""
+    return name if name in seen else None
+
+
+def _branches(nodes: Sequence[Node]) -> list[str]:
+    """Return the lines of a tree."""
+    last = set({node.parent: number for number, node in enumerate(nodes)}.values())
+    lines: list[str] = []
+    #: What stands in front of the parts of the memory at a depth.
+    fronts = [""]
+    for number, node in enumerate(nodes):
+        del fronts[node.depth + 1 :]
+        front = fronts[node.depth]
+        joint = "" if not node.depth else "└── " if number in last else "├── "
+        lines.append(f'{front}{joint}#{node.id} ({node.standing}) "{_short(node.abstract)}"')
+        below = "    " if not node.depth or number in last else "│   "
+        fronts.append(front + below)
+    return lines
+
+
+def _short(text: str) -> str:
+    """Return a text on one line of a drawing."""
+    line = " ".join(text.split())
+    return line if len(line) <= _BRIEF else f"{line[: _BRIEF - 1]}…"
+
+
+@operation("memory.show", http="GET /memories/{id}", agents=True)
+async def memory(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Show one memory with everything that is known of it, and what it was made of.
+
+    `text` is how agents are told of one: what it says, and the tree of what it was made of.
+    Raises `NotFound` (for what the call.caller may not read, too), and `BadInput` for what means
+    several.
+    """
+    reader, now = call.caller.reader(as_agent), call.clock.now()
+    decays = call.settings().memory.decays
+    return await call.records.read(lambda c: whole(c, id, reader=reader, now=now, decays=decays))
+
+
+@operation("memory.list", http="GET /memories", agents=True)
+async def memories(
+    call: Call,
+    *,
+    project: str | None = None,
+    status: str = MemoryStatus.ACTIVE,
+    pinned: bool = False,
+    conflicts: bool = False,
+    layers: Sequence[str] = (),
+    realm: str | None = None,
+    agent: str | None = None,
+    type: str | None = None,
+    tags: Sequence[str] = (),
+    thread: str | None = None,
+    since: int | str | None = None,
+    until: int | str | None = None,
+    min_attention: float | None = None,
+    sort: str = MemorySort.NEWEST,
+    skip: int = 0,
+    limit: int = 20,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """List memories, those that are pinned first.
+
+    Returns a page, and how many there are. `status` is one of them, or `all`; the other conditions
+    are those of `search`. Raises `BadInput`, `UnknownProject`.
+    """
+    now, of = call.clock.now(), await call.asked_for(project, None)
+    what: dict[str, Any] = {"layers": layers, "realm": realm, "agent": agent, "type": type}
+    when: dict[str, Any] = {"since": since, "until": until, "min_attention": min_attention}
+    reader = call.caller.reader(as_agent)
+    what |= {"tags": tags, "thread": thread, "project_id": None if of is None else of.id}
+    where = parameters.where(now=now, reader=reader, **what, **when)
+    wanted = _wanted(where, status, sort=sort, limit=limit, skip=skip)
+    return await _listed(call, replace(wanted, pinned=pinned, conflicts=conflicts), now)
+
+
+async def _listed(call: Call, wanted: Wanted, now: int) -> dict[str, Any]:
+    """Return a page of memories as clients get it."""
+    decays = call.settings().memory.decays
+
+    def look(connection: Connection) -> dict[str, Any]:
+        found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
+        shown = brief(connection, found, now=now, decays=decays)
+        return {"memories": shown, "total": total}
+
+    return await call.records.read(look)
+
+
+@operation("memory.changes", http="GET /memory-changes", agents=True)
+async def memory_changes(
+    call: Call,
+    *,
+    memory: str | None = None,
+    kind: str | None = None,
+    skip: int = 0,
+    limit: int = 50,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """List what was done with memories, newest first; each can be undone by its number.
+
+    What was forgotten is told by its id alone. Raises `BadInput`, `NotFound`.
+    """
+    parameters.page(limit, skip, of="changes")
+    chosen = parameters.chosen(ChangeKind, kind, what="kind of change")
+    reader = call.caller.reader(as_agent)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        about = None if memory is None else _about(connection, memory, reader)
+        found, total = memory_history.listed(
+            connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
+        )
+        shown = changes(connection, found, reader=reader)
+        return {"changes": shown, "total": total}
+
+    return await call.records.read(look)
+
+
+@operation("memory.conflicts", http="GET /memory-conflicts", agents=True)
+async def conflicts(
+    call: Call, *, skip: int = 0, limit: int = 20, as_agent: str | None = None
+) -> dict[str, Any]:
+    """List pairs of memories that cannot both hold, newest first, with why.
+
+    One ends when a memory is superseded by the other, archived or forgotten, or when both are
+    kept. Raises `BadInput`.
+    """
+    parameters.page(limit, skip, of="conflicts")
+    reader = call.caller.reader(as_agent)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        found, total = list_conflicts(connection, reader=reader, limit=limit, skip=skip)
+        ids = [each for pair in found for each in (pair.left, pair.right)]
+        said = memory_records.read(connection, ids, MemoryStatus)
+        shown = [
+            {
+                "left": _side(said[each.left]),
+                "right": _side(said[each.right]),
+                **fields_of(each, "reason", "decided_by", "found_at"),
+            }
+            for each in found
+        ]
+        return {"conflicts": shown, "total": total}
+
+    return await call.records.read(look)
+
+
+def _wanted(where: Where, status: str, *, sort: str, limit: int, skip: int) -> Wanted:
+    """Return what a list is of; raises `BadInput` naming the words that there are."""
+    parameters.page(limit, skip, of="memories")
+    states = () if status == ALL else (parameters.word(MemoryStatus, status, name="status"),)
+    order = parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST
+    return Wanted(where=where, states=states, sort=order, limit=limit, skip=skip)
+
+
+def _about(connection: Connection, name: str, reader: str | None) -> str:
+    """Return the memory that a name means; one that is forgotten is named by its whole id."""
+    if memory_history.is_known(connection, name, reader=reader):
+        return name
+    return memory_lists.find(connection, name, reader=reader)
+
+
+def _side(memory: Memory) -> dict[str, Any]:
+    """Return one of two memories that conflict."""
+    return fields_of(memory, "id", "realm", "created_at", content="text", agent="agent_id")

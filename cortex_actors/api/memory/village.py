@@ -1,0 +1,512 @@
+"""The verbs of the village: posts, threads, and what agents say alike.
+
+What one may not read is not there: not in a thread, not among the answers to a post, not in what is
+said to converge.
+
+What the verbs of the village show: posts, threads, and what agents say alike.
+
+The verbs about forward crumbs: what a session leaves for the next one of its agent.
+
+An agent reads and leaves its own; the owner leaves them for any agent, and reads them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation, repeated
+from cortex_actors.api.shapes import all_fields, fields_of
+from cortex_actors.clock import SECOND
+from cortex_actors.domain.agent import agent_id
+from cortex_actors.domain.memory import CrumbType, Priority, Realm
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.memory.request import Message
+from cortex_actors.memory.trail import Trail
+from cortex_actors.memory.village import Village
+from cortex_actors.rules import admission
+from cortex_actors.rules import convergence as agreeing
+from cortex_actors.rules.admission import Given
+from cortex_actors.storage import agent_records, realms
+from cortex_actors.storage import agent_records as kept
+from cortex_actors.storage.agent_records import Tally, Wanted
+from cortex_actors.storage.memory import village
+from cortex_actors.text.summary import render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cortex_actors.domain.memory import Crumb, Memory
+    from cortex_actors.memory.village import Answer
+    from cortex_actors.rules.convergence import Apart, Group
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.memory.village import Post
+
+
+#: Decimals of a cosine in an answer.
+_DECIMALS = 4
+
+
+def list_messages(
+    connection: Connection, posts: Sequence[Memory], reader: str | None
+) -> list[dict[str, Any]]:
+    """Return posts in JSON's words, with what they answer and who answers them."""
+    ids = [each.id for each in posts]
+    names = agent_records.displays(connection, [each.agent_id for each in posts])
+    answers = village.answers(connection, ids, reader=reader)
+    named = [replied for each in posts for replied in each.replies_to]
+    known = realms.readers_part(connection, named, reader)
+    return [
+        {
+            **fields_of(each, "id", "realm", "type", "tags", "layer", "created_at"),
+            **fields_of(each, agent="agent_id", content="text", related_agents="related"),
+            "agent_display": names.get(each.agent_id, each.agent_id),
+            "responding_to": [replied for replied in each.replies_to if replied in known],
+            "answered_by": list(answers.get(each.id, ())),
+        }
+        for each in posts
+    ]
+
+
+def converged(query: str, answer: Answer, threshold: float) -> dict[str, Any]:
+    """Return what a question found, in the document's keys and some more."""
+    groups = answer.found.groups
+    first = groups[0] if groups else None
+    named = list(first.agents) if first else []
+    return {
+        "query": query,
+        "has_convergence": first is not None,
+        "type": str(first.kind) if first else agreeing.NONE,
+        "converging_agents": named,
+        "agent_count": len(named),
+        "total_messages": len(first.voices) if first else 0,
+        "threshold": threshold,
+        "by_agent": _by_agent(first, answer.posts) if first else {},
+        "groups": [_group(each, answer.posts) for each in groups],
+        "apart": [_apart(each) for each in answer.found.apart],
+        "compared": len(answer.posts),
+    }
+
+
+def _by_agent(group: Group, posts: Mapping[str, Post]) -> dict[str, list[dict[str, Any]]]:
+    """Return how the messages of each agent begin."""
+    found: dict[str, list[dict[str, Any]]] = {agent: [] for agent in group.agents}
+    for voice in group.voices:
+        post = posts[voice.id]
+        shown = {
+            "id": voice.id,
+            "preview": agreeing.preview(voice.text),
+            "similarity": round(post.cosine, _DECIMALS),
+            **fields_of(post.memory, "realm", "thread", "created_at"),
+        }
+        found[voice.agent].append(shown)
+    return found
+
+
+def _group(group: Group, posts: Mapping[str, Post]) -> dict[str, Any]:
+    """Return one group; `likeness` is the least cosine of any two of its messages."""
+    return {
+        **fields_of(group, "agents", type="kind"),
+        "likeness": round(group.likeness, _DECIMALS),
+        "memory_ids": [each.id for each in group.voices],
+        "by_agent": _by_agent(group, posts),
+    }
+
+
+def _apart(pair: Apart) -> dict[str, Any]:
+    """Return two messages that are alike and say the opposite."""
+    return {
+        "memory_ids": [pair.left.id, pair.right.id],
+        "agents": [pair.left.agent, pair.right.agent],
+        "likeness": round(pair.likeness, _DECIMALS),
+        "reason": pair.reason,
+    }
+
+
+#: Characters a question may have: a page, not a book.
+QUESTION_LIMIT = 4_096
+
+#: Looks for vectors that posts lack, and seconds between two: 2 s in all, 0.3 s is usual.
+LOOKS, PAUSE = 40, 0.05
+
+#: Agents that may be asked for, and cosines.
+AGENTS, THRESHOLDS = (2, 10), (0.5, 1.0)
+
+#: Groups that statistics name.
+LATEST = 10
+
+
+@operation("agents.post", http="POST /village", agents=True)
+async def post(
+    call: Call,
+    content: str,
+    realm: str = Realm.VILLAGE,
+    *,
+    agent: str | None = None,
+    type: str = "dialogue",
+    responding_to: list[str] | None = None,
+    thread: str | None = None,
+    related_agents: list[str] | None = None,
+    tags: list[str] | None = None,
+    redact: bool = False,
+) -> dict[str, Any]:
+    """Say something to the other agents: to all in the village, or on a bridge to some.
+
+    In the private realm nobody else reads it. An answer without a thread of its own joins that of
+    what it answers, where the two are in one realm. Raises `BadInput`, `NotFound` for what it
+    answers, `Refused` for a secret (`redact` takes them out), `NotYours`.
+    """
+    message = Message(
+        content,
+        realm=realm,
+        type=type,
+        responding_to=responding_to or (),
+        thread=thread,
+        related_agents=related_agents or (),
+        tags=tags or (),
+        redact=redact,
+    )
+    return await call.actors.village.ask(Village.post, message, agent=agent, caller=call.caller)
+
+
+@operation("agents.thread", http="GET /village/threads/{thread}", agents=True)
+async def thread(
+    call: Call, thread: str, limit: int = 200, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """Read a conversation: what was said in the village and on bridges, in its order.
+
+    Returns its newest posts, oldest first, and who answered which. Raises `NotFound` where there is
+    no post that one may read, `BadInput`, `NotYours`.
+    """
+    reader, name = call.caller.reader(as_agent), parameters.thread_of(thread)
+    parameters.page(limit, 0, of="posts")
+
+    def read(connection: Connection) -> tuple[list[dict[str, Any]], int]:
+        posts, total = village.posts(connection, name, reader=reader, limit=limit)
+        return list_messages(connection, posts, reader), total
+
+    messages, total = await call.records.read(read)
+    if not messages:
+        raise NotFound(
+            f"no thread of the village or a bridge is called {name!r}; list them with: cortex "
+            "threads (what is private in it: cortex memory list --thread)"
+        )
+    return {
+        "thread": name,
+        "total": total,
+        "agents": sorted({each["agent"] for each in messages}),
+        "messages": messages,
+    }
+
+
+@operation("agents.threads", http="GET /village/threads", agents=True)
+async def threads(
+    call: Call, limit: int = 50, skip: int = 0, *, as_agent: str | None = None
+) -> dict[str, Any]:
+    """List the conversations, the one with the newest post first. Raises `BadInput`."""
+    reader = call.caller.reader(as_agent)
+    parameters.page(limit, skip, of="threads")
+    found, total = await call.records.read(
+        lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
+    )
+    return {"total": total, "threads": [all_fields(each, thread="id") for each in found]}
+
+
+@operation("agents.convergence", http="GET /village/convergence", agents=True)
+async def convergence(
+    call: Call,
+    query: str,
+    min_agents: int = 2,
+    threshold: float | None = None,
+    *,
+    as_agent: str | None = None,
+) -> dict[str, Any]:
+    """Find out whether different agents say the same about something; opposites never count.
+
+    Posts near the question are compared with one another; two that say the opposite are under
+    `apart`, however alike. `converging_agents`, `type` and `by_agent` are of the group of most
+    agents, `groups` has them all. Nothing counts as read. Raises `BadInput`, `EmbedderDown`,
+    `NotYours`.
+    """
+    reader = call.caller.reader(as_agent)
+    least = call.settings().memory.convergence if threshold is None else threshold
+    _admit(query, min_agents, least)
+    # Wait for the vectors of posts said just now: an agent posts and asks at once. The question's
+    # own vector first: where no model answers, that says so soon.
+    await repeated(lambda: call.embed([query]))
+    lacking = partial(village.lack_vectors, model=call.model())
+    for _ in range(LOOKS):
+        if not await call.records.read(lacking):
+            break
+        await call.clock.sleep(PAUSE)
+    ask = call.actors.village.within(None).ask  # a model may have to load
+    answer = await repeated(
+        lambda: ask(Village.converge, query, reader=reader, min_agents=min_agents, threshold=least)
+    )
+    return converged(query, answer, least)
+
+
+@operation("agents.village", http="GET /village", agents=True)
+async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str, Any]:
+    """Show how much agents have told one another, and what they agree on."""
+    reader = call.caller.reader(as_agent)
+
+    def read(connection: Connection) -> dict[str, Any]:
+        spoken = village.spoken(connection, reader)
+        _, named = village.list_threads(connection, reader, limit=1)
+        latest = village.listed(connection, reader, limit=LATEST)
+        return {
+            "total": sum(spoken.realms.values()),
+            **fields_of(spoken, by_realm="realms", by_agent="agents", by_type="types"),
+            "threads": named,
+            "convergences": village.counts(connection, reader),
+            "latest": [
+                fields_of(each, "memory_ids", "found_at", type="kind")
+                | {"likeness": round(each.likeness, _DECIMALS)}
+                for each in latest
+            ],
+            # How many wait is not for whoever may read only some of them.
+            **({"waiting": village.count_waiting(connection)} if reader is None else {}),
+        }
+
+    return await call.records.read(read)
+
+
+def _admit(query: str, min_agents: int, threshold: float) -> None:
+    """Raise `BadInput` for a question that cannot be asked."""
+    if not query.strip() or len(query) > QUESTION_LIMIT:
+        raise BadInput(
+            "cannot look for a convergence: say what it is to be about, in 1 to "
+            f"{QUESTION_LIMIT:,} characters"
+        )
+    parameters.number(min_agents, *AGENTS, name="min_agents")
+    parameters.number(threshold, *THRESHOLDS, name="threshold")
+
+
+#: Hours that are looked back for, unless asked otherwise: a week; and at most: a hundred years.
+LOOKBACK, FARTHEST = 168, 876_000
+
+#: Microseconds of an hour.
+_HOUR = 3_600 * SECOND
+
+#: Kinds of references that an answer always has.
+_KINDS = ("message_ids", "thread_ids")
+
+
+@operation("crumbs.leave", http="POST /crumbs", agents=True)
+async def leave_crumb(
+    call: Call,
+    session_summary: str,
+    key_discoveries: list[str] | None = None,
+    *,
+    emotional_state: dict[str, Any] | None = None,
+    unfinished_business: list[str] | None = None,
+    references: dict[str, Any] | None = None,
+    if_disoriented: list[str] | None = None,
+    priority: str = "MEDIUM",
+    crumb_type: str | None = None,
+    session_id: str | None = None,
+    project: str | None = None,
+    agent: str | None = None,
+    redact: bool = False,
+    here: str | None = None,
+) -> dict[str, Any]:
+    """Leave a crumb for an agent's next session: what was done, found out and left to do.
+
+    Returns it, with its text. Without a type it is a task where something is unfinished, else for
+    orientation. Its project is that of a memory. Raises `BadInput`, `UnknownProject`, `Refused` for
+    a secret (`redact` takes them out), `NotYours`.
+    """
+    owner = await call.asked_for(project, here)
+    given = Given(
+        summary=session_summary,
+        discoveries=key_discoveries,
+        emotional_state=emotional_state,
+        unfinished=unfinished_business,
+        references=references,
+        if_disoriented=if_disoriented,
+        priority=priority,
+        type=crumb_type,
+        session_id=session_id,
+        redact=redact,
+    )
+    acting = call.caller.acting(agent, _default_agent(call))
+    place = "" if owner is None else owner.id
+    left = await call.actors.trail.ask(
+        Trail.leave, given, agent=acting, by=call.caller.by, project_id=place
+    )
+    return _told(left)
+
+
+@operation("crumbs.import", http="POST /crumbs/import", agents=True)
+async def import_crumb(
+    call: Call, text: str, agent: str | None = None, *, redact: bool = False
+) -> dict[str, Any]:
+    """Take in a crumb that another system left as text; one that is known is not taken twice.
+
+    Returns it; `state` says whether it is new (`saved`) or known (`existing`). It is of the agent
+    that its text names, unless one is given. Raises as `leave_crumb` does.
+    """
+    given = agent if call.caller.is_owner else call.caller.acting(agent, "")
+    name = None if given is None else agent_id(given)
+    left, is_new = await call.actors.trail.ask(
+        Trail.take, text, agent=name, by=call.caller.by, redact=redact
+    )
+    known = {} if is_new else {"message": f"Forward crumb known already: {left.id}"}
+    return {**_told(left), "state": "saved" if is_new else "existing", **known}
+
+
+@operation("crumbs.list", http="GET /crumbs", agents=True)
+async def crumbs(
+    call: Call,
+    agent: str | None = None,
+    lookback_hours: float = LOOKBACK,
+    priority: str | None = None,
+    type: str | None = None,
+    limit: int = 10,
+    *,
+    project: str | None = None,
+    as_agent: str | None = None,
+    here: str | None = None,
+) -> dict[str, Any]:
+    """Read what sessions left in the last hours, newest first, and what of it is still to do.
+
+    `agent` is whose: without one, everybody's whose crumbs one may read. Without a `project` they
+    are those of the folder `here`'s and of none; where it is of none, or with "", everything's.
+    `summary` counts all there are in that time, `crumbs` shows `limit` of them. Raises `BadInput`,
+    `UnknownProject`, `NotYours`.
+    """
+    wanted = replace(
+        await _wanted(call, agent, as_agent, project=project, here=here, hours=lookback_hours),
+        priority=admission.word_of(priority, Priority, name="priority"),
+        type=admission.word_of(type, CrumbType, name="type"),
+    )
+    parameters.page(limit, 0, of="crumbs")
+
+    def read(connection: Connection) -> tuple[list[Crumb], Tally]:
+        return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
+
+    found, tally = await call.records.read(read)
+    tasks = (task for each in found for task in each.unfinished)
+    return {
+        "crumbs": [_shown(each) for each in found],
+        "most_recent": _shown(found[0]) if found else None,
+        "unfinished_tasks": list(dict.fromkeys(tasks)),
+        "key_references": _references(found),
+        "summary": fields_of(tally, "by_priority", "by_type", total_found="total"),
+    }
+
+
+@operation("crumbs.latest", http="GET /crumbs/latest", agents=True)
+async def latest_crumb(
+    call: Call,
+    agent: str | None = None,
+    *,
+    project: str | None = None,
+    as_agent: str | None = None,
+    here: str | None = None,
+) -> dict[str, Any]:
+    """Read the crumb that an agent left last, however long ago; its project is as in `crumbs`.
+
+    Without an agent it is that of whom is spoken for, as in `leave_crumb`: no session follows what
+    another agent left for its own. Where there is none the answer is None. Raises `BadInput`,
+    `UnknownProject`, `NotYours`.
+    """
+    whose = as_agent if agent is None else agent
+    whose = call.caller.acting(None, _default_agent(call)) if whose is None else whose
+    wanted = await _wanted(call, whose, as_agent, project=project, here=here)
+    found = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
+    return {"crumb": _shown(found[0]) if found else None}
+
+
+@operation("crumbs.unfinished", http="GET /crumbs/unfinished", agents=True)
+async def unfinished(
+    call: Call,
+    agent: str | None = None,
+    lookback_hours: float = LOOKBACK,
+    limit: int = 50,
+    *,
+    project: str | None = None,
+    as_agent: str | None = None,
+    here: str | None = None,
+) -> dict[str, Any]:
+    """List what sessions left to do, the newest first; their project is as in `crumbs`.
+
+    Each task comes once; `limit` crumbs are read. Raises `BadInput`, `UnknownProject`, `NotYours`.
+    """
+    found = await _wanted(call, agent, as_agent, project=project, here=here, hours=lookback_hours)
+    wanted = replace(found, unfinished=True)
+    parameters.page(limit, 0, of="crumbs")
+    left_behind = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
+    tasks: dict[tuple[str, str], dict[str, Any]] = {}
+    for crumb in left_behind:
+        for task in crumb.unfinished:
+            left = fields_of(crumb, "session_id", "priority", "left_at", agent="agent_id")
+            left |= {"task": task, "crumb": crumb.id}
+            tasks.setdefault((crumb.agent_id, task), left)
+    return {"tasks": list(tasks.values()), "total": len(tasks)}
+
+
+def _default_agent(call: Call) -> str:
+    """Return who acts where nobody is named."""
+    return call.settings().memory.agent
+
+
+async def _wanted(
+    call: Call,
+    agent: str | None,
+    as_agent: str | None,
+    *,
+    project: str | None,
+    here: str | None,
+    hours: float | None = None,
+) -> Wanted:
+    """Return which crumbs are meant; raises `BadInput`, `UnknownProject`, `NotYours`."""
+    wanted = Wanted(
+        reader=call.caller.reader(as_agent),
+        agent=None if agent is None else agent_id(agent),
+        since=None if hours is None else call.clock.now() - int(_span(hours) * _HOUR),
+    )
+    found = await call.asked_for(project, here)
+    name = None if found is None else found.id
+    return replace(wanted, project_id=name) if project else replace(wanted, here=name)
+
+
+def _span(hours: object) -> float:
+    """Return the hours that are looked back for; raises `BadInput`."""
+    if isinstance(hours, int | float) and not isinstance(hours, bool) and 0 < hours <= FARTHEST:
+        return float(hours)
+    raise BadInput(f"cannot look back {hours!r} hours: give a number above 0, {FARTHEST:,} at most")
+
+
+def _told(crumb: Crumb) -> dict[str, Any]:
+    """Return a crumb that was just left."""
+    return {**_shown(crumb), "message": f"Forward crumb left: {crumb.session_id}"}
+
+
+def _shown(crumb: Crumb) -> dict[str, Any]:
+    """Return a crumb in JSON's words."""
+    return {
+        **all_fields(
+            crumb,
+            agent="agent_id",
+            session_summary="summary",
+            key_discoveries="discoveries",
+            unfinished_business="unfinished",
+        ),
+        "has_unfinished": crumb.has_unfinished,
+        "emotional_state": dict(crumb.emotional_state),
+        "references": {kind: list(some) for kind, some in crumb.references.items()},
+        "text": render(crumb),
+    }
+
+
+def _references(found: Sequence[Crumb]) -> dict[str, list[str]]:
+    """Return what all crumbs refer to, by kind and each once."""
+    named: dict[str, dict[str, None]] = {kind: {} for kind in _KINDS}
+    for crumb in found:
+        for kind, some in crumb.references.items():
+            named.setdefault(kind, {}).update(dict.fromkeys(some))
+    return {kind: list(some) for kind, some in named.items()}

@@ -1,0 +1,595 @@
+"""The verbs about contradictions: which there are, and what a person decides about one.
+
+The verb about thresholds: which fit what was decided, and whether they hold from now on.
+
+The file that `cortex contradictions calibrate --write` writes: thresholds below the settings file.
+
+It is the program's own and is replaced as a whole; `cortex.toml` is a person's, and wins over it.
+
+The verbs about judging: what two texts are to each other, and who is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+from collections import Counter
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cortex_actors import topics
+from cortex_actors.api import parameters, shapes, status
+from cortex_actors.api.pipeline.review import PROMOTION, USE, WRITE, reviews
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.clock import iso, ulid
+from cortex_actors.domain import insight
+from cortex_actors.domain.event import AccumulationComplete, Ids
+from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, NotFound
+from cortex_actors.home import replace_file
+from cortex_actors.judging.judge import QuietJudge
+from cortex_actors.rules import contradiction as rule
+from cortex_actors.rules.admission import noted
+from cortex_actors.rules.calibration import Decided, Label, Suggestion, suggest
+from cortex_actors.rules.classification import classify
+from cortex_actors.rules.proposals import ProposalKind
+from cortex_actors.rules.sameness import cosine
+from cortex_actors.storage.pipeline import contradictions as stored
+from cortex_actors.storage.pipeline import verdicts
+from cortex_actors.storage.pipeline.insight_lists import Named, find
+from cortex_actors.storage.pipeline.verdicts import Proposed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from cortex_actors.api.registry import Said
+    from cortex_actors.pipeline.relations import Ruling
+    from cortex_actors.rules.calibration import Figures, Score
+    from cortex_actors.rules.contradiction import Thresholds
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.pipeline.contradictions import Contradiction
+
+
+#: How a contradiction may be asked for.
+STATES = (stored.OPEN, *stored.DECISIONS, insight.ALL)
+
+#: Characters of an id's beginning that names a side: fewer are a mistyped `a` or `b`.
+_BEGINNING = 4
+
+#: What keeps neither of the two: both may hold.
+BOTH = "both"
+
+#: What comes first in each order but the usual one; a pair that was found without vectors is least
+#: alike.
+_ORDERS: dict[insight.ContradictionSort | None, Callable[[Contradiction], float]] = {
+    insight.ContradictionSort.NEWEST: lambda each: -each.detected_at,
+    insight.ContradictionSort.OLDEST: lambda each: each.detected_at,
+    insight.ContradictionSort.ALIKE: lambda each: -(each.similarity or 0.0),
+}
+
+
+@operation("contradictions.list", http="GET /contradictions")
+async def contradictions(
+    call: Call,
+    project: str | None = None,
+    limit: int = 20,
+    *,
+    status: str = stored.OPEN,
+    kind: str | None = None,
+    domain: str | None = None,
+    sort: str = "sure",
+    skip: int = 0,
+) -> dict[str, Any]:
+    """List pairs of insights that contradict each other and that nobody has decided yet.
+
+    Both are said in one project. Each pair has both texts and where they stand; first come those
+    of one file, then those of one project, the surest first. `status` may be `all`. `kind` is
+    direct, partial, contextual or `all`; without it the contextual ones, what two projects choose
+    differently, are only counted. `domain` is that of one of the two. Raises `UnknownProject`,
+    `BadInput`.
+    """
+    parameters.page(limit, skip, of="contradictions")
+    if status not in STATES:
+        raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
+    wanted = _kinds(kind)
+    order = _ORDERS.get(parameters.chosen(insight.ContradictionSort, sort, what="order"))
+    project_id = await call.project_id(project)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        every = stored.listed(
+            connection, status=None if status == insight.ALL else status, project_id=project_id
+        )
+        if domain is not None:
+            every = shapes.speaking(connection, every, lambda each: each.pair, domain=domain)
+        some = [each for each in every if each.type in wanted]
+        near = stored.distances(connection, some) if order is None else {}
+        keys = {
+            each.id: (order(each), 0.0) if order else (near[each.id], -each.confidence)
+            for each in some
+        }
+        found = sorted(some, key=lambda each: (keys[each.id], each.id))[skip : skip + limit]
+        return {
+            "total": len(some),
+            "open": stored.count(connection),
+            "contextual": sum(each.type == insight.Conflict.CONTEXTUAL for each in every),
+            "contradictions": _shaped(connection, found),
+        }
+
+    return await call.records.read(look)
+
+
+@operation("contradictions.show", http="GET /contradictions/{contradiction}")
+async def contradiction(call: Call, contradiction: str) -> dict[str, Any]:
+    """Show one contradiction: both texts, their files, who found it, and what was decided.
+
+    Raises `NotFound`, `BadInput`.
+    """
+
+    def look(connection: Connection) -> dict[str, Any]:
+        found = stored.one(connection, find(connection, Named.CONTRADICTION, contradiction))
+        return _shaped(connection, [found] if found else [])[0]
+
+    return await call.records.read(look)
+
+
+@operation("contradictions.resolve", http="POST /contradictions/{contradiction}/resolve")
+async def resolve_contradiction(
+    call: Call, contradiction: str, keep: str, note: str | None = None
+) -> dict[str, Any]:
+    """Decide which side of a contradiction holds. The other is not promoted while both are said.
+
+    `keep` is `a`, `b`, the id of one, or `both`. The other one stays contradicted, and is given to
+    nobody, as long as both are said. An earlier decision is replaced. Returns the pair. Raises
+    `NotFound`, `BadInput`.
+    """
+    return await _decide(call, contradiction, "resolved", keep=keep, note=note)
+
+
+@operation("contradictions.dismiss", http="POST /contradictions/{contradiction}/dismiss")
+async def dismiss_contradiction(
+    call: Call, contradiction: str, note: str | None = None
+) -> dict[str, Any]:
+    """Decide that two insights do not contradict each other. The pair is never reported again.
+
+    Raises `NotFound`, `BadInput`.
+    """
+    return await _decide(call, contradiction, "dismissed", keep=BOTH, note=note)
+
+
+async def _decide(
+    call: Call, name: str, status: str, *, keep: str, note: str | None
+) -> dict[str, Any]:
+    """Write a decision down, say so, and have the two compared again."""
+    note = noted(note)
+    now = call.clock.now()
+
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
+        whole = _meant(connection, name)
+        found = stored.one(connection, whole) or verdicts.proposal(connection, whole)
+        kept = None if found is None else _kept(found, keep)
+        decided = stored.decide(
+            connection, whole, status=status, at=now, kept_id=kept, note=note, by=call.caller.by
+        )
+        said = topics.CONTRADICTION_RESOLVED, Ids((whole,))
+        return _shaped(connection, [decided])[0], [said, _again(decided.pair, now)]
+
+    return await call.change_and_publish(work)
+
+
+def _again(two: tuple[str, str], at: int) -> Said:
+    """Return the event that has two insights compared and weighed again."""
+    return topics.ACCUMULATION_COMPLETE, AccumulationComplete(f"run_{ulid(at)}", None, two)
+
+
+def _meant(connection: Connection, name: str) -> str:
+    """Return the id of a contradiction, or of a possible one, that a name means."""
+    try:
+        return find(connection, Named.CONTRADICTION, name)
+    except NotFound:
+        kind = Named.CONTRADICTION
+        found = verdicts.proposal(connection, kind + name.strip().lower().removeprefix(kind))
+        if found is None:
+            raise
+        return found.id
+
+
+def _kinds(kind: str | None) -> frozenset[insight.Conflict]:
+    """Return the kinds that a word means, None for those that keep both from being followed."""
+    if kind == insight.ALL:
+        return frozenset(insight.Conflict)
+    found = parameters.chosen(insight.Conflict, kind, what="kind of contradiction")
+    return (
+        frozenset(insight.Conflict) - {insight.Conflict.CONTEXTUAL}
+        if found is None
+        else frozenset({found})
+    )
+
+
+def _kept(found: Contradiction | Proposed, keep: str) -> str | None:
+    """Return the id that `a`, `b`, or the beginning of an id means; None for both."""
+    word = keep.strip().lower().removeprefix("ins_")
+    if word == BOTH:
+        return None
+    meant = [
+        each
+        for side, each in zip("ab", found.pair, strict=True)
+        if word == side or (len(word) >= _BEGINNING and each[len("ins_") :].startswith(word))
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    raise BadInput(
+        f"cannot keep {keep!r} of contradiction {found.id}: say a ({found.insight_a}), "
+        f"b ({found.insight_b}) or {BOTH}"
+    )
+
+
+def _shaped(
+    connection: Connection, some: Iterable[Contradiction | Proposed]
+) -> list[dict[str, Any]]:
+    """Return contradictions as clients get them, with both sides."""
+    every = list(some)
+    said = shapes.brief_insights(connection, [side for each in every for side in each.pair])
+    return [
+        {**asdict(each), "a": said.get(each.insight_a), "b": said.get(each.insight_b)}
+        for each in every
+    ]
+
+
+#: What the queue holds, in its order: pairs first, then what waits in the review.
+CONTRADICTION, POSSIBLE, DUPLICATE = "contradiction", "possible", "duplicate"
+
+#: What each kind of proposal is called in the queue.
+_PROPOSED = {ProposalKind.CONTRADICTION: POSSIBLE, ProposalKind.DUPLICATE: DUPLICATE}
+
+#: All kinds, in their order.
+_KINDS = (CONTRADICTION, POSSIBLE, DUPLICATE, USE, PROMOTION, WRITE)
+
+
+@operation("triage.list", http="GET /triage")
+async def triage(
+    call: Call, project: str | None = None, limit: int = 50, *, kind: str | None = None
+) -> dict[str, Any]:
+    """List everything that waits for a decision, grouped by kind, the surest of each first.
+
+    Contradictions, possible contradictions, near duplicates, then what waits in the review. What
+    is only possible is shown nowhere else and has no effect. `kind` is one of those that are
+    counted. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, 0, of="items")
+    project_id = await call.project_id(project)
+    found = await contradictions(call, project, MOST)
+    waits = await reviews(call, project, MOST)
+
+    possible = await call.records.read(lambda c: verdicts.proposed(c, project_id))
+    queue: list[tuple[str, Any]] = [(CONTRADICTION, each) for each in found["contradictions"]]
+    queue += [(_PROPOSED[each.kind], each) for each in possible]
+    queue += [(each["asks"], each) for each in waits["reviews"]]
+    queue.sort(key=lambda each: _KINDS.index(each[0]))
+    if kind is not None and kind not in _KINDS:
+        raise BadInput(f"nothing in the queue is of kind {kind!r}; ask for {', '.join(_KINDS)}")
+    some = [each for each in queue if kind in {None, each[0]}]
+    page = some[:limit]
+    asked = [each for _, each in page if isinstance(each, Proposed)]
+    told = {each["id"]: each for each in await call.records.read(lambda c: _shaped(c, asked))}
+    return {
+        "total": len(some),
+        "counts": dict(Counter(each for each, _ in queue)),
+        "items": [
+            {**(told[each.id] if isinstance(each, Proposed) else each), "kind": name}
+            for name, each in page
+        ],
+    }
+
+
+@operation("triage.decide", http="POST /triage/{item}")
+async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
+    """Say of two statements that they are the same, or apart; or take back what was said of them.
+
+    `item` is the id of a proposal, or of a contradiction that was decided. What is the same is
+    merged by the next run, what is apart is never proposed again; both hold as often as the texts
+    come back. After `open` the rules and the models decide again. Raises `NotFound`, `BadInput`.
+    """
+    chosen = parameters.chosen(insight.PairChoice, verdict, what="verdict")
+    now = call.clock.now()
+
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
+        if chosen is insight.PairChoice.OPEN:
+            two = stored.reopen(connection, item)
+        else:
+            found = verdicts.proposal(connection, item)
+            if found is None:
+                raise NotFound(f"nothing is proposed as {item}; list what is with: cortex triage")
+            two, same = found.pair, chosen is insight.PairChoice.SAME
+            relation = insight.Relation.SAME if same else insight.Relation.RELATED
+            verdicts.say(
+                connection, two, relation=relation, said=verdict, at=now, by=call.caller.by
+            )
+        said = shapes.brief_insights(connection, two)
+        sides = {"a": said.get(two[0]), "b": said.get(two[1])}
+        return {"item": item, "verdict": verdict, **sides}, [_again(two, now)]
+
+    return await call.change_and_publish(work)
+
+
+#: The section that holds the thresholds, and the table in it that holds those of domains.
+_SECTION, _DOMAINS = "reconciliation", "domains"
+
+
+def format_calibration(path: Path, found: Iterable[Suggestion], *, at: int) -> None:
+    """Put suggested thresholds into the file, and leave those of other domains (on a thread).
+
+    The file is whole at every moment, whatever is cut short. Raises `ConfigurationError` for one
+    that cannot be read, `HomeUnwritable`.
+    """
+    section = _read(path)
+    domains = section.setdefault(_DOMAINS, {})
+    for each in found:
+        values = shapes.fields_of(each.suggested, "cluster", "judged")
+        if each.domain is None:
+            section.update(values)
+        else:
+            domains[each.domain] = values
+    try:
+        replace_file(path, _text(section, at).encode())
+    except OSError as error:
+        message = f"cannot write {path}: {error}; check the disk and the folder's permissions"
+        raise HomeUnwritable(message) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the section as the file has it; an empty one where there is no file."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        message = f"cannot read {path}: {error}; remove it, and calibrate again"
+        raise ConfigurationError(message) from error
+    return dict(found.get(_SECTION, {}))
+
+
+def _text(section: dict[str, Any], at: int) -> str:
+    """Return the file's text."""
+    domains = section.get(_DOMAINS, {})
+    lines = [
+        f"# Written by `cortex contradictions calibrate --write` at {iso(at)}.",
+        "# What cortex.toml says wins over it; remove the file to go back to the defaults.",
+        "",
+        f"[{_SECTION}]",
+        *_values({name: value for name, value in section.items() if name != _DOMAINS}),
+    ]
+    for name in sorted(domains):
+        key = json.dumps(name, ensure_ascii=False)
+        lines += ["", f"[{_SECTION}.{_DOMAINS}.{key}]", *_values(domains[name])]
+    return "\n".join([*lines, ""])
+
+
+def _values(table: dict[str, Any]) -> list[str]:
+    """Return a table's lines."""
+    return [f"{name} = {value!r}" for name, value in sorted(table.items())]
+
+
+#: Pairs that a client may bring.
+MOST = 1_000
+
+#: Labels of a file that mean no more than that the two are not one claim.
+_LABELS = {"related": Label.DISTINCT, "unrelated": Label.DISTINCT}
+
+#: How a pair has to look.
+_SHAPE = '{"label": ..., "a": {"text": ...}, "b": {"text": ...}}'
+
+
+@operation("contradictions.calibrate", http="POST /calibrate")
+async def calibrate(
+    call: Call,
+    domain: str | None = None,
+    pairs: list[dict[str, Any]] | None = None,
+    *,
+    write: bool = False,
+) -> dict[str, Any]:
+    """Show which thresholds fit the decided pairs, and what they would change.
+
+    Decided are pairs about which a person or a model has said what they are, and `pairs` that the
+    client brings, each with a label; what the rules merged by themselves is none. With `write` the
+    thresholds of those that can be bettered are written down and followed at once; nothing else
+    is. Raises `BadInput`, `Unembeddable`, `EmbedderDown`.
+    """
+    ruling = call.ruling()
+    model = call.model()
+    await asyncio.to_thread(ruling.read)
+    known = await call.records.read(lambda c: verdicts.pairs(c, model))
+    known += await _brought(call, pairs or [])
+    found = await asyncio.to_thread(partial(_suggested, known, ruling, only=domain))
+    better = [each for each in found if not each.reason]
+    changed: list[str] = []
+    if write and better:
+        path, now = call.home.calibration, call.clock.now()
+        await asyncio.to_thread(partial(format_calibration, path, better, at=now))
+        changed = list((await call.reload())["changed"])
+    return {
+        "model": model,
+        "pairs": len(known),
+        "suggestions": [_shape(each) for each in found],
+        "written": str(call.home.calibration) if write and better else None,
+        "changed": changed,
+    }
+
+
+async def _brought(call: Call, pairs: Sequence[dict[str, Any]]) -> list[Decided]:
+    """Return pairs that a client brings, with the cosines of the model that answers."""
+    if len(pairs) > MOST:
+        raise BadInput(f"cannot calibrate by {len(pairs)} pairs at once: bring {MOST} at most")
+    read = [_pair(number, each) for number, each in enumerate(pairs, 1)]
+    texts = list(dict.fromkeys(claim.text for left, right, _ in read for claim in (left, right)))
+    if not texts:
+        return []
+    rows = dict(zip(texts, await call.embed(texts), strict=True))
+    return [
+        Decided(
+            left=left,
+            right=right,
+            cosine=float(np.dot(rows[left.text], rows[right.text])),
+            label=label,
+            domain=_domain(left, right),
+        )
+        for left, right, label in read
+    ]
+
+
+def _suggested(known: Sequence[Decided], ruling: Ruling, *, only: str | None) -> list[Suggestion]:
+    """Return a suggestion for all pairs, and for each domain there are pairs of."""
+    lexicon, limits = ruling.relations().lexicon, ruling.limits
+    domains = sorted({each.domain for each in known if each.domain is not None})
+    if only is not None:
+        domains = [each for each in domains if each == only] or [only]
+    found = [] if only else [suggest(known, limits.default, lexicon=lexicon)]
+    for name in domains:
+        some = [each for each in known if each.domain == name]
+        found.append(suggest(some, limits.of(name, name), domain=name, lexicon=lexicon))
+    return found
+
+
+def _pair(number: int, found: object) -> tuple[insight.Claim, insight.Claim, Label]:
+    """Return one pair that a client brings. Raises `BadInput` naming it."""
+    try:
+        assert isinstance(found, dict)  # noqa: S101 - answered below like any other shape
+        label = _LABELS.get(found["label"]) or Label(found["label"])
+        left, right = (_claim(found[side]) for side in ("a", "b"))
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        known = ", ".join([*(each for each in Label), *_LABELS])
+        message = f"pair {number} cannot be read: it must be {_SHAPE} with a label of {known}"
+        raise BadInput(message) from error
+    return left, right, label
+
+
+def _claim(side: dict[str, Any]) -> insight.Claim:
+    """Return one side of a pair; raises `ValueError` for one without a text."""
+    text, heading = side["text"], side.get("heading")
+    if not (isinstance(text, str) and text.strip() and isinstance(heading, str | None)):
+        raise ValueError(text)
+    return insight.Claim(text, heading or None)
+
+
+def _domain(left: insight.Claim, right: insight.Claim) -> str | None:
+    """Return the domain of two claims that are of the same."""
+    one, other = (classify(each.text, each.heading).domain for each in (left, right))
+    return one if one == other else None
+
+
+def _shape(found: Suggestion) -> dict[str, Any]:
+    """Return a suggestion as clients get it."""
+    return {
+        **shapes.fields_of(found, "domain", "counts", "reason"),
+        "now": _figures(found.thresholds, found.now),
+        "then": _figures(found.suggested, found.then),
+        "better": not found.reason,
+    }
+
+
+def _figures(thresholds: Thresholds, found: Figures) -> dict[str, Any]:
+    """Return thresholds that can be calibrated, with the figures of them."""
+    return {
+        **shapes.fields_of(thresholds, "cluster", "judged"),
+        "merges": _scored(found.merges),
+        "contradictions": _scored(found.contradictions),
+        "contradictions_merged": found.merged,
+    }
+
+
+def _scored(found: Score) -> dict[str, Any]:
+    """Return a score with what follows of it."""
+    shares = shapes.fields_of(found, "precision", "recall", "f1")
+    rounded = {name: None if each is None else round(each, 4) for name, each in shares.items()}
+    return {**asdict(found), **rounded}
+
+
+#: Characters of a text that can be judged: the longest statement of 1,002 real files has 4,900.
+LONGEST = 8_000
+
+#: States of a layer that somebody has to know of.
+_TROUBLE = frozenset({"down", "missing"})
+
+
+@operation("contradictions.judge", http="GET /judge")
+async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
+    """Compare two statements by the rules, and by a model if there is one. Only its answer is kept.
+
+    Says whether they are the same, related or contradict each other. The model is asked whatever
+    the rules say, so that one can see that it works; what a person said of the two goes before
+    both. Raises `BadInput` for a text of nothing or of
+    more than 8,000 characters, `ConfigurationError` for what is wrong with the user's own rules.
+    """
+    pair = (_text_claim(one), _text_claim(other))
+    ruling = call.ruling()
+    await asyncio.to_thread(ruling.read)
+    if ruling.trouble:
+        raise ConfigurationError(ruling.trouble)
+    score, relations = await _score(call, one, other), ruling.relations()
+    found = rule.judge(
+        *pair, cosine=score, thresholds=relations.limits.default, lexicon=relations.lexicon
+    )
+    (said,) = await _model(call).compare([(*pair, score)])
+    is_open = found.relation is insight.Relation.RELATED
+    final = rule.believed(said, *pair, lexicon=relations.lexicon) if said and is_open else found
+    names = sorted(insight.insight_id(insight.statement_hash(each)) for each in (one, other))
+    word = (await call.records.read(verdicts.of_people)).get((names[0], names[1]))
+    return {
+        "one": one,
+        "other": other,
+        "cosine": score,
+        "rules": asdict(found),
+        "model": None if said is None else asdict(said),
+        "judgement": asdict(final if word is None else word.judgement),
+        "judge": await judge_state(call),
+    }
+
+
+async def judge_state(call: Call) -> dict[str, Any]:
+    """Return how the judge is; nothing without a model beyond the rules."""
+    judge = _model(call)
+    return await status.guarded(_described(judge)) if judge.is_there else {}
+
+
+def _model(call: Call) -> QuietJudge:
+    """Return the model beyond the rules, as the settings are now."""
+    return QuietJudge(call.actors.judge, call.settings().judging)
+
+
+async def _score(call: Call, one: str, other: str) -> float | None:
+    """Return the cosine of two texts; None while there is no model to embed them."""
+    with suppress(CortexError):
+        first, second = await call.embed([one, other])
+        return round(cosine(first, second), 4)
+    return None
+
+
+def worries(judge: Mapping[str, Any]) -> list[str]:
+    """Return which layers cannot be asked, a sentence each."""
+    if judge.get("state") == "away":
+        return [f"judge: {judge['reason']}"]
+    return [
+        f"judge: {layer['reason']}; the rules decide alone meanwhile"
+        for layer in judge.get("layers", ())
+        if layer["state"] in _TROUBLE
+    ]
+
+
+async def _described(judge: QuietJudge) -> dict[str, Any]:
+    """Return how the judge is, as plain data."""
+    found = asdict(await judge.describe())
+    layers = [{**each, "state": str(each["state"])} for each in found["layers"]]
+    return {**found, "layers": layers}
+
+
+def _text_claim(text: str) -> insight.Claim:
+    """Return a text as a claim; raises `BadInput`."""
+    if not text.strip():
+        raise BadInput("cannot judge a text of nothing; give two statements")
+    if len(text) > LONGEST:
+        raise BadInput(f"cannot judge a text of {len(text):,} characters; the limit is {LONGEST:,}")
+    return insight.Claim(text)

@@ -1,0 +1,480 @@
+"""The verbs about what was learned: insights, where they stand, and why they are what they are.
+
+Why an insight is what it is: its class, its confidence, its status, and what it lacks.
+
+Everything is found out anew from the rows and the rules; nothing is believed because it is stored.
+
+What would come of an insight if it were promoted now, in the shape that clients get it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import topics
+from cortex_actors.api import parameters, shapes
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.clock import ulid
+from cortex_actors.domain.event import AccumulationComplete
+from cortex_actors.domain.insight import SHOWN, Category, InsightSort, InsightStatus
+from cortex_actors.domain.principle import BECOMES
+from cortex_actors.domain.project import StatementKind
+from cortex_actors.errors import BadInput, CortexError, Refused
+from cortex_actors.pipeline.organiser import Would
+from cortex_actors.rules import classification, promotion
+from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
+from cortex_actors.rules.promotion import Evidence, Need
+from cortex_actors.storage.insight_records import approve
+from cortex_actors.storage.pipeline import (
+    contradictions,
+    insight_evidence,
+    insight_lists,
+    principles,
+)
+from cortex_actors.storage.pipeline import insights as stored
+from cortex_actors.storage.pipeline.insight_lists import InsightFilter, Named, find
+from cortex_actors.storage.pipeline.principle_decay import today
+from cortex_actors.text.hazards import is_boilerplate
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from cortex_actors.domain.insight import Insight
+    from cortex_actors.pipeline.organiser import Supposed
+    from cortex_actors.rules.classification import Grounds
+    from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.pipeline.contradictions import Contradiction
+    from cortex_actors.storage.pipeline.principle_decay import Scales
+
+
+#: What is said of an insight that nothing holds up.
+READY = "ready"
+
+#: What holds a promotion up, the first that applies: what no time will mend, then what is missing.
+BLOCKS = (
+    Need.NOT_PROMOTED,
+    Need.NO_CONTRADICTION,
+    Need.NO_DIFFERENCE,
+    Need.ACTIVE,
+    Need.NOT_REJECTED,
+    Need.NOT_PRIVATE,
+    Need.A_CLAIM,
+    Need.CONFIDENCE,
+    Need.OBSERVATIONS,
+    Need.AGE,
+    Need.PROJECTS,
+    Need.NOT_WARY,
+)
+
+#: What a number is worth that is nowhere near and one that is enough, in per cent.
+_NOTHING, _ENOUGH = 0.0, 100.0
+
+
+def explain_insight(
+    connection: Connection, insight_id: str, *, now: int, thresholds: Thresholds
+) -> dict[str, Any]:
+    """Return an insight whole, and why it is what it is."""
+    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    whole = stored.representatives(connection, [insight_id]).get(insight_id)
+    same = sorted(stored.followers(connection, [insight_id]))
+    against = contradictions.of(connection, [insight_id]).get(insight_id, [])
+    others = [*same, *([whole] if whole else []), *(_other(each, insight_id) for each in against)]
+    told = shapes.brief_insights(connection, others)
+    standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
+    return {
+        **shapes.whole_insight(connection, found),
+        "represents": [told[each] for each in same],
+        "represented_by": told[whole] if whole else None,
+        "contradictions": [
+            {**asdict(each), "other": told.get(_other(each, insight_id))} for each in against
+        ],
+        "cluster": _cluster(connection, insight_id),
+        "principles": _principles(connection, insight_id),
+        "why": {
+            "category": _category(found),
+            "domain": [asdict(each) for each in _grounds(found).domains],
+            "tags": [asdict(each) for each in _grounds(found).tags],
+            "confidence": _confidence(found, standing, now),
+            "status": _status(found, told.get(whole or ""), against),
+        },
+        "promotion": eligibility(connection, found, standing, now=now, thresholds=thresholds),
+    }
+
+
+def eligibility(
+    connection: Connection, found: Insight, standing: Standing, *, now: int, thresholds: Thresholds
+) -> dict[str, Any]:
+    """Return every check of promotion, what is missing most nearly, and what would become of it."""
+    checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
+    missing = [each for each in checks if not each.met]
+    numbers = [each for each in missing if _gap(each) is not None]
+    nearest = max(numbers, key=_reached, default=None)
+    return {
+        "eligible": not missing,
+        "checks": [_check(each) for each in checks],
+        "missing": [str(each.need) for each in missing],
+        "nearest": None if nearest is None else str(nearest.need),
+        "becomes": _becomes(connection, found, now),
+    }
+
+
+def overview(
+    connection: Connection, some: Sequence[Insight], *, now: int, thresholds: Thresholds
+) -> list[dict[str, Any]]:
+    """Return how near insights are to becoming principles, the nearest first.
+
+    Those come first that lack least; of those that lack as much, the ones that have come furthest
+    with what they lack; then the more confident.
+    """
+    standings = insight_evidence.load_merits(connection, [each.id for each in some])
+    rows = []
+    for each in some:
+        checks = promotion.requirements(each, standings[each.id], now=now, thresholds=thresholds)
+        rows.append((each, {check.need: check for check in checks if not check.met}))
+    rows.sort(key=lambda row: _nearness(row[0], row[1].values()))
+    return [
+        {
+            **shapes.fields_of(each, "id", "content", "confidence", "projects"),
+            "observations": each.observation_count,
+            "eligible": not missing,
+            # The first thing that holds a promotion up; None for nothing.
+            "because": next((str(need) for need in BLOCKS if need in missing), None),
+            "missing": [_check(check) for check in missing.values()],
+        }
+        for each, missing in rows
+    ]
+
+
+def reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """Return of an overview how many insights are held up by what; `ready` by nothing."""
+    counted = Counter(row["because"] or READY for row in rows)
+    return {name: counted[name] for name in (READY, *map(str, BLOCKS))}
+
+
+def _nearness(found: Insight, missing: Collection[Requirement]) -> tuple[float, float, float, str]:
+    """Return what an overview sorts by, least first."""
+    come = sum(_reached(each) for each in missing) / len(missing) if missing else _ENOUGH
+    return len(missing), -come, -found.confidence, found.id
+
+
+def _check(each: Requirement) -> dict[str, Any]:
+    """Return a check as clients get it; `gap` is None for what is no number."""
+    more = {"gap": _gap(each), "reached_percent": round(_reached(each), 1)}
+    return shapes.all_fields(each) | more
+
+
+def _gap(each: Requirement) -> float | None:
+    """Return by how much a number falls short, or exceeds what it may be; None for a word."""
+    if isinstance(each.actual, str) or isinstance(each.required, str):
+        return None
+    return 0.0 if each.met else round(abs(each.required - each.actual), 6)
+
+
+def _reached(each: Requirement) -> float:
+    """Return how far a check has come, in per cent."""
+    if each.met:
+        return _ENOUGH
+    if isinstance(each.actual, str) or isinstance(each.required, str) or not each.required:
+        return _NOTHING
+    return min(_ENOUGH * each.actual / each.required, _ENOUGH)
+
+
+def _becomes(connection: Connection, found: Insight, now: int) -> dict[str, Any]:
+    """Return what a promotion would do: make a principle, add to one that is there, or nothing.
+
+    Only the same words are looked for here; what says the same in others is `whatif`'s.
+    """
+    made = principles.of(found, now)
+    come_of = sorted(principles.coming_of(connection, [found.id]))
+    there = principles.known(connection, made.id)
+    does = "nothing" if come_of else "derivation" if there else "principle"
+    return {
+        "does": does,
+        "id": come_of[0] if come_of else made.id,
+        "category": str(BECOMES[found.category]),
+        "rank": made.rank,
+    }
+
+
+def _principles(connection: Connection, insight_id: str) -> list[dict[str, Any]]:
+    """Return the principles that come of an insight, the highest ranked first."""
+    found = principles.by_ids(connection, principles.coming_of(connection, [insight_id]))
+    ranked = sorted(found.values(), key=lambda each: (-each.rank, each.id))
+    return [shapes.brief_principle(each) for each in ranked]
+
+
+def _category(found: Insight) -> dict[str, Any]:
+    """Return what was said about the category, and by whom."""
+    first = classify(found.content, found.heading)
+    silent = first.decided_by is ClassifiedBy.NOBODY
+    asked = silent and bool(found.verdict)
+    counts = _grounds(found).categories
+    # The categories for which as many words speak as for the first, with that.
+    tied = [each.name for each in counts if len(each.words) == len(counts[0].words)]
+    return {
+        "decided_by": str(ClassifiedBy.PROTOTYPES if asked else first.decided_by),
+        "confidence": found.verdict if asked else first.confidence,
+        "words": [asdict(each) for each in counts],
+        "tied": tied if len(tied) > 1 else [],
+    }
+
+
+def _grounds(found: Insight) -> Grounds:
+    """Return which keywords spoke for what."""
+    return grounds(found.content, found.heading)
+
+
+def _confidence(found: Insight, standing: Standing, now: int) -> dict[str, Any]:
+    """Return the confidence that is stored, and the steps that lead there from what is known."""
+    evidence = Evidence(
+        observations=found.observation_count,
+        projects=len(found.projects),
+        first_seen=found.first_seen,
+        last_seen=found.last_seen,
+        contradicted=standing.open_contradictions > 0,
+        boilerplate=is_boilerplate(found.content),
+    )
+    steps = promotion.steps(evidence, now)
+    return {"stored": found.confidence, "steps": [asdict(each) for each in steps]}
+
+
+def _status(found: Insight, whole: dict[str, Any] | None, against: Sequence[Contradiction]) -> str:
+    """Return why an insight stands as it does, a sentence."""
+    return {
+        InsightStatus.ACTIVE: "a file says it and nothing speaks against it",
+        InsightStatus.WITHDRAWN: "no file says it any more",
+        InsightStatus.SUPERSEDED: f"it says the same as {whole['id'] if whole else 'another'}",
+        InsightStatus.PENDING_REVIEW: f"it waits for a person: {found.review}",
+        InsightStatus.CONTRADICTED: _opposed(sum(each.against(found.id) for each in against)),
+    }[found.status]
+
+
+def _opposed(number: int) -> str:
+    """Return how many contradictions speak against an insight; none: against what it stands for."""
+    if not number:
+        return "a contradiction speaks against a text that says the same"
+    return f"{number} contradiction{' speaks' if number == 1 else 's speak'} against it"
+
+
+def _cluster(connection: Connection, insight_id: str) -> dict[str, Any] | None:
+    """Return the cluster that an insight is in, if it is in one."""
+    name = contradictions.load_clusters(connection, [insight_id]).get(insight_id)
+    found = contradictions.get_cluster(connection, name) if name else None
+    if found is None:
+        return None
+    return {"size": len(found.members), **shapes.fields_of(found, "id", "coherence")}
+
+
+def _other(each: Contradiction, insight_id: str) -> str:
+    """Return the other side of a contradiction."""
+    return each.insight_b if each.insight_a == insight_id else each.insight_a
+
+
+#: Insights that an overview of promotions looks at: some hundred milliseconds.
+CONSIDERED = 5_000
+
+
+@operation("insights.list", http="GET /insights")
+async def insights(
+    call: Call,
+    project: str | None = None,
+    limit: int = 20,
+    *,
+    status: str = SHOWN,
+    category: str | None = None,
+    domain: str | None = None,
+    kind: str | None = None,
+    tag: str | None = None,
+    least: float | None = None,
+    search: str = "",
+    path: str | None = None,
+    sort: str = "sure",
+    skip: int = 0,
+) -> dict[str, Any]:
+    """Show what was learned from instruction files, most certain first, and where it stands.
+
+    Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, skip, of="insights")
+    wanted = InsightFilter(
+        statuses=parameters.statuses(status),
+        project_id=await call.project_id(project),
+        category=parameters.chosen(Category, category, what="category"),
+        domain=domain,
+        kind=parameters.chosen(StatementKind, kind, what="kind"),
+        tag=tag,
+        least=parameters.number(least, name="the least confidence"),
+        words=tuple(search.split()),
+        path=path,
+        sort=parameters.chosen(InsightSort, sort, what="order") or InsightSort.SURE,
+        limit=limit,
+        skip=skip,
+    )
+    return await call.records.read(lambda c: shapes.insights(c, wanted))
+
+
+@operation("insights.show", http="GET /insights/{insight}")
+async def insight(call: Call, insight: str) -> dict[str, Any]:
+    """Show one insight whole, and why it is classified and trusted as it is.
+
+    Raises `NotFound`, and `BadInput` for what means several.
+    """
+    now, thresholds = call.clock.now(), call.ruling().promotion
+
+    def look(connection: Connection) -> dict[str, Any]:
+        name = find(connection, Named.INSIGHT, insight)
+        return explain_insight(connection, name, now=now, thresholds=thresholds)
+
+    found = await call.records.read(look)
+    category = found["why"]["category"]
+    if category["decided_by"] != ClassifiedBy.KEYWORDS:
+        category["nearest"] = await _nearest(call, found["content"])
+    return found
+
+
+@operation("insights.approve", http="POST /insights/{insight}/approve")
+async def approve_insight(call: Call, insight: str) -> dict[str, Any]:
+    """Allow an insight that waits for a person to be used.
+
+    All insights are compared with it then. Raises `NotFound`, and `Refused` for what does
+    not wait.
+    """
+    now = call.clock.now()
+    name = await call.records.read(lambda c: find(c, Named.INSIGHT, insight))
+
+    def work(connection: Connection) -> dict[str, Any]:
+        if not approve(connection, name, at=now):
+            raise Refused(f"cannot approve {name}: it waits for nobody")
+        return shapes.whole_insight(connection, insight_lists.by_ids(connection, [name])[name])
+
+    done = AccumulationComplete(f"run_{ulid(now)}", None, (name,))
+    return await call.change(work, (topics.ACCUMULATION_COMPLETE, done))
+
+
+@operation("principles.eligible", http="GET /insights/{insight}/eligible")
+async def eligible(call: Call, insight: str) -> dict[str, Any]:
+    """Show what an insight has, and what it lacks to become a principle.
+
+    Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
+    says what its promotion would do. Raises as `insight`.
+    """
+    now, thresholds = call.clock.now(), call.ruling().promotion
+
+    def look(connection: Connection) -> dict[str, Any]:
+        name = find(connection, Named.INSIGHT, insight)
+        found = insight_lists.by_ids(connection, [name])[name]
+        known = insight_evidence.load_merits(connection, [name])[name]
+        checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
+        return {"id": name, "content": found.content, **checks}
+
+    return await call.records.read(look)
+
+
+@operation("principles.promotions", http="GET /promotions")
+async def promotions(
+    call: Call, project: str | None = None, limit: int = 20, *, reason: str | None = None
+) -> dict[str, Any]:
+    """Show what keeps insights from becoming principles, those that lack least first.
+
+    `reasons` counts what holds how many of them up; `reason` lists those alone that it holds up
+    (`ready`: nothing does). What is a principle already is left out otherwise. Of the live
+    insights the most believed `CONSIDERED` are looked at. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, 0, of="insights")
+    if reason not in {None, READY, *BLOCKS}:
+        known = ", ".join([READY, *BLOCKS])
+        raise BadInput(f"nothing is held up by {reason!r}; there are {known}")
+    now, thresholds = call.clock.now(), call.ruling().promotion
+    wanted = InsightFilter(project_id=await call.project_id(project), limit=CONSIDERED)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        some = insight_lists.listed(connection, wanted)
+        rows = overview(connection, some, now=now, thresholds=thresholds)
+        counted = reasons(rows)
+        return {
+            "looked_at": len(rows),
+            "eligible": counted[READY],
+            "reasons": counted,
+            "insights": [row for row in rows if _is_wanted(row, reason)][:limit],
+        }
+
+    return await call.records.read(look)
+
+
+async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
+    """Return which examples of each category a text lies near; none while nobody embeds."""
+    try:
+        rows = await call.embed([text, *classification.texts()])
+    except CortexError:
+        return []
+    return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]
+
+
+def _is_wanted(row: dict[str, Any], reason: str | None) -> bool:
+    """Tell whether an overview shows an insight: that of a reason, or what may still come."""
+    if reason is None:
+        return bool(row["because"] != Need.NOT_PROMOTED)
+    return reason == (row["because"] or READY)
+
+
+def shaped(
+    connection: Connection, supposed: Supposed, *, now: int, thresholds: Thresholds, scales: Scales
+) -> dict[str, Any]:
+    """Return what an insight has and lacks, and what its promotion would do.
+
+    It is told of the insight that stands for it, where another one does.
+    """
+    lead = supposed.lead
+    found = insight_lists.by_ids(connection, [lead])[lead]
+    known = insight_evidence.load_merits(connection, [lead])[lead]
+    checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
+    # Only a promotion of the same words is foretold there, without a look at what is near.
+    del checks["becomes"]
+    return {
+        "id": lead,
+        "content": found.content,
+        **checks,
+        "together": [each for each in supposed.together if each != lead],
+        **shapes.fields_of(supposed, "would", "replaces", compared="is_compared"),
+        "reason": _reason(supposed),
+        "same_as": None if supposed.same_as is None else shapes.brief_principle(supposed.same_as),
+        "preview": _preview(connection, supposed, found, now=now, scales=scales),
+        "links": _links(connection, supposed),
+    }
+
+
+def _preview(
+    connection: Connection, supposed: Supposed, found: Insight, *, now: int, scales: Scales
+) -> dict[str, Any] | None:
+    """Return the principle as it would be, with what its rank would be made of."""
+    made, evidence = supposed.principle, supposed.evidence
+    if made is None or evidence is None:
+        return None
+    day = today(connection, now)
+    return {
+        **shapes.principle_shape(made, evidence, {made.id: list(found.projects)}),
+        "rank": evidence.rank(day, scales),
+        "why": shapes.ranked(made, evidence, now=day, scales=scales),
+        "made_of": list(supposed.members),
+    }
+
+
+def _links(connection: Connection, supposed: Supposed) -> list[dict[str, Any]]:
+    """Return what the principle would be linked with."""
+    made = supposed.principle
+    if made is None:
+        return []
+    others = principles.by_ids(connection, [each.other(made.id) for each in supposed.links])
+    return [shapes.link(each, made.id, others) for each in supposed.links]
+
+
+def _reason(supposed: Supposed) -> str:
+    """Return why it would come to that, where it is not plain."""
+    if supposed.would is Would.NOTHING:
+        return "no file says it now, or it waits for a person"
+    if supposed.would is not Would.ALIKE:
+        return ""
+    return "in a cluster with it" if supposed.cosine is None else f"cosine {supposed.cosine:.2f}"

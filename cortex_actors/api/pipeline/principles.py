@@ -1,0 +1,192 @@
+"""The verbs about principles: which there are, why they rank so, and where they came from.
+
+The verb about links: how principles stand to one another, as a graph.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.api import parameters, shapes
+from cortex_actors.api.pipeline import history as provenance
+from cortex_actors.api.pipeline import insights
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.domain.insight import SHOWN, PrincipleSort
+from cortex_actors.domain.principle import LinkType, PrincipleCategory, PrincipleStatus
+from cortex_actors.pipeline import reading
+from cortex_actors.pipeline.organiser import Organiser
+from cortex_actors.storage.pipeline import principle_lists
+from cortex_actors.storage.pipeline import principles as stored
+from cortex_actors.storage.pipeline.insight_lists import Named, find
+from cortex_actors.storage.pipeline.principle_decay import Scales
+from cortex_actors.storage.pipeline.principle_lists import GIVEN, PrincipleFilter
+
+if TYPE_CHECKING:
+    from cortex_actors.storage.ledger.actor import Connection
+
+
+#: A line of a file: its absolute path, and a number that a file may have lines of.
+_LINE = re.compile(r"(/.*):([0-9]{1,9})", re.DOTALL)
+
+
+#: Seconds for which an operation waits for the organiser, which may be at work.
+SUPPOSE_TIMEOUT = 60.0
+
+
+@operation("principles.list", http="GET /principles")
+async def principles(
+    call: Call,
+    project: str | None = None,
+    limit: int = 20,
+    *,
+    status: str = SHOWN,
+    category: str | None = None,
+    domain: str | None = None,
+    tag: str | None = None,
+    least: float | None = None,
+    search: str = "",
+    sort: str = "rank",
+    skip: int = 0,
+) -> dict[str, Any]:
+    """List principles, the highest ranked first.
+
+    `least` is the least rank, `search` words that all occur, `domain` may be `none`, `project`
+    says what it was made of. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, skip, of="principles")
+    wanted = PrincipleFilter(
+        statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
+        project_id=await call.project_id(project),
+        category=parameters.chosen(PrincipleCategory, category, what="category"),
+        domain=domain,
+        tag=tag,
+        least=parameters.number(least, name="the least rank"),
+        words=tuple(search.split()),
+        sort=parameters.chosen(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
+    )
+    found = await call.records.read(lambda c: shapes.page(c, wanted, limit=limit, skip=skip))
+    written = await provenance.in_files(found.pop("written"))
+    stands = Counter(each["principle_id"] for each in written)
+    for each in found["principles"]:
+        each["resolved"] = stands[each["id"]]
+    return found
+
+
+@operation("principles.show", http="GET /principles/{principle}")
+async def principle(call: Call, principle: str) -> dict[str, Any]:
+    """Show one principle: why it ranks as it does, its insights, its links and its files.
+
+    Raises `NotFound`, and `BadInput` for what means several.
+    """
+    now, scales = call.clock.now(), _scales(call)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        name = find(connection, Named.PRINCIPLE, principle)
+        return shapes.whole_principle(connection, name, now=now, scales=scales)
+
+    found = await call.records.read(look)
+    return {**found, "files": await provenance.in_files(found["files"])}
+
+
+@operation("principles.what-if", http="GET /insights/{insight}/what-if")
+async def what_if(call: Call, insight: str) -> dict[str, Any]:
+    """Show what an insight lacks to become a principle, and what its promotion would do now.
+
+    `would` is `would_promote`, `would_dedup_exact`, `would_dedup_semantic`, `already_promoted`
+    or `would_do_nothing`; `preview` is the principle as it would be, `links` what it would be
+    linked with. Nothing is written. Raises `NotFound`, `BadInput`.
+    """
+    name = await call.records.read(lambda c: find(c, Named.INSIGHT, insight))
+    supposed = await call.actors.organiser.within(SUPPOSE_TIMEOUT).ask(Organiser.suppose, name)
+    now, thresholds = call.clock.now(), call.ruling().promotion
+    scales = _scales(call)
+    return await call.records.read(
+        lambda c: insights.shaped(c, supposed, now=now, thresholds=thresholds, scales=scales)
+    )
+
+
+@operation("insights.history", http="GET /history/{thing}")
+async def history(call: Call, thing: str) -> dict[str, Any]:
+    """Show how something came to be known and what became of it, from line to file.
+
+    `thing` is the id of an insight, a cluster or a principle, or the beginning of one, or
+    `/path/of/a/FILE:LINE`. Raises `NotFound`, and `BadInput` for what means several.
+    """
+    place = _LINE.fullmatch(thing)
+    path = await asyncio.to_thread(reading.place, place[1]) if place else ""
+
+    def look(connection: Connection) -> dict[str, Any]:
+        if place:
+            return provenance.history(
+                connection, provenance.standing_at(connection, path, int(place[2]))
+            )
+        return provenance.history(connection, provenance.named(connection, thing))
+
+    return await provenance.as_it_is(await call.records.read(look))
+
+
+def _scales(call: Call) -> Scales:
+    """Return how principles are ranked and faded now."""
+    chosen = call.settings().organisation
+    return Scales(chosen.weights, chosen.fading)
+
+
+@operation("principles.links", http="GET /links")
+async def links(
+    call: Call,
+    principle: str | None = None,
+    limit: int = 40,
+    *,
+    kind: str | None = None,
+    least: float | None = None,
+    status: str = SHOWN,
+) -> dict[str, Any]:
+    """Show how principles are linked. With ID, show one principle and what it is linked with.
+
+    The highest ranked come first. `principle` may be the beginning of an id. `kind` is the type of
+    a link, `least` its least strength, `status` that of both ends, `limit` how many principles.
+    Raises `NotFound`, `BadInput`.
+    """
+    parameters.page(limit, 0, of="principles")
+    chosen = parameters.chosen(LinkType, kind, what="link")
+    kinds = frozenset(LinkType) if chosen is None else frozenset({chosen})
+    ways = frozenset({LinkType.GENERALIZES, LinkType.SPECIALIZES})  # one type, from both ends
+    kinds = kinds if kinds.isdisjoint(ways) else kinds | ways
+    wanted = principle_lists.LinkFilter(
+        kinds=kinds,
+        least=parameters.number(least, name="the least strength") or 0.0,
+        statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
+        limit=limit,
+    )
+
+    def look(connection: Connection) -> dict[str, Any]:
+        if principle is None:
+            return _shaped(connection, principle_lists.overview(connection, wanted))
+        name = find(connection, Named.PRINCIPLE, principle)
+        found = principle_lists.around(connection, name, wanted)
+        return _shaped(connection, found, asked=name)
+
+    return await call.records.read(look)
+
+
+def _shaped(
+    connection: Connection, found: principle_lists.Graph, *, asked: str | None = None
+) -> dict[str, Any]:
+    """Return a graph as clients get it."""
+    known = stored.by_ids(connection, found.ids)
+    return {
+        "principle": asked,
+        "total": found.total,
+        "principles": [
+            shapes.brief_principle(known[each]) | shapes.fields_of(known[each], "domains")
+            for each in found.ids
+        ],
+        # Told from the principle that was asked for, where it is one of the ends.
+        "links": [
+            shapes.all_fields(each.seen_from(asked) if asked in each.pair else each)
+            for each in found.links
+        ],
+    }

@@ -1,0 +1,538 @@
+"""The verbs about what stands in files: writing it, taking a source back, whom to blame.
+
+What a person takes back: what a word means, and what becomes of everything that came of it.
+
+The transactions are here, in the shape that clients get; who says what afterwards is the verbs'.
+
+The verbs that bring what is known into instruction files, and take it out of them again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors import topics
+from cortex_actors.api import status
+from cortex_actors.api.parameters import chosen
+from cortex_actors.api.pipeline import history
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import all_fields, fields_of
+from cortex_actors.clock import ulid
+from cortex_actors.domain import event
+from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.principle import Edits, Unwritten, Wish, of_insight
+from cortex_actors.domain.project import Approval, Decision, SourceKind, Way, innermost
+from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProject, UsageError
+from cortex_actors.pipeline import reading, selection
+from cortex_actors.pipeline.resolver import Resolver
+from cortex_actors.render import section
+from cortex_actors.rules.admission import noted
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import insights, principles, resolutions, reviews, revoking
+from cortex_actors.storage.pipeline.insight_lists import Named, by_ids, find
+from cortex_actors.storage.pipeline.revoking import Revoked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator
+
+    from cortex_actors.api.registry import Said
+    from cortex_actors.domain.principle import Resolved
+    from cortex_actors.domain.project import Project
+    from cortex_actors.storage.ledger.actor import Connection
+
+#: Texts that an answer shows of those that are gone.
+SHOWN = 20
+
+#: What a run of the audit is called that took something back, or let it count again.
+KIND = "revocation"
+
+#: What ids begin with, and what they are ids of.
+_NAMED = {Named.INSIGHT: SourceKind.INSIGHT, Named.PRINCIPLE: SourceKind.PRINCIPLE}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a person means; `name` is what it is called where people read it."""
+
+    kind: SourceKind
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What taking something back did.
+
+    Attributes:
+        begun: the sources that count no more since; none where all were taken back before.
+        did: what that did to what was learned.
+        files: (file, agent) in which something stands that must go.
+
+    """
+
+    begun: tuple[Source, ...]
+    did: Revoked
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def lost(self) -> set[str]:
+        """The principles that are none any more."""
+        taken = {each.key for each in self.begun if each.kind is SourceKind.PRINCIPLE}
+        return {name for name, _ in self.did.principles} | taken
+
+
+def source_of(connection: Connection, word: str, place: str | None) -> Source:
+    """Return what a word means: a project, a file or folder, an insight, a principle.
+
+    `place` is the real path, where the word is a path. Projects that are followed no longer count,
+    too: what they said is known. Raises `NotFound`, and `BadInput` for what means several.
+    """
+    for prefix, kind in _NAMED.items():
+        if word.lower().startswith(prefix):
+            key = find(connection, prefix, word)
+            return Source(kind, key, key)
+    every = projects.ever(connection)
+    if place is not None:
+        whole = next((each for each in every if each.root == place), None)
+        if whole is not None:
+            return Source(SourceKind.PROJECT, whole.id, whole.name)
+        if innermost(every, place) is not None or revoking.is_known(connection, place):
+            return Source(SourceKind.PATH, place, place)
+        message = f"nothing was learned from {place}, and it lies in no project: cortex projects"
+        raise NotFound(message)
+    meant = [each for each in every if word in (each.id, each.name)]
+    if len(meant) == 1:
+        return Source(SourceKind.PROJECT, meant[0].id, meant[0].name)
+    if meant:
+        named = ", ".join(f"{each.id} ({each.root})" for each in meant)
+        raise BadInput(f"{word} means several projects: {named}; give the path or the id of one")
+    raise NotFound(
+        f"there is no source {word!r}; give a project's name or folder, a file's path, or the id of"
+        " an insight or a principle: cortex projects, cortex insights, cortex principles"
+    )
+
+
+def take(
+    connection: Connection,
+    wanted: Source,
+    *,
+    at: int,
+    least: int,
+    note: str | None,
+    same: bool,
+    sections: Container[str],
+) -> Effect:
+    """Take a source back, and with `same` the texts that say the same as an insight.
+
+    `sections` are the files that have a section of ours now: no other is written.
+    """
+    some = [wanted]
+    if same and wanted.kind is SourceKind.INSIGHT:
+        others = insights.followers(connection, [wanted.key])
+        some += [Source(SourceKind.INSIGHT, each, each) for each in sorted(others)]
+    begun: list[Source] = []
+    did = Revoked()
+    for each in some:
+        if reviews.begin(connection, each.kind, each.key, at=at, note=note):
+            begun.append(each)
+            did += revoking.revoke(connection, each.kind, each.key, at=at, least=least)
+    effect = Effect(tuple(begun), did, ())
+    gone = did.gone | {each.key for each in begun if each.kind is SourceKind.INSIGHT}
+    reviews.end_approvals(connection, effect.lost | {of_insight(each) for each in gone}, at=at)
+    rows: Iterable[tuple[str, str, Any]] = resolutions.standing(connection, effect.lost)
+    files = sorted({(path, agent) for path, agent, _ in rows if path in sections})
+    return replace(effect, files=tuple(files))
+
+
+def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
+    """Return what was taken back as clients get it; the texts that are gone are shown in part."""
+    did = effect.did
+    said = {each.id: each for each in by_ids(connection, did.gone | did.freed).values()}
+    return {
+        **all_fields(wanted),
+        "revoked": [each.key for each in effect.begun],
+        "places": did.places,
+        "gone": len(did.gone),
+        "texts": [{"id": each, "content": said[each].content} for each in sorted(did.gone)[:SHOWN]],
+        "freed": [{"id": each, "content": said[each].content} for each in sorted(did.freed)],
+        "principles": [{"id": name, "content": text} for name, text in did.principles],
+        "weaker": sorted(did.shaken),
+        "files": [{"path": path, "agent": agent} for path, agent in effect.files],
+        "checkouts": _checkouts(connection, wanted),
+    }
+
+
+def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
+    """Return everything that is taken back, newest first, and what of it stands in files still."""
+    names = projects.names(connection)
+    keys = [each.key for each in reviews.standing(connection)]
+    texts = {each.id: each.content for each in by_ids(connection, keys).values()}
+    texts |= {each.id: each.content for each in principles.by_ids(connection, keys).values()}
+    return {
+        "revoked": [
+            {
+                **fields_of(each, "kind", "key", "note", "at"),
+                "name": names.get(each.key, each.key),
+                "content": texts.get(each.key),
+            }
+            for each in reviews.standing(connection)
+        ],
+        "left_over": [
+            {
+                "path": path,
+                "agent": agent,
+                "bullet": text,
+                # None where it was written, or is about to be.
+                "reason": getattr(resolutions.find(connection, path, agent), "reason", None),
+            }
+            for path, agent, text in revoking.left_over(connection)
+            if path in sections
+        ],
+    }
+
+
+def record(
+    connection: Connection, run: projects.Run, wanted: Source, *, counts: dict[str, int]
+) -> None:
+    """Write into the audit what a person took back, or lets count again."""
+    projects.record(
+        connection,
+        replace(
+            run,
+            project_id=wanted.key if wanted.kind is SourceKind.PROJECT else None,
+            path=wanted.key if wanted.kind is SourceKind.PATH else None,
+            counts={name: count for name, count in counts.items() if count},
+        ),
+    )
+
+
+def _checkouts(connection: Connection, wanted: Source) -> list[str]:
+    """Return the roots of other projects that are checkouts of the same repository."""
+    if wanted.kind is not SourceKind.PROJECT:
+        return []
+    every = projects.ever(connection)
+    origins = projects.located(connection, [each.id for each in every])
+    mine = origins.get(wanted.key)
+    return [
+        each.root
+        for each in every
+        if mine is not None and each.id != wanted.key and origins.get(each.id) == mine
+    ]
+
+
+#: Ids that one event names: its payload has a limit.
+NAMED = 1_500
+
+
+@operation("projects.revoke", http="POST /sources/revoke")
+async def revoke(
+    call: Call, source: str, note: str | None = None, *, same: bool = False, dry_run: bool = False
+) -> dict[str, Any]:
+    """Take back a source, everything derived from it, and what of it stands in files.
+
+    `source` is a project's name, id or folder, a file's or folder's absolute path, or the id of
+    an insight or a principle; `same` takes the texts along that say the same as an insight.
+    What it said is not taken in again, and every file in which something of it stands now is
+    written anew, whatever its project opted for. A dry run changes nothing. Raises `NotFound`,
+    `BadInput`.
+    """
+    note = noted(note)
+    place, at = await _place(source), call.clock.now()
+    run, least = projects.Run.at(KIND, at), call.ruling().promotion.projects
+    there = await _sections(call)
+
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
+        wanted = source_of(connection, source, place)
+        effect = take(connection, wanted, at=at, least=least, note=note, same=same, sections=there)
+        answer = told(connection, wanted, effect)
+        if not effect.begun:
+            return answer, ()
+        counts = {
+            "places": effect.did.places,
+            "insights": len(effect.did.gone),
+            "principles": len(effect.did.principles),
+            "files": len(effect.files),
+        }
+        record(connection, run, wanted, counts=counts)
+        return answer, list(_said(run.id, effect))
+
+    done = await call.change_and_publish(work, dry_run=dry_run)
+    return {**done, "dry_run": dry_run}
+
+
+@operation("projects.lift", http="POST /sources/lift")
+async def lift(call: Call, source: str) -> dict[str, Any]:
+    """Let a source count again that was taken back; what it says is read again at once.
+
+    What was known of it is found as it was; principles are earned anew. Raises `NotFound` for
+    what was not taken back, and as `revoke` does.
+    """
+    place, at = await _place(source), call.clock.now()
+    run = projects.Run.at(KIND, at)
+
+    def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
+        wanted = source_of(connection, source, place)
+        found = reviews.find(connection, wanted.kind, wanted.key)
+        if found is None:
+            raise NotFound(
+                f"{wanted.name} was not taken back; what was is listed by: cortex projects revoke"
+            )
+        reviews.end(connection, wanted.kind, wanted.key, at=at)
+        reviews.restore(connection, ended_at=found.at)
+        record(connection, run, wanted, counts={"lifted": 1})
+        said = list(_read_again(connection, run.id, wanted))
+        return {**all_fields(wanted), "read_again": bool(said)}, said
+
+    return await call.change_and_publish(work)
+
+
+@operation("projects.revoked", http="GET /sources/revoked")
+async def revoked(call: Call) -> dict[str, Any]:
+    """List everything that is taken back, newest first.
+
+    `left_over` are bullets that stand in files though they are no principle any more, with the
+    reason where a file could not be written.
+    """
+    there = await _sections(call)
+    return await call.records.read(lambda c: listed(c, there))
+
+
+@operation("insights.blame", http="GET /blame")
+async def blame(
+    call: Call, path: str | None = None, line: int | None = None, text: str | None = None
+) -> dict[str, Any]:
+    """Show which files and lines a bullet was made of, who approved it, and where it stands.
+
+    A line of our section is a principle's, any other a person's. Raises `UnknownProject` for a
+    file in no project, `NotFound` where nothing is known, `BadInput`.
+    """
+    if (path is None) == (text is None) or (path is None) != (line is None):
+        raise UsageError("say either a path and a line, or a text")
+    if path is None or line is None:
+        there = await _sections(call)
+        return await _as_it_is(call, lambda c: history.of_text(c, text or "", there))
+    place = await _place(path) or path
+    project = await call.project(place)
+    seen = await history.look(place, line, project=project)
+    return await _as_it_is(call, lambda c: history.of_line(c, seen))
+
+
+async def _sections(call: Call) -> Container[str]:
+    """Return the files that have a section of ours now."""
+    written = await call.records.read(resolutions.paths)
+    return await asyncio.to_thread(selection.sections, written)
+
+
+async def _as_it_is(call: Call, look: Callable[[Connection], dict[str, Any]]) -> dict[str, Any]:
+    """Return where something comes from, with those files alone in which it stands now."""
+    found = await call.records.read(look)
+    return {**found, "matches": [await history.as_it_is(each) for each in found["matches"]]}
+
+
+async def _place(word: str) -> str | None:
+    """Return the one name of a file or folder; None for a word that is no path."""
+    if not word.startswith("/"):
+        return None
+    return await asyncio.to_thread(reading.place, word)
+
+
+def _said(run_id: str, effect: Effect) -> Iterator[Said]:
+    """Yield what is said of a source that was taken back."""
+    for some in event.parts(sorted(effect.did.changed), NAMED):
+        yield topics.ACCUMULATION_COMPLETE, event.AccumulationComplete(run_id, None, some)
+    if effect.did.changed:
+        yield topics.ORGANISATION_REQUESTED, event.Nothing()
+    for some in event.parts(sorted(effect.lost), NAMED):
+        yield topics.ORGANISATION_COMPLETE, event.OrganisationComplete(run_id, some)
+    for path, agent in effect.files:
+        yield topics.RESOLUTION_REQUESTED, event.ResolutionRequested(path, agent, refresh=True)
+
+
+def _read_again(connection: Connection, run_id: str, wanted: Source) -> Iterator[Said]:
+    """Yield what has a source read that counts again."""
+    followed = projects.followed(connection)
+    if wanted.kind is SourceKind.PRINCIPLE:
+        yield topics.ORGANISATION_COMPLETE, event.OrganisationComplete(run_id, (wanted.key,))
+    elif wanted.kind is SourceKind.INSIGHT:
+        for path in revoking.read_again(connection, wanted.key):
+            project = innermost(followed, path)
+            if project is not None:
+                yield topics.FILE_CHANGED, event.FileChanged(project.id, path)
+    elif wanted.kind is SourceKind.PROJECT:
+        if wanted.key in {each.id for each in followed}:
+            yield topics.SCAN_REQUESTED, event.ScanRequested(wanted.key)
+    else:
+        inside = {each.id for each in followed if each.root.startswith(f"{wanted.key}/")}
+        around = innermost(followed, wanted.key)
+        for project_id in sorted(inside | ({around.id} if around is not None else set())):
+            yield topics.SCAN_REQUESTED, event.ScanRequested(project_id)
+
+
+#: For whom a text is made where nobody says it and no file does.
+USUAL = "claude"
+
+
+@operation("resolve", http="POST /resolve")
+async def resolve(
+    call: Call,
+    path: str | None = None,
+    agent: str | None = None,
+    *,
+    dry_run: bool = False,
+    everything: bool = False,
+    create: bool = False,
+    adopt: bool = False,
+    edited: str | None = None,
+    metadata: bool = False,
+    text_only: bool = False,
+    approve: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Write what other projects taught into instruction files, in a section of its own.
+
+    `path` is a file, a folder in a project, or a project's name or id; `everything` means all
+    projects. `edited` is `keep` or `discard`: what becomes of what a human wrote inside our
+    section. `text_only` returns the section and writes nothing, as for an agent without files.
+    `approve` are ids of principles that a person has accepted in the diff of a dry run: nothing
+    else is written that nobody has approved, and nothing is approved by a dry run.
+    A file that may not be written is in the answer with the reason, and so is, of all projects,
+    one whose folder is gone. Raises `FolderMissing` where only that one is meant,
+    `UnknownProject`, `NotFound` for an agent, `BadInput` for a file that nobody reads.
+    """
+    if (path is None) is not everything:
+        raise BadInput("say what to resolve: a path, or everything, and not both")
+    has_no_file = agent is not None and not section.find(agent).places
+    wish = Wish(
+        "",
+        agent,
+        dry_run=dry_run,
+        create=create,
+        adopt=adopt,
+        edits=chosen(Edits, edited, what="way to deal with edits"),
+        metadata=metadata,
+        text_only=text_only or has_no_file,
+    )
+    wishes, gone = await _wishes(call, wish, path)
+    if approve and not dry_run:
+        await _accept(call, approve)
+    found = await call.actors.resolver.within(None).ask(Resolver.resolve, wishes)
+    return {
+        "files": [_shaped(each) for each in found.files],
+        "left": [asdict(each) for each in (*gone, *found.left)],
+    }
+
+
+async def _accept(call: Call, names: Sequence[str]) -> None:
+    """Note that a person accepted a diff with those principles; those that are gone are not."""
+    now = call.clock.now()
+
+    def work(connection: Connection) -> tuple[None, Sequence[Said]]:
+        known = principles.by_ids(connection, names)
+        for each in known:
+            said = Approval(each, Decision.APPROVED, now, OWNER.by, Way.DIFF)
+            reviews.decide_approval(connection, said)
+        done = event.OrganisationComplete(f"run_{ulid(now)}", tuple(sorted(known)))
+        return None, [(topics.ORGANISATION_COMPLETE, done)]
+
+    await call.change_and_publish(work)
+
+
+@operation("resolve.undo", http="POST /resolve/undo")
+async def undo_resolution(call: Call, path: str) -> dict[str, Any]:
+    """Take back the newest write into an instruction file; what a person wrote since stays.
+
+    Of a project it is the one file that has a section of ours. Raises a refusal, `BadInput`
+    where several have one, `UnknownProject`.
+    """
+    project, place = await _target(call, path)
+    if place == project.root:
+        place = await call.records.read(lambda c: _only(c, project))
+    return _shaped(await call.actors.resolver.within(None).ask(Resolver.undo, place))
+
+
+@operation("projects.auto", http="POST /projects/auto")
+async def set_auto(call: Call, project: str, on: bool) -> dict[str, Any]:
+    """Write a project's instruction files whenever something new is known, or stop that.
+
+    Once it is on, what is known is brought into them at once. Raises `UnknownProject`.
+    """
+    found = await call.project(project)
+    said = [(topics.ORGANISATION_REQUESTED, event.Nothing())] if on else []
+    new = await call.change(lambda c: projects.let_resolve(c, found.id, on=on), *said)
+    return {"id": found.id, "name": found.name, "root": found.root, "auto": on, "new": new}
+
+
+async def _wishes(call: Call, wish: Wish, path: str | None) -> tuple[list[Wish], list[Unwritten]]:
+    """Return a wish for each project or file that is meant, and the projects that are gone.
+
+    Raises `FolderMissing` where the only one that is meant is gone.
+    """
+    if path is None:
+        followed = await call.records.read(projects.followed)
+        gone = await asyncio.to_thread(_gone, followed)
+        left = [Unwritten(each.root, wish.agent or "", str(_folder_missing(each))) for each in gone]
+        return [replace(wish, path=each.root) for each in followed if each not in gone], left
+    project, place = await _target(call, path)
+    if await asyncio.to_thread(_gone, [project]):
+        raise _folder_missing(project)
+    if wish.text_only and wish.agent is None and place == project.root:
+        wish = replace(wish, agent=USUAL)
+    return [replace(wish, path=place)], []
+
+
+async def _target(call: Call, path: str) -> tuple[Project, str]:
+    """Return a project, and the file in it that is meant, or its root.
+
+    Raises `UnknownProject` and `BadInput`.
+    """
+    if not Path(path).is_absolute():
+        project = await call.project(path)
+        return project, project.root
+    place = await asyncio.to_thread(_real, path)
+    followed = await call.records.read(projects.followed)
+    found = innermost(followed, place)
+    if found is None:
+        raise UnknownProject(f"no followed project holds {path}; follow it with: cortex init PATH")
+    is_folder = await asyncio.to_thread(Path(place).is_dir)
+    return found, found.root if is_folder else place
+
+
+def _only(connection: Connection, project: Project) -> str:
+    """Return the one file of a project in which a section of ours stands; raises `BadInput`."""
+    known = resolutions.resolved_of_project(connection, project.id)
+    paths = sorted({path for (path, _), each in known.items() if each.section})
+    if len(paths) == 1:
+        return paths[0]
+    several = f"give one of {', '.join(paths)}" if paths else "nothing was written into its files"
+    raise BadInput(f"cannot undo a write in {project.root}: {several}")
+
+
+def _real(path: str) -> str:
+    """Return a path as the ledger has it; of a folder with every link resolved. Blocks."""
+    return (status.real(path) or path) if Path(path).is_dir() else reading.place(path)
+
+
+def _gone(known: Sequence[Project]) -> list[Project]:
+    """Return the projects whose folder is not there. Blocks."""
+    return [each for each in known if not Path(each.root).is_dir()]
+
+
+def _folder_missing(project: Project) -> FolderMissing:
+    """Return why nothing can be written into a project whose folder is gone."""
+    return FolderMissing(
+        f"refused to resolve {project.name}: its folder {project.root} is gone; bring it back, or "
+        f"follow it no longer with: cortex projects remove {project.id}"
+    )
+
+
+def _shaped(found: Resolved) -> dict[str, Any]:
+    """Return what came of a file as clients get it."""
+    bullets = [
+        fields_of(each, "text", id="principle_id", approved="is_approved")
+        | {"conflict": each.conflict or None}
+        for each in found.bullets
+    ]
+    return all_fields(found, state="ending") | {"bullets": bullets}

@@ -1,0 +1,331 @@
+"""The verbs about work: projects, reading, weighing, the audit of it, and what the clock does.
+
+The verbs about many at once: clusters of insights, fragments of files, and what is to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cortex_actors import topics
+from cortex_actors.api import parameters, shapes, status
+from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.shapes import all_fields, fields_of
+from cortex_actors.clock import ulid
+from cortex_actors.domain import event
+from cortex_actors.domain.insight import ClusterSort, FragmentSort
+from cortex_actors.domain.project import Project, SourceKind, around
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.files.repository import origin
+from cortex_actors.pipeline.accumulator import NAMED
+from cortex_actors.schedule.scheduler import Scheduler
+from cortex_actors.storage import projects as stored
+from cortex_actors.storage.pipeline import contradictions, insight_lists, insights, reviews
+from cortex_actors.storage.pipeline.insight_lists import Named, find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cortex_actors.api.registry import Said
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.pipeline.contradictions import Cluster
+
+
+T = TypeVar("T")
+
+
+@operation("projects.add", http="POST /projects")
+async def add_project(call: Call, path: str) -> dict[str, Any]:
+    """Follow a project from now on; its files are read at once.
+
+    Following a project again is fine, and mends whatever kept it from being watched. Raises
+    `BadInput` for a path that is no folder, or one that holds much more than a project.
+    """
+    root = await asyncio.to_thread(status.root, path)
+    project = Project.at(root, call.clock.now())
+    origins = {project.id: await asyncio.to_thread(origin, root)}
+
+    def add(connection: Connection) -> dict[str, bool]:
+        new = stored.add(connection, project)
+        stored.locate(connection, origins)
+        taken = reviews.find(connection, SourceKind.PROJECT, project.id)
+        return {"new": new, "revoked": taken is not None}
+
+    found = await _commit(call, add, topics.PROJECT_ADDED, project.id)
+    return {"id": project.id, "name": project.name, "root": root, **found}
+
+
+@operation("projects.remove", http="POST /projects/remove")
+async def remove_project(call: Call, path: str) -> dict[str, Any]:
+    """Stop following a project; its files stay as they are, and what was learned stays known.
+
+    Raises `UnknownProject`.
+    """
+    project = await call.project(path)
+    await _commit(call, lambda c: stored.remove(c, project.id), topics.PROJECT_REMOVED, project.id)
+    return {"id": project.id, "name": project.name, "root": project.root}
+
+
+@operation("projects.list", http="GET /projects")
+async def projects(call: Call) -> dict[str, Any]:
+    """List the projects that are followed, how each is watched, and files that cannot be read.
+
+    `left_out` are the files in which another tool keeps lines up to date, which are not read.
+    """
+    found = await call.records.read(status.projects)
+    modes = call.watching()["modes"]
+    rows = [{**each, "watch_mode": modes.get(each["id"])} for each in found["projects"]]
+    return {**found, "projects": rows}
+
+
+@operation("projects.files", http="GET /projects/files")
+async def project_files(call: Call, project: str) -> dict[str, Any]:
+    """Show what was read of a project's files, and why one was not.
+
+    `left_out` counts the lines of a file that another tool keeps up to date: they are not read.
+    Raises `UnknownProject`.
+    """
+    found = await call.project(project)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        said, others = stored.places(connection, found.id), stored.left_out(connection)
+        rows = [
+            {"statements": said.get(path, 0), "left_out": others.get(path, 0)}
+            | fields_of(state, "path", "error")
+            for path, state in sorted(stored.files(connection, found.id).items())
+        ]
+        known = insights.count_by_project(connection).get(found.id, 0)
+        return {"insights": known, "files": rows}
+
+    return {**all_fields(found, "added_at"), **await call.records.read(look)}
+
+
+@operation("projects.scan", http="POST /scan")
+async def scan(call: Call, path: str | None = None) -> dict[str, Any]:
+    """Read the files of one project again, or of all. Raises `UnknownProject`."""
+    project_id = await call.project_id(path)
+    return await _request(call, topics.SCAN_REQUESTED, event.ScanRequested(project_id))
+
+
+@operation("projects.rescan", http="POST /rescan")
+async def rescan(call: Call, folder: str) -> dict[str, Any]:
+    """Read every followed project again that holds a folder or lies below it.
+
+    For hooks of other programs, which know that something has changed there and not what the
+    projects are. A folder that has to do with none is fine. Raises `BadInput`.
+    """
+    root = await asyncio.to_thread(status.real, folder)
+    if root is None:
+        raise BadInput(f"there can be no folder {folder!r}; give an absolute path in UTF-8")
+    followed = await call.records.read(stored.followed)
+    found = around(followed, root)
+    events = await call.bus.publish_all(
+        [(topics.SCAN_REQUESTED, event.ScanRequested(each.id)) for each in found], source=SOURCE
+    )
+    return {"projects": [each.name for each in found], "seqs": [each.seq for each in events]}
+
+
+@operation("insights.reconcile", http="POST /reconcile")
+async def reconcile(call: Call, full: bool = False) -> dict[str, Any]:
+    """Compare all insights with one another now, and weigh each of them again."""
+    payload = event.ReconciliationRequested(full=full)
+    return await _request(call, topics.RECONCILIATION_REQUESTED, payload)
+
+
+@operation("principles.organise", http="POST /organise")
+async def organise(call: Call) -> dict[str, Any]:
+    """Distil principles from insights now."""
+    return await _request(call, topics.ORGANISATION_REQUESTED, event.Nothing())
+
+
+@operation("debug.runs", http="GET /runs")
+async def runs(
+    call: Call,
+    kind: str | None = None,
+    project: str | None = None,
+    failed: bool = False,
+    limit: int = 20,
+) -> dict[str, Any]:
+    """Show what the pipeline did, newest first: each run, its result, or why it failed.
+
+    Raises `UnknownProject`, `BadInput` for a limit out
+    of range, `NotFound` for a kind of which there is no run, naming those there are.
+    """
+    if limit < 1:
+        raise BadInput(f"cannot list {limit} runs; ask for 1 or more")
+    wanted = stored.Wanted(
+        kind=kind, project_id=await call.project_id(project), failed=failed, limit=limit
+    )
+    return await call.records.read(partial(_runs, wanted=wanted))
+
+
+@operation("daemon.schedule", http="GET /jobs")
+async def schedule(call: Call) -> dict[str, Any]:
+    """List the jobs that run by the clock: how often, the last run and result, and the next run."""
+    return {"jobs": [dict(each) for each in await call.actors.scheduler.ask(Scheduler.table)]}
+
+
+@operation("daemon.run-job", http="POST /jobs/{job}")
+async def run_job(call: Call, job: str) -> dict[str, Any]:
+    """Do a job of the schedule now; return what it came to, once it has.
+
+    One that is in hand is waited for. Raises `NotFound` naming the jobs there are, and whatever
+    the job raises.
+    """
+    clock = call.clock
+    begun = clock.monotonic()
+    done = await call.actors.scheduler.within(None).ask(Scheduler.run_now, job)
+    return {"job": job, "said": done.said, "took_s": round(clock.monotonic() - begun, 3)}
+
+
+async def _request(call: Call, topic: str, payload: event.Payload) -> dict[str, Any]:
+    """Say an event that has somebody do something; return what a publisher is told of it."""
+    said = await call.bus.publish(topic, payload, source=SOURCE)
+    return {"id": said.id, "topic": said.topic, "seq": said.seq}
+
+
+async def _commit(call: Call, work: Callable[[Connection], T], topic: str, project_id: str) -> T:
+    """Change a project and say so, both in one transaction; return what the change gave.
+
+    What it says is compared again: only projects that are followed contradict themselves or differ.
+    """
+    run_id = f"run_{ulid(call.clock.now())}"
+
+    def unit(connection: Connection) -> tuple[T, list[Said]]:
+        given, ids = work(connection), sorted(insights.ids_of(connection, project_id))
+        said: list[Said] = [(topic, event.Ids((project_id,)))]
+        for some in event.parts(ids, NAMED):
+            done = event.AccumulationComplete(run_id, project_id, some)
+            said.append((topics.ACCUMULATION_COMPLETE, done))
+        return given, said
+
+    return await call.change_and_publish(unit)
+
+
+def _runs(connection: Connection, *, wanted: stored.Wanted) -> dict[str, Any]:
+    """Return runs as a client gets them. Raises `NotFound`."""
+    kinds = stored.kinds(connection)
+    if wanted.kind is not None and kinds and wanted.kind not in kinds:
+        known = ", ".join(kinds)
+        raise NotFound(f"there is no run of {wanted.kind}; there are runs of {known}")
+    names = stored.names(connection)
+    return {
+        "kinds": kinds,
+        "runs": [
+            {**asdict(each), "project": names.get(each.project_id or "")}
+            for each in stored.listed(connection, wanted)
+        ],
+    }
+
+
+#: What comes first in each order of clusters.
+_ORDERS: dict[ClusterSort, Callable[[Cluster], tuple[float, ...]]] = {
+    ClusterSort.SIZE: lambda each: (-len(each.members), -each.coherence),
+    ClusterSort.COHERENCE: lambda each: (-each.coherence,),
+    ClusterSort.LOOSE: lambda each: (each.coherence,),
+    ClusterSort.NEWEST: lambda each: (-each.made_at,),
+}
+
+
+@operation("insights.clusters", http="GET /clusters")
+async def clusters(
+    call: Call,
+    project: str | None = None,
+    limit: int = 20,
+    *,
+    domain: str | None = None,
+    search: str = "",
+    size: int = 2,
+    coherence: float | None = None,
+    sort: str = "size",
+    skip: int = 0,
+) -> dict[str, Any]:
+    """Show groups of insights that say nearly the same, each with its most typical member first.
+
+    `domain` and `search` look for one member that fits. Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, skip, of="clusters")
+    least = parameters.number(coherence, name="the least coherence") or 0.0
+    order = _ORDERS[parameters.chosen(ClusterSort, sort, what="order") or ClusterSort.SIZE]
+    project_id = await call.project_id(project)
+    words = search.lower().split()
+
+    def look(connection: Connection) -> dict[str, Any]:
+        every = contradictions.list_clusters(connection, project_id=project_id)
+        some = [e for e in every if len(e.members) >= size and e.coherence >= least]
+        if domain is not None or words:
+            some = shapes.speaking(
+                connection, some, lambda each: each.members, domain=domain, words=words
+            )
+        found = sorted(some, key=lambda each: (*order(each), each.id))[skip : skip + limit]
+        return {"total": len(some), "clusters": _shaped(connection, found)}
+
+    return await call.records.read(look)
+
+
+@operation("insights.cluster", http="GET /clusters/{cluster}")
+async def cluster(call: Call, cluster: str) -> dict[str, Any]:
+    """Show one cluster with all its members. Raises `NotFound`, `BadInput`."""
+
+    def look(connection: Connection) -> dict[str, Any]:
+        found = contradictions.get_cluster(connection, find(connection, Named.CLUSTER, cluster))
+        return _shaped(connection, [found] if found else [])[0]
+
+    return await call.records.read(look)
+
+
+@operation("insights.fragments", http="GET /fragments")
+async def fragments(
+    call: Call,
+    project: str | None = None,
+    limit: int = 20,
+    *,
+    path: str | None = None,
+    sort: str = "path",
+    skip: int = 0,
+) -> dict[str, Any]:
+    """Show the parts of instruction files, and the state of what each part says.
+
+    Raises `UnknownProject`, `BadInput`.
+    """
+    parameters.page(limit, skip, of="fragments")
+    order = parameters.chosen(FragmentSort, sort, what="order") or FragmentSort.PATH
+    project_id = await call.project_id(project)
+
+    def look(connection: Connection) -> dict[str, Any]:
+        found, total = insight_lists.list_fragments(
+            connection, project_id=project_id, path=path, sort=order, limit=limit, skip=skip
+        )
+        return {"total": total, "fragments": [asdict(each) for each in found]}
+
+    return await call.records.read(look)
+
+
+@operation("daemon.pace", http="GET /pace")
+async def pace(call: Call) -> dict[str, Any]:
+    """Return how much there is still to do: scans, files, texts without a vector, and others.
+
+    A progress bar asks this again and again.
+    """
+    model = call.model()
+    return asdict(await call.records.read(lambda c: stored.waiting(c, model)))
+
+
+def _shaped(connection: Connection, some: Iterable[Cluster]) -> list[dict[str, Any]]:
+    """Return clusters as clients get them: members with what they say, the middle one first."""
+    every = list(some)
+    said = shapes.brief_insights(connection, [name for each in every for name in each.members])
+    return [
+        {
+            **asdict(each),
+            "members": [
+                said[name]
+                for name in sorted(each.members, key=lambda name: (name != each.medoid_id, name))
+                if name in said
+            ],
+        }
+        for each in every
+    ]

@@ -1,0 +1,381 @@
+"""The verbs by which other programs are answered: only what is everybody's, whoever asks.
+
+No memory of the private realm or of a bridge is in an answer, no crumb, and nothing that a file of
+one person's own says: `Where.outward` has the ledger leave these out before anything is ranked.
+Other stores are not asked: two daemons that ask each other would go on for ever. Nor does an answer
+count as reading.
+
+What is told to other programs of what is everybody's here, as plain JSON values.
+
+Facts for other programs: principles and statements under the keys by which one asks for them.
+
+A statement that has become a principle is told as that: it holds in every project. Where several
+say nearly the same, or one stands at two places, it is told once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from cortex_actors.api import parameters
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import fields_of
+from cortex_actors.federation.store import LOCAL, Question
+from cortex_actors.rules import fusion, sameness
+from cortex_actors.rules.fusion import MOST
+from cortex_actors.storage import memory_records, projects
+from cortex_actors.storage.insight_records import COLLECTION
+from cortex_actors.storage.memory.memory_lists import originals, replaced
+from cortex_actors.storage.pipeline import principle_decay, principles, resolutions
+from cortex_actors.storage.search.hits import shown, tagged
+from cortex_actors.storage.search.query import Query, Where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cortex_actors.domain.hit import Hit, Recall
+    from cortex_actors.domain.principle import Principle
+    from cortex_actors.storage.ledger.actor import Connection
+    from cortex_actors.storage.pipeline.principle_decay import Evidence
+
+
+#: Episodes of a memory that are told.
+RECENT: Final = 3
+
+#: What is told of a memory beside its text. (Not its attention: that says who has read it when.)
+_TOLD: Final = ("agent", "realm", "layer", "type", "created_at")
+
+
+def memory(hit: Hit) -> dict[str, Any]:
+    """Return a memory: its text, where it lies, and how far it is from the question."""
+    extra = hit.extra
+    tags, parts = extra.get("tags"), extra.get("merged_from")
+    return {
+        **fields_of(hit, "id", "text", "score"),
+        "distance": far(hit),
+        "tags": list(tags) if isinstance(tags, list) else [],
+        "evidence": parts if isinstance(parts, int) and parts else 1,
+        **{name: extra.get(name) for name in _TOLD},
+    }
+
+
+def format_found(hit: Hit, roots: Sequence[str] = ()) -> dict[str, Any]:
+    """Return whatever was found, as another daemon gets it."""
+    place = None if hit.path is None else f"{relative(hit.path, roots)}:{hit.line_start}"
+    tags = hit.extra.get("tags")
+    return {
+        **fields_of(hit, "id", "text", "score", "project", "heading", collection="store"),
+        "distance": far(hit),
+        "place": place,
+        "tags": list(tags) if isinstance(tags, list) else [],
+        "agent": hit.extra.get("agent"),
+    }
+
+
+def far(hit: Hit) -> float | None:
+    """Return how far a hit is from the question; None where nothing measured it."""
+    cosine = hit.extra.get("cosine")
+    return fusion.distance(cosine) if isinstance(cosine, float) else None
+
+
+def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what lies around memories: what they were made of, and what they replaced."""
+    made_of, gone = originals(connection, ids), replaced(connection, ids)
+    found = {}
+    for each in ids:
+        parts, before = made_of.get(each, []), gone.get(each)
+        found[each] = {
+            "parts": len(parts),
+            "latest_at": parts[0].created_at if parts else None,
+            "recent": [asdict(one) for one in parts[:RECENT]],
+            "replaced": None if before is None else asdict(before),
+        }
+    return found
+
+
+def statement(hit: Hit, roots: Sequence[str]) -> dict[str, Any]:
+    """Return a statement as a fact of its project."""
+    place = f"{relative(hit.path or '', roots)}:{hit.line_start}"
+    observed = hit.extra.get("observed")
+    return {
+        "id": hit.id,
+        "project": hit.project or "",
+        "key": resolutions.key(hit.text, hit.heading),
+        "value": hit.text,
+        "why": f"{place} says so, seen {times(observed)}",
+        "source": "file",
+        "distance": far(hit),
+    }
+
+
+def principle(found_: Principle, known: Evidence | None) -> dict[str, Any]:
+    """Return a principle as a fact of every project."""
+    observed = known.observed if known else 0
+    return {
+        **fields_of(found_, "id", value="content", source="origin"),
+        "project": EVERYWHERE,
+        "key": resolutions.key(found_.content),
+        "why": f"{found_.category} distilled from what projects say, seen {times(observed)}",
+        "distance": None,
+    }
+
+
+def times(number: object) -> str:
+    """Return how often something was seen, in words."""
+    return "once" if number in (0, 1, None) else f"{number} times"
+
+
+def relative(path: str, roots: Iterable[str]) -> str:
+    """Return a file's path within its project: where that lies is nobody else's business."""
+    for root in sorted(roots, key=len, reverse=True):
+        if PurePosixPath(path).is_relative_to(root):
+            return str(PurePosixPath(path).relative_to(root))
+    return PurePosixPath(path).name
+
+
+#: The project of what holds everywhere.
+EVERYWHERE: Final = "*"
+
+#: Projects of one name that are looked into.
+NAMESAKES: Final = 5
+
+#: How many times as many statements are looked for: several may have become one principle.
+SPARE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One search for facts: what it is narrowed to, and what of it counts."""
+
+    where: Where
+    statements: bool
+    principles: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is asked: by its key first, then by what it says."""
+
+    query: str
+    limit: int
+    looks: tuple[Look, ...]
+
+    @property
+    def depth(self) -> int:
+        """How many statements are looked for."""
+        return min(self.limit * SPARE, fusion.MOST)
+
+
+def sought(
+    connection: Connection, query: str, limit: int, *, project: str | None, fundamentals: bool
+) -> Sought:
+    """Return where facts are looked for: everywhere, among principles, or in a project by name."""
+    anywhere = Where(outward=True)
+    if project is None:
+        return Sought(query, limit, (Look(anywhere, statements=True, principles=True),))
+    if project == EVERYWHERE:
+        return Sought(query, limit, (Look(anywhere, statements=False, principles=True),))
+    known = [each.id for each in projects.followed(connection) if project in (each.id, each.name)]
+    looks = [
+        Look(Where(outward=True, project_id=each), statements=True, principles=fundamentals)
+        for each in known[:NAMESAKES]
+    ]
+    if fundamentals:
+        looks.append(Look(anywhere, statements=False, principles=True))
+    return Sought(query, limit, tuple(looks))
+
+
+def load_facts(
+    connection: Connection, asked: Sought, found: Sequence[Sequence[Hit]]
+) -> list[dict[str, Any]]:
+    """Return facts, best first; `found` is what each look came upon."""
+    roots = [each.root for each in projects.followed(connection)]
+    exact = _exact(connection, asked, roots)
+    near = _near(connection, asked, found, roots=roots)
+    told: dict[str, dict[str, Any]] = {}
+    for each in (*exact, *near):
+        told.setdefault(each["id"], each)
+    some = list(told.values())
+    scores = []
+    for each in some:
+        far_off = fusion.UNMEASURED if each["distance"] is None else each["distance"]
+        scores.append(fusion.FULL if each["match"] == "exact" else fusion.of_fact(far_off))
+    ordered = zip(some, fusion.descending(scores), strict=True)
+    return [{**each, "score": score} for each, score in ordered]
+
+
+def _exact(connection: Connection, asked: Sought, roots: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what has the question for its key."""
+    made: list[dict[str, Any]] = []
+    if any(look.principles for look in asked.looks):
+        ids = resolutions.principles_at(connection, asked.query, limit=asked.limit)
+        made += _principles(connection, ids).values()
+    for look in asked.looks:
+        if look.statements:
+            ids = resolutions.statements_at(
+                connection, asked.query, project_id=look.where.project_id, limit=asked.limit
+            )
+            # Those that are principles are left out.
+            gone = resolutions.principles_of(connection, ids)
+            items = {each: COLLECTION for each in ids if each not in gone}
+            query = Query(asked.query, None, "", asked.limit, where=look.where)
+            known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
+            made += [statement(known[each], roots) for each in items if each in known]
+    return [{**each, "match": "exact"} for each in made]
+
+
+def _near(
+    connection: Connection, asked: Sought, found: Sequence[Sequence[Hit]], *, roots: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return what the looks came upon, the best of all of them first."""
+    pairs = [(hit, look) for look, hits in zip(asked.looks, found, strict=True) for hit in hits]
+    pairs.sort(key=lambda pair: -pair[0].score)
+    became = resolutions.principles_of(connection, [hit.id for hit, _ in pairs])
+    known = _principles(connection, set(became.values()))
+    made: list[dict[str, Any]] = []
+    for hit, look in pairs:
+        whole = known.get(became.get(hit.id, ""))
+        if whole is not None and look.principles:
+            made.append({**whole, "distance": far(hit)})
+        elif look.statements:
+            made.append(statement(hit, roots))
+    return [{**each, "match": "near"} for each in made]
+
+
+def _principles(connection: Connection, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return principles as facts, by id."""
+    wanted = list(ids)
+    known = principles.by_ids(connection, wanted)
+    counted = principle_decay.evidence(connection, wanted)
+    return {each: principle(known[each], counted.get(each)) for each in wanted if each in known}
+
+
+#: Where memories lie.
+_MEMORIES: Final = tuple(memory_records.COLLECTIONS.values())
+
+#: Topics of one question that are looked for.
+TOPICS: Final = 100
+
+
+@operation("peers.recall", http="GET /peers/recall")
+async def outside_recall(call: Call, query: str, limit: int = 10) -> dict[str, Any]:
+    """Return what is everybody's about a question, from every collection, best first.
+
+    Raises `BadInput`.
+    """
+    found = await _outside(call, query, limit)
+    roots = [each.root for each in await call.records.read(projects.followed)]
+    return {
+        "query": query,
+        "hits": [format_found(hit, roots) for hit in found.hits[:limit]],
+        "skipped": _gaps(found),
+    }
+
+
+@operation("peers.memories", http="GET /peers/memories")
+async def outside_memories(
+    call: Call,
+    query: str,
+    limit: int = 5,
+    *,
+    layers: Sequence[str] = (),
+    surroundings: bool = False,
+) -> dict[str, Any]:
+    """Return memories of the village about a question, best first.
+
+    `surroundings` tells of each what it was made of, and what it replaced. Raises `BadInput`.
+    """
+    where = Where(outward=True, layers=parameters.layers_of(layers))
+    found = await _outside(call, query, limit, where=where, collections=_MEMORIES)
+    hits = [memory(hit) for hit in found.hits[:limit]]
+    if surroundings and hits:
+        ids = [each["id"] for each in hits]
+        around = await call.records.read(lambda c: format_surroundings(c, ids))
+        hits = [{**each, "surroundings": around[each["id"]]} for each in hits]
+    return {"query": query, "hits": hits, "skipped": _gaps(found)}
+
+
+@operation("peers.topics", http="GET /peers/topics")
+async def outside_topics(
+    call: Call,
+    topics: Sequence[str],
+    limit: int = 5,
+    *,
+    layers: Sequence[str] = (),
+    exclude_ids: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return memories of the village that have any of those tags; most of them, then newest.
+
+    Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
+    Raises `BadInput`.
+    """
+    where, now = Where(outward=True, layers=parameters.layers_of(layers)), call.clock.now()
+    some, most = list(topics[:TOPICS]), min(limit, MOST)
+    found = await call.records.read(
+        lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
+    )
+    hits = [{**memory(each.hit), "matched": list(each.matched)} for each in found]
+    return {"topics": list(topics), "hits": hits}
+
+
+@operation("peers.facts", http="GET /peers/facts")
+async def outside_facts(
+    call: Call,
+    query: str,
+    limit: int = 10,
+    *,
+    project: str | None = None,
+    fundamentals: bool = True,
+) -> dict[str, Any]:
+    """Return principles (of the project `*`) and what projects say, as facts with a key.
+
+    What has the question for its key leads. `fundamentals` adds principles to what one project
+    says. An unknown project has no facts. Raises `BadInput`.
+    """
+    if limit < 1:
+        return {"query": query, "project": project, "facts": [], "skipped": []}
+    records = call.records
+    asked = await records.read(
+        lambda c: sought(c, query, min(limit, MOST), project=project, fundamentals=fundamentals)
+    )
+    found = [
+        await _outside(call, query, asked.depth, where=look.where, collections=(COLLECTION,))
+        for look in asked.looks
+    ]
+    facts = await records.read(lambda c: load_facts(c, asked, [each.hits for each in found]))
+    skipped = [why for each in found for why in _gaps(each)]
+    return {"query": query, "project": project, "facts": facts[:limit], "skipped": skipped}
+
+
+@operation("peers.counts", http="GET /peers/counts")
+async def outside_counts(call: Call) -> dict[str, Any]:
+    """Return how much there is that other programs may be told."""
+
+    def look(connection: Connection) -> dict[str, Any]:
+        return {
+            "memories": memory_records.count_shared(connection),
+            "facts": resolutions.count_facts(connection),
+        }
+
+    return await call.records.read(look)
+
+
+async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Recall:
+    """Ask the collections that are kept here for what is everybody's."""
+    asked: dict[str, Any] = {"where": Where(outward=True), **narrowed}
+    question = Question(query, min(limit, MOST), stores=(LOCAL,), hops=1, **asked)
+    return await call.recall(question)
+
+
+def _gaps(found: Recall) -> list[str]:
+    """Return which parts of a search were left out, and why; how it went is nobody's business."""
+    told = (*found.failed, *found.skipped)
+    return [why for _, why in told if sameness.is_gap(why)]
+
+
+def shut(door: Mapping[str, Any]) -> list[str]:
+    """Return why the daemon is degraded by the door that it should have for others."""
+    return [f"http: {door['reason']}"] if door.get("reason") else []

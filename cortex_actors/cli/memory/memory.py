@@ -1,0 +1,410 @@
+"""`memory`: what agents remember: look at it, keep it, take it apart, let it go.
+
+`memory`: commands that keep memories: saved, promoted, crystallized, pinned.
+
+`memory`: commands by which memories go and come back: archived, replaced, split, forgotten.
+
+`memory`: commands that look: one memory, lists of them, what was done, what conflicts.
+
+`memory`: commands about health: what lies idle, is said twice, has earned more, or fades.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
+from cortex_actors.cli.memory.recall import NO_MEMORIES
+from cortex_actors.cli.show import counted, joined, shortened, when
+from cortex_actors.client.connection import Answer, Client
+from cortex_actors.clock import in_days
+from cortex_actors.errors import visible
+
+
+@shows("memory save", "mem_01KATQ8W")
+@shows(
+    "memory promote",
+    "mem_01KATQ8W",
+    to=Option(one_of="memory.Layer", help="This layer, rather than the next one."),
+)
+@shows("memory crystallize", "mem_01KATQ8W")
+def show_layer(found: Answer) -> None:
+    """Print in which layer a memory is now."""
+    if found["changed"]:
+        show.lines(f"{found['id']} came from {found['from']} to {found['layer']}")
+    else:
+        show.lines(f"{found['id']} is in {found['layer']} already")
+
+
+@shows("memory pin", "mem_01KATQ8W")
+@shows("memory unpin", "mem_01KATQ8W")
+def show_pinned(found: Answer) -> None:
+    """Print whether a memory is pinned now."""
+    already = "" if found["changed"] else " already"
+    show.lines(f"{found['id']} is {'pinned' if found['pinned'] else 'not pinned'}{already}")
+
+
+#: Memories that are shown before they are forgotten.
+_SHOWN = 10
+
+
+@shows("memory split", "mem_01KATQ8W")
+def show_split(found: Answer) -> None:
+    """Print what a merge was taken apart into."""
+    kept = "stays" if found["kind"] == "consolidate" else "is archived"
+    show.lines(f"{found['id']} {kept}; found again: {', '.join(found['parts'])}")
+
+
+@shows(
+    "memory supersede", "mem_01KATQ8W mem_01KB0D3F --reason 'the port has moved'", reason=Option()
+)
+def show_superseded(found: Answer) -> None:
+    """Print what was replaced."""
+    show.lines(f"{found['superseded']} is superseded by {found['by']}")
+
+
+@shows("memory keep-both", "mem_01KATQ8W mem_01KB0D3F")
+def show_both(found: Answer) -> None:
+    """Print which two memories both hold."""
+    show.lines(f"both are kept: {' and '.join(found['kept'])}")
+
+
+@shows("memory archive", "mem_01KATQ8W mem_01KB0D3F")
+def show_archived(found: Answer) -> None:
+    """Print what was archived, and what brings it back."""
+    show.lines(f"archived {', '.join(found['archived'])}")
+    print("bring them back with: cortex memory restore")
+
+
+@shows("memory restore", "mem_01KATQ8W")
+def show_restored(found: Answer) -> None:
+    """Print what was restored."""
+    show.lines(f"restored {', '.join(found['restored'])}")
+
+
+def show_forgotten(found: Answer) -> None:
+    """Print what is gone."""
+    counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
+    more = [counted(len(some), noun) for some, noun in counts if some]
+    show.lines(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more]))
+    print("backups that were made before still have it: cortex daemon backup --list")
+    if found["archived"]:
+        show.lines(f"archived, as what replaced it is gone: {', '.join(found['archived'])}")
+
+
+@command("memory forget", "mem_01KATQ8W --yes", show=show_forgotten)
+def forget(
+    client: Client,
+    names: Annotated[
+        list[str], Argument(metavar="ID...", complete="memories", help="Ids, or beginnings of ids.")
+    ],
+    *,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+) -> Answer:
+    """Delete memories for good, with everything they were made of. Nothing undoes this.
+
+    Backups that were made before still have them.
+    """
+    if not yes:
+        some = [client.call("memory", id=each) for each in names]
+        show.lines(*(f"{each['id']}  {shortened(each['content'])}" for each in some[:_SHOWN]))
+        show.lines(f"and {len(some) - _SHOWN:,} more" if some[_SHOWN:] else None)
+        show.confirm(
+            "Delete that for good?",
+            refusal="refused to forget without being asked to",
+            no="nothing was forgotten",
+        )
+    return client.call("forget", ids=names)
+
+
+@shows("memory undo", "12")
+def show_undone(found: Answer) -> None:
+    """Print what was undone."""
+    show.lines(f"undid change {found['change']}: {found['kind']} of {found['memory']}")
+
+
+#: Characters of a memory that a list shows.
+_LISTED = 300
+
+_EVERY = Preset(
+    "--all", "-a", sets=("status", "all"), help="In every state: merged, superseded, archived, too."
+)
+
+
+@shows(
+    "memory",
+    "list --layer sensory",
+    "show mem_01KATQ8W",
+    "crystallize mem_01KATQ8W",
+    "split mem_01KATQ8W",
+    "changes",
+    "undo 12",
+    asks="memory.list",
+    about="Look at memories, keep them, take them apart, let them go, and undo that.",
+    is_group=True,
+    every=_EVERY,
+    status=Option(one_of="memory.MemoryStatus"),
+    sort=Option(one_of="insight.MemorySort"),
+)
+@shows(
+    "memory list",
+    "",
+    "--all --agent VAJRA --since 7d",
+    "--pinned --json",
+    every=_EVERY,
+    status=Option(one_of="memory.MemoryStatus"),
+    sort=Option(one_of="insight.MemorySort"),
+)
+def show_list(found: Answer) -> None:
+    """Print a list of memories."""
+    entries = [_entry(each) for each in found["memories"]]
+    show.page(entries, found["total"], "memory", "memories", empty=NO_MEMORIES)
+
+
+@shows("memory show", "mem_01KATQ8W")
+def show_memory(found: Answer) -> None:
+    """Print a memory with all that is known of it."""
+    show.lines(*found["text"].split("\n"), "")
+    show.facts(*_facts(found))
+
+
+@shows(
+    "memory changes",
+    "",
+    "mem_01KATQ8W --kind merge",
+    memory=Argument(),
+    limit=Option(default=20),
+    kind=Option(one_of="memory.ChangeKind", help="Only changes of a kind."),
+)
+def show_changes(found: Answer) -> None:
+    """Print what was done with memories."""
+    entries = [
+        show.Block(str(each["id"]), f"{each['kind']} {each['memory']}", _done(each))
+        for each in found["changes"]
+    ]
+    empty = "nothing was done with memories yet"
+    show.page(entries, found["total"], "change", empty=empty, more=", newest first")
+    if entries:
+        print("\ntake one back with: cortex memory undo CHANGE")
+
+
+@shows("memory conflicts", "")
+def show_conflicts(found: Answer, given: Answer) -> None:
+    """Print pairs of memories that cannot both hold."""
+    entries = [
+        show.Block(
+            str(number),
+            f"{shortened(each['left']['content'], _LISTED)}\n"
+            f"{shortened(each['right']['content'], _LISTED)}",
+            [each["reason"], joined(each["left"]["id"], each["right"]["id"])],
+        )
+        for number, each in enumerate(found["conflicts"], start=given["skip"] + 1)
+    ]
+    title = f"{counted(found['total'], 'pair')} of memories that cannot both hold"
+    empty = "no memory conflicts with another"
+    show.blocks(title, entries, empty=empty, total=found["total"])
+    if entries:
+        print("\ndecide with: cortex memory supersede OLD NEW, or keep-both ID OTHER")
+
+
+def _entry(found: Answer) -> show.Block:
+    """Return a memory's entry in a list."""
+    facts = joined(
+        found["id"],
+        f"{found['agent']} ({found['realm']})",
+        found.get("project"),
+        found["layer"],
+        f"attention {found['attention']:.2f}",
+        when(found["created_at"]),
+        None if found["status"] == "active" else found["status"],
+    )
+    tags = ", ".join(found["tags"])
+    return show.Block(
+        "*" if found["pinned"] else "-", shortened(found["content"], _LISTED), [facts, tags]
+    )
+
+
+def _facts(found: Answer) -> list[tuple[str, object]]:
+    """Return what there is to say of a memory beside what it says."""
+    believed = [f"{when(e['since'])} until {when(e['until']) or 'now'}" for e in found["believed"]]
+    changes = [joined(str(e["id"]), e["kind"], *_done(e)) for e in found["changes"]]
+    called = found["agent_display"]
+    return [
+        ("status", _standing(found)),
+        ("agent", joined(found["agent"], None if called == found["agent"] else called)),
+        ("realm", joined(found["realm"], ", ".join(found["related_agents"]))),
+        ("layer", f"{found['layer']}, since {when(found['layer_since'])}"),
+        ("attention", f"{found['attention']:.2f}, read {counted(found['access_count'], 'time')}"),
+        ("fades", f"half in {found['decay_rate']:g} h" if found["decay_rate"] else "never"),
+        ("type", found["type"]),
+        ("tags", ", ".join(found["tags"])),
+        ("thread", found["thread"]),
+        ("project", found.get("project")),
+        ("answers", ", ".join(found["responding_to"])),
+        ("said", joined(when(found["created_at"]), found["time_range"])),
+        ("saved by", found["saved_by"]),
+        ("pinned", when(found["pinned_at"])),
+        ("promoted", when(found["promoted_at"])),
+        ("conflicts", "\n".join(joined(e["id"], e["reason"]) for e in found["conflicts"])),
+        ("apart from", ", ".join(found["apart"])),
+        ("believed", "\n".join(believed)),
+        ("changes", "\n".join(changes)),
+    ]
+
+
+def _standing(found: Answer) -> str:
+    """Return the state of a memory, and what it became."""
+    if found["merged_into"]:
+        why = found["merged_why"]
+        return joined(f"merged into {found['merged_into']} {when(found['merged_at'])}", why)
+    if found["replaced_by"]:
+        return f"superseded by {found['replaced_by']} {when(found['replaced_at'])}"
+    return joined(found["status"], when(found["archived_at"]))
+
+
+def _done(each: Answer) -> list[str]:
+    """Return what there is to say of a change."""
+    undone = f"undone by {each['undone_by']} {when(each['undone_at'])}"
+    return [
+        joined(
+            ", ".join(each["others"]),
+            f"by {each['by']} {when(each['at'])}",
+            undone if each["undone_at"] else None,
+        ),
+        each["reason"] or "",
+    ]
+
+
+@shows("memory health", "", "--duplicates --json")
+def show_health(found: Answer) -> None:
+    """Print how the memories of each realm are."""
+    rows = [
+        (
+            realm,
+            each["total"],
+            ", ".join(f"{layer} {count}" for layer, count in each["by_layer"].items() if count),
+            f"{each['avg_attention']:.3f}",
+            each["stale_count"],
+            each["promotion_candidates"],
+        )
+        for realm, each in found["realms"].items()
+    ]
+    columns = ("realm", "memories", "layers", "attention", "stale", "to promote")
+    show.table("Memories", columns, rows, empty="there are no memories yet")
+    twins = found["summary"]["total_duplicates"]
+    show.facts(
+        ("duplicates", "" if twins is None else counted(twins, "pair")),
+        ("accesses", _accesses(found.get("accesses", {}))),
+    )
+    show.lines(*found["recommendations"])
+
+
+@shows("memory stale", "", "--days 90 --below 0.3 --realm private")
+def show_stale(found: Answer) -> None:
+    """Print the memories that nobody has read for long."""
+    days = found["days"]
+    blocks = [
+        show.Block(
+            each["id"],
+            shortened(each["content_preview"], 150),
+            [
+                joined(
+                    f"{in_days(each['days_since_access'])}, since {when(each['last_accessed'])}",
+                    f"read {counted(each['access_count'], 'time')}",
+                    f"attention {each['attention_weight']:.2f}",
+                    f"{each['agent']}, {each['realm']}, {each['layer']}",
+                    "pinned" if each["pinned"] else None,
+                )
+            ],
+        )
+        for each in found["stale"]
+    ]
+    empty = f"every memory was read or said within {in_days(days)}"
+    more = f" not read for {in_days(days)}"
+    show.page(blocks, found["total"], "memory", "memories", empty=empty, more=more)
+
+
+@shows("memory duplicates", "", "--threshold 0.9")
+def show_duplicates(found: Answer) -> None:
+    """Print pairs of memories that say nearly the same."""
+    blocks = [_pair(each) for each in found["duplicates"]]
+    title = f"{len(blocks)} of {counted(found['total'], 'pair')} from {found['threshold']:g} on"
+    among = f"among {counted(found['compared'], 'memory', 'memories')}"
+    show.blocks(f"{title}, {among}", blocks, empty=f"no two say nearly the same {among}")
+    if found["without_vector"]:
+        print(f"{found['without_vector']} could not be compared: they have no vector (yet)")
+    if blocks:
+        print("\nmake one of two with: cortex memory consolidate ID OTHER")
+
+
+@shows(
+    "memory consolidate",
+    "mem_01KATQ8W mem_01KB0D3F",
+    "mem_01KATQ8W mem_01KB0D3F --keep higher_attention",
+)
+def show_consolidated(found: Answer) -> None:
+    """Print which memory is part of which."""
+    read = counted(found["new_access_count"], "access", "accesses")
+    attention = f"attention {found['new_attention_weight']:.2f}"
+    show.lines(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}")
+    print(f"take them apart with: cortex memory undo {found['change']}")
+
+
+@shows("memory promotions", "--dry-run", "")
+def show_promotions(found: Answer, given: Answer) -> None:
+    """Print which memories went to a deeper layer, or would."""
+    among = f"of {counted(found['total_records'], 'memory', 'memories')}"
+    if not given["dry_run"]:
+        print(f"{found['promoted_count']} {among} promoted")
+        return
+    rows = [
+        (each["id"], each["layer"], each["to"], each["reason"], each["access_count"])
+        for each in found["eligible"]
+    ]
+    columns = ("id", "layer", "to", "why", "read")
+    title = f"{found['eligible_count']} {among} would be promoted"
+    show.table(title, columns, rows, empty=f"none {among} has earned a deeper layer")
+
+
+@shows("memory decay", "--dry-run", "")
+def show_decay(found: Answer, given: Answer) -> None:
+    """Print how many memories were weighed anew, have faded, were archived."""
+    would = "would be " if given["dry_run"] else ""
+    among = f"of {counted(found['total_records'], 'memory', 'memories')}"
+    print(f"{found['updated']} {among} {would}weighed anew; {found['below_threshold']} have faded")
+    if found["archive_days"]:
+        print(
+            f"{len(found['archived'])} {would}archived: faded for {in_days(found['archive_days'])}"
+        )
+
+
+def _pair(pair: Answer) -> show.Block:
+    """Return two memories that say nearly the same."""
+    sides = [pair["first"], pair["second"]]
+    about = [
+        joined(each["id"], f"{each['agent']}, {each['realm']}, {each['layer']}", _read(each))
+        for each in sides
+    ]
+    texts = "\n".join(dict.fromkeys(shortened(each["content_preview"]) for each in sides))
+    return show.Block(f"{pair['similarity']:.3f}", texts, about)
+
+
+def _read(memory: Answer) -> str:
+    """Return how often a memory was read."""
+    return f"read {counted(memory['access_count'], 'time')}"
+
+
+def _accesses(found: Answer) -> str:
+    """Return how accesses are taken down; nothing where that is not told."""
+    if not found:
+        return ""
+    if "waiting" not in found:
+        return visible(f"not known: {found.get('reason', '')}")
+    lost = found["lost"] + found["unheard"]
+    return joined(
+        f"of {counted(found['waiting'], 'memory', 'memories')} not written yet",
+        f"{lost} lost" if lost else None,
+        f"a crash loses those of {found['window_s']:g} s",
+        found["trouble"] or None,
+    )

@@ -1,0 +1,4 @@
+"""Commands about projects, their files and what they say.
+
+They may import `cli` itself.
+"""

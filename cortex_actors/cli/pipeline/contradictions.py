@@ -1,0 +1,445 @@
+"""`contradictions`: pairs that cannot both hold, and what a person decides about one.
+
+`triage`: everything that waits for a decision, a key for each.
+
+`judge`: what two statements are to each other, and who says so.
+
+`calibrate`: which thresholds fit what was decided; measured first, written only when asked.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from cortex_actors.cli import declare, show
+from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
+from cortex_actors.cli.pipeline.projects import meant
+from cortex_actors.cli.show import brief, counted, joined, shortened, standing, when
+from cortex_actors.client.connection import Answer, Client
+from cortex_actors.errors import BadInput, CortexError
+
+#: States that a list may be of, the one without asking first.
+_STATES = ("unresolved", "resolved", "dismissed", "all")
+
+#: What is said of a side that stands in no file now.
+_NOWHERE = "no file says it any more"
+
+#: What each layer is called where people read it.
+_DECIDERS = {
+    "rules": "the rules",
+    "nli": "the entailment model",
+    "llm": "the language model",
+    "person": "a person",
+}
+
+
+@shows(
+    "contradictions",
+    "",
+    "--project atlas-api --type direct",
+    "--between-projects",
+    "show con_5e1f02ab",
+    "resolve con_5e1f02ab --keep a",
+    "dismiss con_5e1f02ab --note 'two different services'",
+    asks="contradictions.list",
+    about="Show what instruction files say against one another, and decide it.",
+    is_group=True,
+    status=Option(words=_STATES),
+    between_projects=Preset(
+        "--between-projects",
+        sets=("kind", "contextual"),
+        help="What two projects choose differently; it keeps nothing from counting.",
+    ),
+)
+def show_list(found: Answer, given: Answer) -> None:
+    """Print pairs, how many are left out of a plain list, and how to decide one."""
+    shown, status, kind = found["contradictions"], given["status"], given["kind"]
+    more = "" if status == "unresolved" else f"; {found['open']:,} are open"
+    narrowed = bool(given["project"] or kind or given["domain"])
+    empty = _nothing(status, narrowed=narrowed)
+    entries = [_entry(each) for each in shown]
+    noun = "difference" if kind == "contextual" else "contradiction"
+    show.page(entries, found["total"], noun, empty=empty, more=more)
+    if found["contextual"] and kind is None:
+        print(f"\n{counted(found['contextual'], 'difference')} of two projects: --between-projects")
+    if any(each["status"] == "unresolved" for each in shown):
+        print("\ndecide one with: cortex contradictions resolve ID --keep a|b|both, or dismiss ID")
+
+
+@shows("contradictions show", "con_5e1f02ab")
+def show_pair(found: Answer) -> None:
+    """Print one pair whole."""
+    facts: list[tuple[str, object]] = [
+        ("id", found["id"]),
+        ("type", found["type"]),
+        ("status", _outcome(found)),
+    ]
+    for name in "ab":
+        side = found[name] or {}
+        about = joined(
+            brief(side.get("id", "")),
+            side.get("status"),
+            side.get("domain"),
+            f"sure {side['confidence']:.2f}" if side else None,
+        )
+        places = standing(side.get("sources", ())) or [_NOWHERE]
+        facts.append((name, "\n".join([_said(side), about, *places])))
+    facts += [
+        ("because", f"{found['reason']} ({_DECIDERS[found['decided_by']]})"),
+        ("cosine", "" if found["similarity"] is None else f"{found['similarity']:.3f}"),
+        ("found", f"{when(found['detected_at'])} by {found['detected_by']}"),
+        ("decided", when(found["resolved_at"])),
+        ("note", found["resolution"] or ""),
+    ]
+    show.facts(*facts)
+
+
+@shows(
+    "contradictions resolve",
+    "con_5e1f02ab --keep a",
+    "con_5e1f02ab --keep both --note 'one is for tests'",
+    keep=Option(missing="say which of the two holds: --keep a, --keep b or --keep both"),
+)
+@shows("contradictions dismiss", "con_5e1f02ab")
+def show_decided(found: Answer) -> None:
+    """Print what was decided, and which file still says the contrary."""
+    print(f"{found['id']}: {_outcome(found)}")
+    kept = found["kept_id"]
+    lost: list[Any] = [found[name] for name in "ab" if kept and found[name]["id"] != kept]
+    places = [place for side in lost for place in standing(side["sources"])]
+    if places:
+        print("the other one is still said here; mend the file when you can:")
+        show.facts(*[("", place) for place in places])
+
+
+#: What a key or a word says of each kind, and what the daemon is asked for it.
+_Said = dict[str, tuple[str, dict[str, Any]]]
+_PAIR: _Said = {
+    **{side: ("resolve_contradiction", {"keep": side}) for side in ("a", "b", "both")},
+    "dismiss": ("dismiss_contradiction", {}),
+}
+_LIKE: _Said = {verdict: ("decide", {"verdict": verdict}) for verdict in ("same", "apart")}
+_OFFER: _Said = {method: (method, {}) for method in ("approve", "reject")}
+_CHOICES = {"contradiction": _PAIR, "possible": _PAIR, "duplicate": _LIKE}
+
+#: Keys of words; a capital letter means all that are left of the kind. No key of one kind approves
+#: in another: hands repeat themselves.
+_KEYS = {
+    "a": "a",
+    "b": "b",
+    "2": "both",
+    "d": "dismiss",
+    "s": "same",
+    "x": "apart",
+    "y": "approve",
+    "r": "reject",
+    "n": "skip",
+    "q": "quit",
+}
+
+#: What each kind is called, and the name by which its operation is told which one.
+_TITLES = {
+    "contradiction": ("contradictions", "contradiction"),
+    "possible": ("possible contradictions", "contradiction"),
+    "duplicate": ("near duplicates", "item"),
+    "use": ("texts that wait to be used", "insight"),
+    "promotion": ("offers: to become a principle", "insight"),
+    "write": ("principles to be written into files", "insight"),
+}
+
+#: Items of one sitting.
+_SITTING = 500
+
+
+@command(
+    "triage",
+    "",
+    "--kind possible",
+    "--json",
+    "cortex triage --kind duplicate <<< 'apart all'",
+    about="Decide what waits, one key each: contradictions, near duplicates, the review.",
+    is_group=True,
+)
+def triage(
+    *,
+    kind: Annotated[str | None, Option(words=tuple(_TITLES), help="Only this kind.")] = None,
+    project: Annotated[str | None, Option(help="Only what this project says.")] = None,
+    limit: Annotated[int, Option(help="How many at most.", min=1)] = _SITTING,
+    as_json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Show what waits for a decision, one at a time, and decide it with a key.
+
+    Without a terminal a line of input decides: a word or its key, and `all` behind it for all that
+    are left of the kind. `--json` lists the queue and decides nothing.
+    """
+    client = Client(home)
+    ours = None if project is None else meant(project)
+    found = client.call("triage", limit=limit, kind=kind, project=ours)
+    if as_json:
+        show.json(found)
+        return
+    counts = [f"{_TITLES[name][0]} {count:,}" for name, count in found["counts"].items()]
+    print(joined(*counts) or "nothing waits for a decision")
+    if not found["total"] and counts:
+        print("nothing of these is of that kind or project")
+    always: dict[str, str] = {}
+    done = 0
+    for number, item in enumerate(found["items"], 1):
+        name = item["kind"]
+        if (word := always.get(name)) is None:
+            show.blocks(
+                f"{number} of {found['total']:,}: {_TITLES[name][0]}", [_waiting(item)], empty=""
+            )
+            word, is_all = _word(_CHOICES.get(name, _OFFER))
+            if is_all:
+                always[name] = word
+        if word == "quit":
+            break
+        done += word != "skip" and _decided(client, item, word=word)
+    print(f"decided {done:,} of {found['total']:,}")
+
+
+def _waiting(item: Answer) -> show.Block:
+    """Return what is shown of one item before it is decided."""
+    if item["kind"] not in _CHOICES:
+        places = standing(item["sources"], most=2)
+        return show.Block(
+            brief(item["id"]), shortened(item["content"], 300), [item["because"], *places]
+        )
+    sides = [f"{name}  {shortened(_said(item[name]), 300)}" for name in "ab"]
+    where = [f"{name}  {_first(item[name])}" for name in "ab"]
+    return show.Block(brief(item["id"]), "\n".join(sides), [item["reason"], *where])
+
+
+def _word(choices: Mapping[str, object]) -> tuple[str, bool]:
+    """Return what a person says of the item that is shown, and whether of all of its kind."""
+    keys = {key: word for key, word in _KEYS.items() if word in {*choices, "skip", "quit"}}
+    is_terminal = sys.stdin.isatty()
+    asked = " ".join(f"[{key}] {word}" if key != word else f"[{key}]" for key, word in keys.items())
+    while True:
+        print(f"{asked} (capital: all of these) ", end="", flush=True)
+        line = _key() if is_terminal else sys.stdin.readline()
+        print()
+        if not line:
+            return "quit", False
+        first, *rest = line.split() or ["n"]
+        is_all = rest == ["all"] or first.isupper()
+        word = keys.get(first.lower(), first.lower())
+        if word in keys.values():
+            return word, is_all
+        if not is_terminal:
+            raise BadInput(
+                f"cannot decide {line.strip()!r}; say one of: {', '.join(keys.values())}"
+            )
+
+
+def _key() -> str:
+    """Return one key of a terminal."""
+    import click  # noqa: PLC0415 - only to ask
+
+    return click.getchar()
+
+
+def _decided(client: Client, item: Answer, *, word: str) -> bool:
+    """Have the daemon write a decision down; print why it refuses, if it does."""
+    method, more = _CHOICES.get(item["kind"], _OFFER)[word]
+    try:
+        client.call(method, **{_TITLES[item["kind"]][1]: item["id"], **more})
+    except CortexError as error:
+        show.lines(f"{brief(item['id'])}: {error}")
+        return False
+    show.lines(f"{brief(item['id'])}: {word}")
+    return True
+
+
+@shows("triage decide", "dup_5e1f02ab apart", "con_5e1f02ab open")
+def show_verdict(found: Answer) -> None:
+    """Print what a person said of a pair."""
+    show.lines(f"{brief(found['item'])}: {found['verdict']}")
+
+
+def _entry(found: Answer) -> show.Block:
+    """Return a pair's entry in a list."""
+    sides = [f"{name}  {shortened(_said(found[name]), 160)}" for name in "ab"]
+    alike = found["similarity"]
+    facts = joined(
+        found["type"],
+        None if found["status"] == "unresolved" else _outcome(found),
+        f"{_DECIDERS[found['decided_by']]}: {found['reason']}",
+        None if alike is None else f"cosine {alike:.2f}",
+    )
+    where = [f"{name}  {_first(found[name])}" for name in "ab"]
+    return show.Block(brief(found["id"]), "\n".join(sides), [facts, *where])
+
+
+def _outcome(found: Answer) -> str:
+    """Return what became of a pair."""
+    if found["status"] != "resolved":
+        return str(found["status"])
+    kept = found["kept_id"]
+    if kept is None:
+        return "resolved, both hold"
+    return f"resolved, {'a' if kept == found['insight_a'] else 'b'} holds"
+
+
+def _said(side: Answer | None) -> str:
+    """Return what one side says."""
+    return str(side["content"]) if side else "(no longer known)"
+
+
+def _first(side: Answer | None) -> str:
+    """Return where one side stands, in one line."""
+    return ", ".join(standing((side or {}).get("sources", ()), most=1)) or _NOWHERE
+
+
+def _nothing(status: str, *, narrowed: bool) -> str:
+    """Return what is said where no contradiction is listed."""
+    if narrowed:
+        return "no such contradiction is known"
+    if status == "unresolved":
+        return "no contradiction is open; see decided ones with: cortex contradictions --status all"
+    return f"no contradiction is {status}" if status != "all" else "no contradiction is known"
+
+
+@shows(
+    "contradictions judge",
+    '"Indent with tabs." "Indent with 4 spaces."',
+    '--json "Never push to main." "Do not push to main."',
+    # A model's patience, and loading one.
+    timeout=120.0,
+)
+def show_judged(found: Answer) -> None:
+    """Print what two statements are to each other, and who says so."""
+    show.facts(*_facts(found))
+
+
+def _facts(found: dict[str, Any]) -> Iterable[tuple[str, object]]:
+    """Yield what is shown, by name."""
+    yield "judgement", _relation(found["judgement"])
+    score = found["cosine"]
+    yield "cosine", "no model embeds at the moment" if score is None else f"{score:.2f}"
+    yield "rules", joined(_relation(found["rules"]), found["rules"]["reason"])
+    said = found["model"]
+    if said is not None:
+        yield "model", joined(_relation(said), f"{said['confidence']:.2f}", said["reason"])
+    for layer in found["judge"].get("layers", ()):
+        yield layer["layer"], joined(layer["model"], layer["state"], layer["reason"])
+    if not found["judge"]:
+        yield "model", "none; the settings judging.cross_encoder and judging.model name one"
+
+
+def _relation(said: dict[str, Any]) -> str:
+    """Return what two statements are to each other, in words."""
+    return f"{said['relation']} ({said['conflict']})" if said["conflict"] else said["relation"]
+
+
+#: What the daemon says where there are enough pairs, and nothing is better.
+_AS_GOOD = "nothing fits these pairs better"
+
+#: Bytes of a file of pairs: a thousand, each of which may quote the longest of texts.
+_LARGEST = 16_000_000
+
+#: What is shown of a score.
+_SHARES = ("precision", "recall")
+
+
+def read_pairs(path: Path) -> list[Any]:
+    """Return the pairs of a file; raises `NotFound`, or `BadInput` naming the line."""
+    lines = declare.read_text(path, "read the pairs", most=_LARGEST).splitlines()
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip():
+                found.append(_needed(json.loads(line)))
+        except ValueError as error:
+            raise BadInput(f"line {number} of {path} is no JSON object: {error}") from error
+    return found
+
+
+@shows(
+    "contradictions calibrate",
+    "",
+    "--domain python",
+    "--pairs labelled.jsonl",
+    "--write",
+    pairs=Option(
+        kind="path",
+        read=read_pairs,
+        help='More pairs, a JSON object a line: {"label", "a": {"text"}, "b": ...}.',
+    ),
+    # Texts of a file are embedded, and pairs judged again and again.
+    timeout=300.0,
+)
+def show_calibrated(found: Answer, given: Answer) -> None:
+    """Print which thresholds fit the pairs that were decided, and what they would change."""
+    whole, *others = found["suggestions"] or [None]
+    enough = [each for each in others if each["better"] or each["reason"] == _AS_GOOD]
+    for each in filter(None, (whole, *enough)):
+        name = each["domain"] or "all domains"
+        parts = [f"{count:,} {label}" for label, count in each["counts"].items() if count]
+        rows = [_row("now", each["now"])]
+        if each["better"]:
+            rows.append(_row("suggested", each["then"]))
+        show.table(
+            f"{name}, pairs decided: {', '.join(parts) or 'none'}",
+            ("", "cluster", "judged", "merges", "contradictions", "merged wrongly"),
+            rows,
+            empty="",
+        )
+        print(f"nothing else is suggested: {each['reason']}\n" if each["reason"] else "")
+    if few := [each for each in others if each not in enough]:
+        names = ", ".join(f"{each['domain']} {sum(each['counts'].values())}" for each in few)
+        print(f"too few decided pairs for a domain of their own: {names}\n")
+    _close(found, write=given["write"])
+
+
+def _row(name: str, figures: Answer) -> tuple[object, ...]:
+    """Return a line of figures: precision and recall where there are any."""
+    return (
+        name,
+        f"{figures['cluster']:.2f}",
+        f"{figures['judged']:.2f}",
+        _both(figures["merges"]),
+        _both(figures["contradictions"]),
+        figures["contradictions_merged"],
+    )
+
+
+def _both(score: dict[str, Any]) -> str:
+    """Return precision and recall."""
+    return " / ".join(["-" if score[name] is None else f"{score[name]:.2f}" for name in _SHARES])
+
+
+def _close(found: Answer, *, write: bool) -> None:
+    """Print what was written, or what can be done next."""
+    better = [each for each in found["suggestions"] if each["better"]]
+    if found["suggestions"]:
+        print("cluster: cosine from which one stands for less; judged: from which two are compared")
+        print("merges and contradictions: precision / recall over the decided pairs")
+    if found["written"]:
+        changed = ", ".join(found["changed"]) or "nothing: cortex.toml says otherwise"
+        print(f"wrote {found['written']}; changed {changed}")
+        print("insights are compared anew by it; remove the file and reload to go back")
+    elif better:
+        print("nothing was written; follow it with: cortex contradictions calibrate --write")
+    elif write:
+        print("nothing was written: nothing is suggested")
+    else:
+        print("decide more pairs with: cortex contradictions")
+
+
+def _needed(pair: Any) -> Any:  # noqa: ANN401 - any JSON; the daemon says what is wrong with it
+    """Return what the daemon needs of a pair: a request has 1 MiB."""
+    if not isinstance(pair, dict):
+        return pair
+    sides = {
+        side: {name: pair[side].get(name) for name in ("text", "heading")}
+        for side in ("a", "b")
+        if isinstance(pair.get(side), dict)
+    }
+    return {"label": pair.get("label"), **sides}

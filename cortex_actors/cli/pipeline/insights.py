@@ -1,0 +1,311 @@
+"""`insights`: what was learned, why it is taken for what it is, and what waits for a person.
+
+How one insight is shown whole: what it says, where, and why it is what it is.
+
+`clusters` and `fragments`: what says nearly the same, and what each part of a file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
+from cortex_actors.cli.pipeline.principles import check_line, is_narrow, page_of
+from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
+from cortex_actors.client.connection import Answer
+
+#: Places that are named of an insight that is shown whole.
+PLACES = 20
+
+#: Texts that are named of those which say the same.
+SAME = 10
+
+#: Characters of another text.
+OTHER = 160
+
+#: Categories whose examples are named, where they were asked.
+NEAREST = 3
+
+
+def _facts(found: Answer) -> Iterable[tuple[str, object]]:
+    """Return what an insight is, by name."""
+    places = standing(found["sources"], most=PLACES)
+    cluster = ""
+    if some := found["cluster"]:
+        size = counted(some["size"], "insight")
+        cluster = f"{brief(some['id'])}, {size}, coherence {some['coherence']:.2f}"
+    same = [f"{brief(e['id'])}  {cut(e['content'], OTHER)}" for e in found["represents"]]
+    if len(same) > SAME:
+        same[SAME:] = [f"and {len(same) - SAME} more"]
+    lines = [
+        joined(brief(each["id"]), each["category"], f"rank {each['rank']:.2f}", each["status"])
+        for each in found["principles"]
+    ]
+    return [
+        ("id", found["id"]),
+        ("under", found["heading"] or ""),
+        ("is a", f"{found['kind'] or found['granularity']}, of category {found['category']}"),
+        ("domain", found["domain"] or ""),
+        ("tags", ", ".join(found["tags"])),
+        ("sure", f"{found['confidence']:.2f}"),
+        ("seen", counted(found["observations"], "time")),
+        ("first", when(found["first_seen"])),
+        ("last", when(found["last_seen"])),
+        ("projects", ", ".join(found["projects"])),
+        ("read in", "\n".join(places) or "nowhere any more"),
+        ("holds in", "\n".join(dict.fromkeys(e["scope"] for e in found["sources"] if e["scope"]))),
+        ("same as", "\n".join(same)),
+        ("cluster", cluster),
+        ("principle", "\n".join(lines)),
+    ]
+
+
+def _category(found: Answer) -> list[tuple[str, object]]:
+    """Return what spoke for which category, domain and tag."""
+    why = found["why"]
+    category = why["category"]
+    rows: list[tuple[str, object]] = [(each["name"], _words(each)) for each in category["words"]]
+    if category["tied"]:
+        rows.append(("a tie", "goes to the first in the alphabet"))
+    rows += [
+        (each["category"], f"cosine {each['cosine']:.2f}, such as: {each['example']}")
+        for each in category.get("nearest", [])[:NEAREST]
+    ]
+    rows.append(("decided by", _decided(category)))
+    rows += [(f"domain {each['name']}", _words(each)) for each in why["domain"]]
+    rows += [(f"tag {each['name']}", _words(each)) for each in why["tags"]]
+    return rows
+
+
+def _decided(category: Answer) -> str:
+    """Return who decided about a category, and how surely."""
+    by, sure = category["decided_by"], category["confidence"] or 0.0
+    if by == "nobody":
+        return "nobody: no keyword speaks and no example is near enough, so it counts as a fact"
+    if by == "prototypes":
+        return f"the nearest examples, because no keyword speaks; {sure:.2f}"
+    return f"keywords, {sure:.2f}"
+
+
+def _confidence(found: Answer) -> list[tuple[str, object]]:
+    """Return the steps that lead to the confidence."""
+    why = found["why"]["confidence"]
+    rows: list[tuple[str, object]] = [
+        (each["about"], f"{each['value']:.2f}  {each['does']}") for each in why["steps"]
+    ]
+    last = why["steps"][-1]["value"]
+    if f"{last:.2f}" != f"{why['stored']:.2f}":
+        rows.append(("stored", f"{why['stored']:.2f}  weighed anew when it is reconciled next"))
+    return rows
+
+
+def _status(found: Answer) -> list[tuple[str, object]]:
+    """Return why an insight stands so, and what speaks against it."""
+    rows: list[tuple[str, object]] = [("because", found["why"]["status"])]
+    if found["represented_by"]:
+        rows.append((brief(found["represented_by"]["id"]), found["represented_by"]["content"]))
+    for each in found["contradictions"]:
+        text = cut(str((each["other"] or {}).get("content", "")), OTHER)
+        about = joined(each["type"], each["status"], each["reason"])
+        rows.append((brief(each["id"]), f"{text}\n{about}"))
+    return rows
+
+
+def _words(count: Answer) -> str:
+    """Return the keywords that spoke."""
+    return ", ".join(count["words"])
+
+
+#: What each order is called in the title.
+_ORDERS = {
+    "sure": "surest first",
+    "seen": "most often seen first",
+    "newest": "newest first",
+    "oldest": "oldest first",
+    "doubt": "least surely classified first",
+}
+
+#: Kinds worth a word in a list; that it is a rule or a fact is what its category says better.
+_SHOWN_KINDS = frozenset({"command", "example"})
+
+#: What is said where no insight is listed: of those that were asked for, and of any.
+_NONE = "no such insight is known; leave out a filter, or see: cortex insights --status all"
+_NOTHING = "nothing was learned yet; follow a project with: cortex init PATH"
+
+
+#: What is said where an insight is named, and something else, too.
+_ALONE = "say one of --explain and --approve, and nothing else; see: cortex insights --help"
+
+
+@shows(
+    "insights",
+    "",
+    "commit message --project atlas-api",
+    "--category warning --domain python --sort seen",
+    "--in docs --min-confidence 0.6 --json",
+    "--status pending_review",
+    "--explain ins_4f0c9b21",
+    "--approve ins_4f0c9b21",
+    asks="insights.list",
+    is_group=True,
+    # Examples may have to be embedded before one is explained.
+    timeout=60.0,
+    search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
+    status=Option(words=("live", "all"), one_of="insight.InsightStatus"),
+    one=(
+        One(
+            operation="insights.show",
+            option=Option("--explain", help="Show one whole, and why it is so."),
+            alone=_ALONE,
+        ),
+        One(
+            operation="insights.approve",
+            option=Option("--approve", help="Let one be used that waits for a person."),
+            alone=_ALONE,
+        ),
+    ),
+)
+def show_insights(found: Answer, given: Answer) -> None:
+    """Print a list of insights, one of them whole, or what became of one that may be used."""
+    if "insights" in found:
+        title = f"{page_of(found, 'insight', given)}, {_ORDERS[given['sort']]}"
+        empty = _NONE if is_narrow(given) else _NOTHING
+        entries = map(_block, found["insights"])
+        show.blocks(title, entries, empty=empty, total=found["total"])
+    elif given["approve"]:
+        print(f"approved {found['id']}; it is {found['status']} now")
+    else:
+        for line in found["content"].splitlines():
+            show.title(line)
+        print()
+        show.facts(*_facts(found))
+        earned = found["promotion"]["checks"]
+        checks = [(each["need"].replace("_", " "), check_line(each)) for each in earned]
+        show.sections(
+            (f"Why {found['category']}", _category(found)),
+            ("Why so sure", _confidence(found)),
+            (f"Why {found['status']}", _status(found)),
+            ("On the way to a principle", checks),
+        )
+
+
+def _block(insight: Answer) -> show.Block:
+    """Return an insight's entry in a list."""
+    facts = joined(
+        insight["category"],
+        insight["kind"] if insight.get("kind") in _SHOWN_KINDS else None,
+        insight.get("domain"),
+        None if insight.get("status", "active") == "active" else insight["status"],
+        f"seen {insight['observations']}",
+        ", ".join(insight["projects"]),
+        brief(insight["id"]),
+    )
+    about = [facts, *standing(insight["sources"])]
+    if insight.get("review"):
+        about.insert(1, f"waits for a person: {insight['review']}")
+    if other := insight.get("represented_by"):
+        about.insert(1, f"counts for {brief(other['id'])}: {shortened(other['content'])}")
+    return show.Block(
+        f"{insight['confidence']:.2f}", shortened(insight["content"], show.LONGEST), about
+    )
+
+
+#: What is said where no cluster is listed: of those that were asked for, and of any.
+_NO_CLUSTER = "no such cluster is known; leave out a filter"
+_NO_CLUSTERS = (
+    "no cluster is known; clusters are made when insights are compared: cortex insights reconcile"
+)
+
+#: Members beside the middle one that a list names of a cluster, and characters of each.
+MEMBERS, MEMBER = 4, 120
+
+#: Members of the smallest cluster that a list shows unless it is asked for smaller ones.
+SMALLEST = 2
+
+
+@shows(
+    "insights clusters",
+    "",
+    "commit --sort loose",
+    "--min-size 3 --project atlas-api",
+    "--show clu_77d01f3c",
+    search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
+    one=One(
+        operation="insights.cluster",
+        option=Option("--show", help="Show one with all its members."),
+        alone="--show needs an id, no words or filters; see: cortex insights clusters --help",
+    ),
+)
+def show_clusters(found: Answer, given: Answer) -> None:
+    """Print groups of insights, or one of them."""
+    if "clusters" not in found:
+        _show_cluster(found)
+        return
+    narrow = [given[each] for each in ("project", "domain", "search", "coherence")]
+    has_filter = any(each is not None for each in narrow) or given["size"] > SMALLEST
+    entries = [_entry(each) for each in found["clusters"]]
+    empty = _NO_CLUSTER if has_filter else _NO_CLUSTERS
+    show.page(entries, found["total"], "cluster", empty=empty)
+
+
+def whole(path: Path) -> str:
+    """Return the path of a file as files are known: no part of it is a link."""
+    return str(path.resolve())
+
+
+@shows(
+    "insights fragments",
+    "",
+    "~/code/atlas-api/CLAUDE.md",
+    "--sort size --limit 5",
+    path=Argument(metavar="[PATH]", read=whole),
+)
+def show_fragments(found: Answer) -> None:
+    """Print the parts of instruction files."""
+    empty = "nothing was learned from there; see what is followed with: cortex projects"
+    show.page([*map(_part, found["fragments"])], found["total"], "fragment", empty=empty)
+
+
+def _entry(found: Answer) -> show.Block:
+    """Return a cluster's entry in a list."""
+    first, *others = found["members"] or [{"content": "(no longer known)"}]
+    lines = [f"= {shortened(each['content'], MEMBER)}" for each in others[:MEMBERS]]
+    if len(others) > MEMBERS:
+        lines.append(f"and {len(others) - MEMBERS} more")
+    names = sorted({name for each in found["members"] for name in each["projects"]})
+    facts = joined(f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"]))
+    return show.Block(
+        str(len(found["members"])), shortened(first["content"], show.LONGEST), [*lines, facts]
+    )
+
+
+def _show_cluster(found: Answer) -> None:
+    """Print one cluster with all its members."""
+    show.facts(
+        ("id", found["id"]),
+        ("members", len(found["members"])),
+        ("coherence", f"{found['coherence']:.3f} ({found['model']})"),
+        ("made", when(found["made_at"])),
+    )
+    for each in found["members"]:
+        middle = "  (the middle)" if each["id"] == found["medoid_id"] else ""
+        print()
+        show.title(f"{brief(each['id'])}{middle}")
+        about = joined(f"sure {each['confidence']:.2f}", each["domain"], each["status"])
+        show.facts(("", "\n".join([each["content"], about, *standing(each["sources"])])))
+
+
+def _part(each: Answer) -> show.Block:
+    """Return a fragment's entry in a list."""
+    facts = joined(
+        counted(each["statements"], "insight"),
+        f"{each['shared']} said elsewhere, too" if each["shared"] else None,
+        f"{each['contradicted']} contradicted" if each["contradicted"] else None,
+        f"{each['waiting']} waiting for a person" if each["waiting"] else None,
+        each["project"],
+        f"in {each['scope']}" if each["scope"] else None,
+    )
+    lines = f"{each['line_start']}-{each['line_end']}"
+    return show.Block(lines, each["heading"] or "(before the first heading)", [facts, each["path"]])

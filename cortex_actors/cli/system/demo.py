@@ -1,0 +1,374 @@
+"""`demo`: the whole way from instruction files to an answer, and back into a file.
+
+It copies sample projects to a folder that is gone afterwards, starts a daemon of its own, follows
+the projects until everything is read, embedded and indexed, asks a question, and brings what
+projects agree on to one that lacks it. Neither the user's home nor the samples are touched.
+
+The way down in the demonstration: what projects agree on, and a project that receives it.
+
+What agents remember, as the demonstration shows it: one fact, a contradiction, a secret kept.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+from cortex_actors.cli import lifecycle, show
+from cortex_actors.cli.declare import JsonOption, Option, command
+from cortex_actors.cli.memory.recall import TIMEOUT, show_hits
+from cortex_actors.cli.pipeline.resolve import show_proposed
+from cortex_actors.cli.show import brief, counted, shortened, standing
+from cortex_actors.client.connection import Answer, Client
+from cortex_actors.clock import Clock, SystemClock
+from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound, visible
+from cortex_actors.home import Home
+from cortex_actors.process.logfile import Filter, line, record_of
+from cortex_actors.process.logs import tail
+
+#: Principles that are shown, and that are asked for: of each it is to be known who says it.
+SHOWN, ASKED = 5, 500
+
+#: What a file's answer says when something was written into it.
+WRITTEN = "written"
+
+
+def brought(client: Client, folders: Sequence[Path], *, settle: Callable[[], object]) -> Answer:
+    """Approve what is offered and bring it to the project that lacks most; return what was seen.
+
+    As a person does it who reads each offer: every one is looked at with its diff, approved, and
+    written into the files of that project. `settle` returns when nothing is left to do.
+    """
+    listed = client.call("reviews", limit=ASKED)["reviews"]
+    offers = [
+        client.call("review", insight=each["id"]) for each in listed if each["asks"] == "promotion"
+    ]
+    for each in offers:
+        client.call("approve", insight=each["id"])
+    settle()
+    found = client.call("principles", limit=ASKED)
+    own = {each["id"]: set(each["projects"]) for each in found["principles"]}
+    found["principles"] = found["principles"][:SHOWN]
+    seen: Answer = {"offers": offers, "principles": found}
+    shown = {each: client.call("resolve", path=str(each), dry_run=True) for each in folders}
+    # What a project would receive and says in none of its files itself.
+    lacking = {
+        folder: {
+            bullet["id"]
+            for each in shown[folder]["files"]
+            for bullet in each["bullets"]
+            if folder.name not in own.get(bullet["id"], ())
+        }
+        for folder in folders
+    }
+    most = max(folders, key=lambda folder: len(lacking[folder]))
+    if not lacking[most]:
+        return {**seen, "project": None, "shown": [], "files": [], "left": []}
+    done = client.call("resolve", path=str(most))
+    return {
+        **seen,
+        "project": {"name": most.name, "root": str(most)},
+        "shown": shown[most]["files"],
+        "files": done["files"],
+        "left": done["left"],
+    }
+
+
+def show_agreed(found: Answer) -> None:
+    """Print the offers, their approval, and what was written into the files of one project."""
+    offers = found["offers"]
+    print("$ cortex review\n")
+    blocks = [
+        show.Block(
+            f"{n}.",
+            shortened(each["content"]),
+            [each["because"], *standing([*each["sources"], *_others(each)])],
+        )
+        for n, each in enumerate(offers, start=1)
+    ]
+    title = f"What projects agree on ({counted(len(offers), 'offer')})"
+    show.blocks(title, blocks, empty="no two projects agree on anything yet")
+    print()
+    for each in offers:
+        show.lines(f"$ cortex review approve {brief(each['id'])}")
+    files = [each for each in found["files"] if each["state"] == WRITTEN]
+    if not files:
+        print("\nno project lacks anything that others agree on")
+        return
+    shown = {each["path"]: each for each in found["shown"]}
+    print(f"\n$ cortex resolve {found['project']['name']}\n")
+    seen: set[str] = set()
+    for each in files:
+        # A file whose notes were all in a diff above adds nothing to what a person decides by.
+        notes = {bullet["id"] for bullet in shown[each["path"]]["bullets"]}
+        if notes - seen:
+            show_proposed(shown[each["path"]])
+        seen |= notes
+    names = [each["path"].removeprefix(f"{found['project']['root']}/") for each in files]
+    print(f"wrote {', '.join(names)}")
+
+
+def _others(offer: Answer) -> list[Answer]:
+    """Return where other projects say nearly the same."""
+    return [place for each in offer["others"] for place in each["sources"]]
+
+
+#: Who says what, in this order: a fact, the same in other words, the contrary, and another's.
+SAID = (
+    ("CLAUDE", "The staging database listens on port 5433."),
+    ("CLAUDE", "On port 5433 the staging database listens."),
+    ("CLAUDE", "The staging database does not listen on port 5433."),
+    ("VAJRA", "Deploys are done by the night watch."),
+)
+
+#: What both are asked.
+MINDS_QUESTION = "Which port does the staging database listen on?"
+
+
+def remembered(client: Client) -> Answer:
+    """Have two agents remember and ask; return what became of each, and what each finds."""
+    told = [
+        {
+            "agent": agent,
+            "said": text,
+            **client.call("remember", content=text, agent=agent, type="fact"),
+        }
+        for agent, text in SAID
+    ]
+    asked = {
+        agent: client.call("search", query=MINDS_QUESTION, limit=3, as_agent=agent)["hits"]
+        for agent in dict.fromkeys(agent for agent, _ in SAID)
+    }
+    return {"told": told, "asked": asked, "round_trip": client.call("round_trip")}
+
+
+def show_remembered(found: Answer) -> None:
+    """Print what became of what was said, what each agent finds, and that nothing is left."""
+    rows = []
+    for told in found["told"]:
+        what = {"existing": "known already", "merged": f"one with {len(told['merged'])} other"}
+        against = [f"; contradicts: {each['reason']}" for each in told["conflicts"][:1]]
+        became = "".join([what.get(told["state"], "kept"), *against])
+        rows.append((told["agent"], shortened(told["said"]), became))
+    show.table("What agents remember", ("agent", "says", "becomes"), rows, empty="nothing")
+    print(f"\n$ cortex memory search {MINDS_QUESTION}\n")
+    for agent, hits in found["asked"].items():
+        texts = "; ".join(str(hit["text"]) for hit in hits)
+        print(f"  {agent} finds: {texts or 'nothing: it may not read what others keep'}")
+    trip = found["round_trip"]
+    print(f"\n$ cortex doctor --round-trip\n\n  {trip['state']} in {trip['took_ms']:.0f} ms")
+
+
+#: What is asked at the end; the sample projects answer it, and do not agree.
+QUESTION = "Which port does the test database use?"
+
+#: Seconds until everything must be settled, and between two looks.
+LIMIT, LOOK = 120.0, 0.25
+
+#: Looks in a row that must find nothing waiting: an event may just be on its way.
+LOOKS = 2
+
+#: Warnings and errors of its log that are printed when it fails.
+WARNINGS = 20
+
+#: Settings of its home; the file lies beside the sample projects.
+SETTINGS = "demo.toml"
+
+#: Signals that end it, beside Ctrl-C: a kill, and a terminal that was closed.
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+
+#: Says how far it is.
+Say = Callable[[str], None]
+
+
+@command("demo", "", "--follow", "--from ~/code --json")
+def demo(
+    *,
+    follow: Annotated[bool, Option(help="Keep it running and show its log until Ctrl-C.")] = False,
+    source: Annotated[
+        Path | None, Option("--from", help="A folder of projects (default: the samples).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show everything on sample projects, with a daemon of its own that is removed afterwards."""
+    clock, projects = SystemClock(), _projects(source)
+
+    def say(text: str) -> None:
+        print(visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
+
+    try:
+        with _stage(projects, say) as (home, folders), _daemon(home, say):
+            found = _learnt(Client(home, timeout=TIMEOUT), folders, clock=clock, say=say)
+            (show.json if as_json else _show)(found)
+            if not found["recall"]["hits"]:
+                raise NotFound(f"nothing answers {QUESTION!r}")
+            if follow:
+                _follow(home, say)
+    except CortexError as error:
+        raise CortexError(f"the demonstration failed: {error}") from error
+
+
+@contextmanager
+def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
+    """Give a home and copies of the projects in a temporary folder, and remove it at the end.
+
+    What the daemon warned of is printed before that when the demonstration fails.
+    """
+    root = Path(tempfile.mkdtemp(prefix="cortex-demo-")).resolve()
+    home = Home.of(root / "home")
+    # They must clean up like Ctrl-C; one that nohup ignores ends nothing.
+    heard = [n for n in ENDINGS if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in heard}
+    try:
+        say(f"copying {len(projects)} projects to {root}")
+        copies = [
+            Path(shutil.copytree(p, root / "projects" / p.name, symlinks=True)) for p in projects
+        ]
+        home.create()
+        text = (_samples().parent / SETTINGS).read_text(encoding="utf-8")
+        say(f"settings of this home alone, from {SETTINGS}:")
+        for each in text.splitlines():
+            if each and not each.startswith("#"):
+                say(f"  {each}")
+        home.settings.write_text(text, encoding="utf-8")
+        yield home, copies
+    except Exception:
+        for record in tail(home.logs / "cortex.ndjson", Filter(level="warning"), last=WARNINGS):
+            print(line(record), file=sys.stderr, flush=True)
+        raise
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        say(f"removed {root}")
+
+
+@contextmanager
+def _daemon(home: Home, say: Say) -> Iterator[None]:
+    """Run a daemon for the home, and stop it at the end."""
+    child, took = lifecycle.launch(home, timeout=LIMIT / 2)
+    try:
+        say(f"started a daemon, pid {child.pid}, in {took:.2f} s")
+        yield
+    finally:
+        ended = lifecycle.end(home, timeout=lifecycle.STOP_TIMEOUT)
+        say("stopped the daemon" + (f" in {ended.took:.2f} s" if ended is not None else ""))
+
+
+def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> Answer:
+    """Follow the projects, wait until they are read, ask, and return all that was seen."""
+    begun = clock.monotonic()
+    added = [client.call("add_project", path=str(folder)) for folder in folders]
+    say(f"following {len(added)} projects")
+    status = _settled(client, clock=clock, say=say)
+    took = clock.monotonic() - begun
+    say(f"read, embedded and indexed in {took:.2f} s")
+    known = client.call("projects")["projects"]
+    for project in known:
+        project["learnt"] = client.call("insights", project=project["id"], limit=3)
+    return {
+        "tree": client.call("tree")["text"],
+        "projects": known,
+        "status": status,
+        "settled_s": round(took, 3),
+        "recall": client.call("recall", query=QUESTION, limit=3),
+        "remembered": remembered(client),
+        "agreed": brought(client, folders, settle=lambda: _settled(client, clock=clock, say=say)),
+    }
+
+
+def _settled(client: Client, *, clock: Clock, say: Say) -> Answer:
+    """Wait until nothing waits, telling what changes; return the last status."""
+    until, quiet, said = clock.monotonic() + LIMIT, 0, ""
+    while quiet < LOOKS:
+        status = client.call("status")
+        if status["model"]["state"] == "missing":
+            raise CortexError(f"the model is missing: {status['model']['reason']}")
+        # Numbers are absent while the ledger restarts: then it is not settled.
+        waiting = [status.get(name, 1) for name in ("waiting", "unembedded", "unindexed")]
+        quiet = 0 if any(waiting) else quiet + 1
+        handle, embed, index = waiting
+        shown = f"{handle} events to handle, {embed} insights to embed, {index} rows to index"
+        if shown != said:
+            say(f"  {status.get('insights', 0)} insights, {shown}")
+            said = shown
+        if clock.monotonic() > until:
+            state = status["model"]["state"]
+            raise DeadlineExceeded(f"it was not settled after {LIMIT:g} s: {shown}; model {state}")
+        lifecycle.pause(LOOK)
+    return status
+
+
+def _show(found: Answer) -> None:
+    """Print what was seen."""
+    print("\nThe tree:\n")
+    print("\n".join(visible(text) for text in found["tree"].splitlines()))
+    print()
+    rows = [_row(project) for project in found["projects"]]
+    columns = ("project", "files", "insights", "the surest", "read in")
+    show.table("What was learnt", columns, rows, empty="nothing was learnt")
+    print(f"\n$ cortex recall {QUESTION}\n")
+    show_hits(found["recall"])
+    print()
+    show_remembered(found["remembered"])
+    print()
+    show_agreed(found["agreed"])
+    status = found["status"]
+    summary = [
+        ("projects", status["projects"]),
+        ("instruction files", sum(p["files"] for p in found["projects"])),
+        ("insights", status["insights"]),
+        ("settled in", f"{found['settled_s']:.2f} s"),
+        ("model", status["model"]["id"]),
+        ("recall", f"{len(found['recall']['hits'])} hits in {found['recall']['took_ms']:.0f} ms"),
+        ("principles", found["agreed"]["principles"]["total"]),
+    ]
+    print()
+    show.table("Summary", ("what", "how much"), summary, empty="")
+
+
+def _row(project: Answer) -> tuple[object, ...]:
+    """Return a project's line in the table, with what is surest of it."""
+    learnt = project["learnt"]
+    text, read = "nothing", ""
+    for best in learnt["insights"][:1]:
+        text, folder = shortened(best["content"]), f"{Path(project['root']).parent}/"
+        places = standing(best["sources"], most=len(best["sources"]))
+        read = "\n".join(place.removeprefix(folder) for place in places)
+    return (project["name"], project["files"], learnt["total"], text, read)
+
+
+def _follow(home: Home, say: Say) -> None:
+    """Show the log until Ctrl-C, or until the daemon ends."""
+    try:
+        say("following the log; Ctrl-C ends it all")
+        for found in Client(home).stream("logs", last=0, follow=True):
+            print(line(record_of(found)), flush=True)
+    except (KeyboardInterrupt, DaemonDown):
+        say("")
+
+
+def _projects(source: Path | None) -> list[Path]:
+    """Return the projects in a folder, or the samples; raises `NotFound`."""
+    folder = source or _samples()
+    if not folder.is_dir():
+        raise NotFound(f"there is no folder {folder}; give a folder of folders with --from")
+    found = sorted(p for p in folder.glob("*") if p.is_dir() and not p.name.startswith("."))
+    if not found:
+        raise NotFound(f"no projects are in {folder}; give a folder of folders with --from")
+    return found
+
+
+def _samples() -> Path:
+    """Return the sample projects: in the installed package, else in the checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "samples", package.parent / "data" / "projects"):
+        if folder.is_dir():
+            return folder
+    raise NotFound("the sample projects are not installed; give a folder of projects with --from")

@@ -1,0 +1,495 @@
+"""Contradictions: pairs of insights that cannot both hold, from their discovery to a decision.
+
+What was found stays as long as it holds: a pair whose text is no longer said, or no longer
+disagrees, leaves the list by itself. What a person decided stays decided.
+
+Clusters: insights that say nearly the same, with the one in their middle.
+
+They are made of the vectors of one model, and made again from these whenever somebody asks. Every
+function takes the connection of a transaction it is part of.
+
+Reconciled: by which rules the insights were compared last, and up to which vector.
+
+Two small facts of the ledger. Other rules, other thresholds or another model's vectors mean that
+everything is compared anew; vectors behind the last one came late, and their texts are compared
+when somebody looks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Row, delete, func, or_, select, update
+
+from cortex_actors.domain.agent import OWNER
+from cortex_actors.domain.insight import Conflict, Decider, Relation
+from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.storage import embeddings
+from cortex_actors.storage.insight_records import of_project, settle
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.pipeline import verdicts
+from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.schema import (
+    cluster_insights,
+    clusters,
+    contradictions,
+    insight_sources,
+    meta,
+    projects,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from cortex_actors.rules import clustering
+
+
+#: How a contradiction is that nobody has decided, and how a person leaves it.
+OPEN = "unresolved"
+DECISIONS = ("resolved", "dismissed")
+
+_DELETE = (
+    "DELETE FROM contradictions WHERE +status = 'unresolved'"
+    " AND id IN (SELECT value FROM json_each(?))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two insights that cannot both hold, `insight_a` being the lesser id.
+
+    Attributes:
+        type: direct or partial; contextual where two projects choose differently, which keeps
+            neither from being believed.
+        similarity: the cosine of the two; None where one of them has no vector.
+        confidence: how sure the layer is that says so, 0 to 1.
+        detected_by: the actor that came upon it.
+        decided_by: the layer that says so.
+        status: unresolved, resolved or dismissed.
+        kept_id: which of the two holds, where a person said that one does.
+        resolution: what that person had to say.
+
+    """
+
+    id: str
+    insight_a: str
+    insight_b: str
+    type: str
+    similarity: float | None
+    detected_by: str
+    decided_by: str
+    reason: str
+    detected_at: int
+    status: str = OPEN
+    resolved_at: int | None = None
+    kept_id: str | None = None
+    resolution: str | None = None
+    confidence: float = 1.0
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two."""
+        return self.insight_a, self.insight_b
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has decided it."""
+        return self.status == OPEN
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it keeps both from being believed: in different places both may hold."""
+        return self.type != Conflict.CONTEXTUAL
+
+    def against(self, insight_id: str) -> bool:
+        """Whether it speaks against one of the two.
+
+        Both of a contextual pair may hold, until a person decides for one.
+        """
+        lost = self.kept_id is not None and self.kept_id != insight_id
+        return lost or (self.is_direct and self.is_open)
+
+
+_FIELDS = [each.name for each in fields(Contradiction)]
+_AGAIN = ("type", "similarity", "decided_by", "reason", "confidence")
+_INSERT = (
+    f"INSERT INTO contradictions ({', '.join(_FIELDS)})"  # noqa: S608 - names of the schema
+    f" VALUES ({', '.join('?' * len(_FIELDS))}) ON CONFLICT (insight_a, insight_b) DO UPDATE SET"
+    f" {', '.join(f'{name} = excluded.{name}' for name in _AGAIN)} WHERE status = 'unresolved'"
+)
+
+
+def id_of(insight_a: str, insight_b: str) -> str:
+    """Return the id of a pair: the same whenever it is found."""
+    both = "|".join(sorted((insight_a, insight_b)))
+    return f"con_{hashlib.sha256(both.encode()).hexdigest()[:20]}"
+
+
+def one(connection: Connection, contradiction_id: str) -> Contradiction | None:
+    """Return a contradiction by its id."""
+    query = select(contradictions).where(contradictions.c.id == contradiction_id)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else columns.entity(Contradiction, row)
+
+
+def listed(
+    connection: Connection,
+    *,
+    status: str | None = None,
+    project_id: str | None = None,
+    limit: int | None = None,
+) -> list[Contradiction]:
+    """Return contradictions, those within one project first, then the newest."""
+    order = contradictions.c.type == Conflict.CONTEXTUAL, contradictions.c.detected_at.desc()
+    query = select(contradictions).order_by(*order, contradictions.c.id).limit(limit)
+    query = query.where(*columns.same(contradictions, status=status))
+    if project_id is not None:
+        said = of_project(project_id)
+        query = query.where(
+            or_(contradictions.c.insight_a.in_(said), contradictions.c.insight_b.in_(said))
+        )
+    return [columns.entity(Contradiction, row) for row in connection.execute(query)]
+
+
+def count(connection: Connection, status: str = OPEN) -> int:
+    """Return how many contradictions are in that state, differences of two projects left out."""
+    where = contradictions.c.status == status, contradictions.c.type != Conflict.CONTEXTUAL
+    return columns.count_rows(connection, contradictions, *where)
+
+
+def distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str, int]:
+    """Return how near the two of each stand: 0 in one file, 1 in one project, 2 in none together.
+
+    By the id of the contradiction; only files of projects that are followed count.
+    """
+    pairs = {each.id: each.pair for each in some}
+    place = insight_sources.c
+    query = (
+        select(place.insight_id, place.project_id, place.path)
+        .join(projects, projects.c.id == place.project_id)
+        .where(place.withdrawn_at.is_(None), projects.c.active == 1)
+    )
+    sides = {side for pair in pairs.values() for side in pair}
+    rows = list(columns.rows_in(connection, query, place.insight_id, sorted(sides)))
+    files = columns.grouped((row.insight_id, row.path) for row in rows)
+    ours = columns.grouped((row.insight_id, row.project_id) for row in rows)
+
+    def shares(places: Mapping[str, list[str]], pair: tuple[str, str]) -> bool:
+        return not set(places.get(pair[0], ())).isdisjoint(places.get(pair[1], ()))
+
+    return {
+        name: 0 if shares(files, pair) else 1 if shares(ours, pair) else 2
+        for name, pair in pairs.items()
+    }
+
+
+def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradiction]]:
+    """Return the contradictions of those insights, decided ones too, by insight and id."""
+    wanted = list(dict.fromkeys(ids))
+    found: dict[str, Contradiction] = {}
+    for some in columns.chunks(wanted):
+        sides = contradictions.c.insight_a.in_(some), contradictions.c.insight_b.in_(some)
+        for row in connection.execute(select(contradictions).where(or_(*sides))):
+            found[row.id] = columns.entity(Contradiction, row)
+    asked = set(wanted)
+    return columns.grouped(
+        (side, each) for _, each in sorted(found.items()) for side in asked.intersection(each.pair)
+    )
+
+
+#: How many open differences there are with a text that another followed project says.
+_DIFFERENCES = (
+    "SELECT a.value, count(DISTINCT c.id) FROM json_each(?) AS a"
+    " JOIN insights AS m ON m.id = a.value OR m.superseded_by = a.value"
+    " JOIN contradictions AS c ON m.id IN (c.insight_a, c.insight_b)"
+    " JOIN insights AS t ON t.id IN (c.insight_a, c.insight_b) AND t.id <> m.id"
+    " JOIN insight_sources AS s ON s.insight_id = coalesce(t.superseded_by, t.id)"
+    " JOIN projects AS p ON p.id = s.project_id"
+    " WHERE c.status = 'unresolved' AND c.type = 'contextual' AND s.withdrawn_at IS NULL"
+    " AND s.insight_id <> a.value AND p.active = 1 AND NOT EXISTS (SELECT 1 FROM insight_sources"
+    " AS o WHERE o.insight_id = a.value AND o.project_id = s.project_id"
+    " AND o.withdrawn_at IS NULL) GROUP BY a.value"
+)
+
+
+def differing(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
+    """Return insights from which the choice of another project differs, with how many do."""
+    asked = json.dumps(sorted(set(ids)))
+    return dict(driver_of(connection).execute(_DIFFERENCES, (asked,)).fetchall())
+
+
+def kept(connection: Connection) -> set[str]:
+    """Return the insights that a person decided for."""
+    query = select(contradictions.c.kept_id).where(contradictions.c.kept_id.is_not(None))
+    return set(connection.execute(query).scalars())
+
+
+def everything(connection: Connection) -> list[Contradiction]:
+    """Return all contradictions, by id."""
+    query = select(contradictions).order_by(contradictions.c.id)
+    return [columns.entity(Contradiction, row) for row in connection.execute(query)]
+
+
+def replace(
+    connection: Connection, found: Collection[Contradiction], ended: Collection[Contradiction]
+) -> None:
+    """Write what was found and delete what no longer holds; what is decided stays as it is.
+
+    Status is not settled: whoever calls this settles what else has changed, too.
+    """
+    driver = driver_of(connection)
+    driver.execute(_DELETE, (json.dumps([each.id for each in ended]),))
+    driver.executemany(_INSERT, map(attrgetter(*_FIELDS), found))
+
+
+def decide(
+    connection: Connection,
+    contradiction_id: str,
+    *,
+    status: str,
+    at: int,
+    kept_id: str | None = None,
+    note: str | None = None,
+    by: str = OWNER.by,
+) -> Contradiction:
+    """Write what a person decided, also instead of an earlier decision; return it.
+
+    It holds for whatever texts say the same as the two now, too. What was only possible becomes a
+    contradiction by it. `resolved` with `kept_id` says which of the two holds (the other one stays
+    contradicted as long as both are said), without it that both may; `dismissed` that there is no
+    contradiction. Raises `NotFound` for an unknown id, `BadInput` for what cannot be decided so.
+    """
+    found = one(connection, contradiction_id) or _possible(connection, contradiction_id, at=at)
+    if found is None:
+        raise NotFound(
+            f"no contradiction has the id {contradiction_id}; list them with: cortex contradictions"
+        )
+    _check(found, status, kept_id)
+    values = {"status": status, "resolved_at": at, "kept_id": kept_id, "resolution": note}
+    connection.execute(
+        update(contradictions).where(contradictions.c.id == contradiction_id).values(values)
+    )
+    relation = Relation.CONTRADICTION if status == "resolved" else Relation.RELATED
+    verdicts.say(
+        connection,
+        found.pair,
+        relation=relation,
+        said=status,
+        at=at,
+        keep=kept_id,
+        by=by,
+        note=note,
+    )
+    settle(connection, found.pair)
+    decided = one(connection, contradiction_id)
+    assert decided is not None  # noqa: S101 - it was there in this transaction
+    return decided
+
+
+def _possible(connection: Connection, name: str, *, at: int) -> Contradiction | None:
+    """Return a possible contradiction as one from now on, written down; None for another id."""
+    asked = verdicts.proposal(connection, name)
+    if asked is None or asked.id != id_of(*asked.pair):
+        return None
+    found = Contradiction(
+        *(asked.id, asked.insight_a, asked.insight_b, str(Conflict.DIRECT), asked.similarity),
+        *(OWNER.by, str(Decider.PERSON), asked.reason, at),
+    )
+    replace(connection, [found], [])
+    return found
+
+
+def reopen(connection: Connection, name: str) -> tuple[str, str]:
+    """Take back what a person said of two insights, by the id of their pair; return the two.
+
+    The next run finds them as the rules and the models have them. Raises `NotFound`.
+    """
+    found = one(connection, name) or verdicts.decided_pair(connection, name)
+    if found is None:
+        raise NotFound(f"nothing was decided about {name}; see: cortex contradictions --status all")
+    if isinstance(found, Contradiction):
+        gone = contradictions.c.id == found.id, contradictions.c.status != OPEN
+        connection.execute(delete(contradictions).where(*gone))
+        found = found.pair
+    verdicts.retract(connection, found)
+    settle(connection, found)
+    return found
+
+
+def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
+    """Raise `BadInput` for a decision that cannot be."""
+    if status not in DECISIONS:
+        raise BadInput(
+            f"cannot make contradiction {found.id} {status!r}: it can be {' or '.join(DECISIONS)}"
+        )
+    if kept_id is not None and (status != "resolved" or kept_id not in found.pair):
+        raise BadInput(
+            f"cannot keep {kept_id} of contradiction {found.id}: only a resolved one keeps one of "
+            f"its two, {found.insight_a} or {found.insight_b}"
+        )
+
+
+_TOUCHED = (
+    "SELECT DISTINCT cluster_id FROM cluster_insights"
+    " WHERE insight_id IN (SELECT value FROM json_each(?))"
+)
+_LEAVE = "DELETE FROM cluster_insights WHERE cluster_id IN (SELECT value FROM json_each(?))"
+_DELETE_CLUSTERS = "DELETE FROM clusters WHERE id IN (SELECT value FROM json_each(?))"
+_INSERT_CLUSTER = (
+    "INSERT INTO clusters (id, medoid_id, model, centroid, coherence, made_at)"
+    " VALUES (?, ?, ?, ?, ?, ?)"
+)
+_JOIN = "INSERT INTO cluster_insights (insight_id, cluster_id) VALUES (?, ?)"
+_MADE_AT = "SELECT id, made_at FROM clusters WHERE id IN (SELECT value FROM json_each(?))"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Insights that say nearly the same.
+
+    Attributes:
+        medoid_id: the one nearest to the centre.
+        model: whose vectors that is said of.
+        coherence: the mean cosine of two members.
+        made_at: since when it has these members, UTC microseconds.
+        members: ids, in order.
+
+    """
+
+    id: str
+    medoid_id: str
+    model: str
+    coherence: float
+    made_at: int
+    members: tuple[str, ...]
+
+
+def cluster_id(members: Sequence[str]) -> str:
+    """Return the id of a cluster: the same for the same members."""
+    return f"clu_{hashlib.sha256('|'.join(sorted(members)).encode()).hexdigest()[:20]}"
+
+
+def get_cluster(connection: Connection, cluster_id: str) -> Cluster | None:
+    """Return a cluster by its id."""
+    found = _found(connection, select(clusters).where(clusters.c.id == cluster_id))
+    return found[0] if found else None
+
+
+def some(connection: Connection, cluster_ids: Iterable[str]) -> list[Cluster]:
+    """Return clusters by their ids; those that are not there any more are left out."""
+    parts = columns.chunks(sorted(cluster_ids))
+    queries = (select(clusters).where(clusters.c.id.in_(names)) for names in parts)
+    return [each for query in queries for each in _found(connection, query)]
+
+
+def list_clusters(connection: Connection, *, project_id: str | None = None) -> list[Cluster]:
+    """Return clusters, the largest first, then the most coherent."""
+    size = func.count(cluster_insights.c.insight_id)
+    query = (
+        select(clusters)
+        .join(cluster_insights, cluster_insights.c.cluster_id == clusters.c.id)
+        .group_by(clusters.c.id)
+        .order_by(size.desc(), clusters.c.coherence.desc(), clusters.c.id)
+    )
+    if project_id is not None:
+        inside = select(cluster_insights.c.cluster_id).where(
+            cluster_insights.c.insight_id.in_(of_project(project_id))
+        )
+        query = query.where(clusters.c.id.in_(inside))
+    return _found(connection, query)
+
+
+def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return the cluster of each of those insights that is in one."""
+    rows = columns.rows_in(connection, select(cluster_insights), cluster_insights.c.insight_id, ids)
+    return {row.insight_id: row.cluster_id for row in rows}
+
+
+def members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, list[str]]:
+    """Return the insights of each cluster, in order."""
+    query = select(cluster_insights).order_by(cluster_insights.c.insight_id)
+    rows = columns.rows_in(connection, query, cluster_insights.c.cluster_id, cluster_ids)
+    return columns.grouped((row.cluster_id, row.insight_id) for row in rows)
+
+
+def together(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Return those insights, and whoever is in a cluster with one of them."""
+    wanted = set(ids)
+    inside = members(connection, sorted(set(load_clusters(connection, wanted).values())))
+    return wanted.union(*inside.values())
+
+
+def everybody(connection: Connection) -> set[str]:
+    """Return the ids of all insights that are in a cluster."""
+    return set(connection.execute(select(cluster_insights.c.insight_id)).scalars())
+
+
+def replace_clusters(
+    connection: Connection,
+    touched: Collection[str],
+    made: Collection[clustering.Cluster],
+    *,
+    model: str,
+    at: int,
+) -> None:
+    """Put clusters in place of those that the touched insights, or their members, are in.
+
+    One that is made again of the same members keeps the time at which it was made.
+    """
+    driver = driver_of(connection)
+    everybody_ = sorted({*touched, *(each for one_ in made for each in one_.members)})
+    old = json.dumps([row[0] for row in driver.execute(_TOUCHED, (json.dumps(everybody_),))])
+    since = dict(driver.execute(_MADE_AT, (old,)).fetchall())
+    driver.execute(_LEAVE, (old,))
+    driver.execute(_DELETE_CLUSTERS, (old,))
+    named = [(cluster_id(each.members), each) for each in made]
+    rows = [
+        (name, it.medoid, model, embeddings.stored(it.centroid), it.coherence, since.get(name, at))
+        for name, it in named
+    ]
+    driver.executemany(_INSERT_CLUSTER, rows)
+    driver.executemany(_JOIN, [(item, name) for name, each in named for item in each.members])
+
+
+def _found(connection: Connection, query: Any) -> list[Cluster]:
+    """Return the clusters of a query, in its order."""
+    rows: Sequence[Row[Any]] = connection.execute(query).all()
+    inside = members(connection, [row.id for row in rows])
+    return [columns.entity(Cluster, row, members=tuple(inside.get(row.id, ()))) for row in rows]
+
+
+#: Names of the two facts.
+_BY, _UP_TO = "reconciled_by", "reconciled_vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far comparing has come.
+
+    Attributes:
+        by: what names rules, thresholds and model; empty before the first time.
+        up_to: the number of the newest vector there was.
+
+    """
+
+    by: bytes = b""
+    up_to: int = 0
+
+
+def mark(connection: Connection) -> Mark:
+    """Return how far comparing has come."""
+    query = select(meta.c.name, meta.c.value).where(meta.c.name.in_((_BY, _UP_TO)))
+    found = dict(connection.execute(query).all())
+    return Mark(found.get(_BY, b""), int(found.get(_UP_TO, 0)))
+
+
+def note(connection: Connection, found: Mark) -> None:
+    """Write down how far comparing has come."""
+    facts = {_BY: found.by, _UP_TO: str(found.up_to).encode()}
+    columns.put_rows(
+        connection, meta, ({"name": name, "value": value} for name, value in facts.items())
+    )

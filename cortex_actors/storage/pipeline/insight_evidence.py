@@ -1,0 +1,388 @@
+"""Voices: who says an insight independently of one another.
+
+Two checkouts of one repository are one voice. What came from elsewhere (an import, another store)
+is none: whoever wrote it did not work here. Neither is a file that is one person's own.
+
+Slots: what live insights take a stand on, so that who may disagree is found by it.
+
+Spoken: the texts that files say now, each with what comparing and weighing it takes.
+
+Every distinct text has its row, whichever insight it counts for; so what is read here does not
+depend on what was merged so far. Every function takes the connection of a read transaction.
+
+Merits: what promotion asks about insights beside themselves.
+
+Every function takes the connection of a transaction it is part of.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, literal_column, select
+
+from cortex_actors.clock import DAY
+from cortex_actors.domain.insight import Claim, Granularity, InsightStatus
+from cortex_actors.domain.project import Decision, StatementKind, Trust
+from cortex_actors.rules import promotion
+from cortex_actors.rules.promotion import Standing
+from cortex_actors.storage import insight_records
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.pipeline import contradictions, principles, reviews
+from cortex_actors.storage.pipeline.insights import followers, private_ids
+from cortex_actors.storage.tables.columns import given_text, grouped, put_rows, rows_in, stored_text
+from cortex_actors.storage.tables.schema import agreements, insights
+from cortex_actors.text.hazards import wary
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+
+_VOICES = (
+    "SELECT DISTINCT s.insight_id, coalesce(p.origin, p.id) FROM insight_sources AS s"
+    " JOIN projects AS p ON p.id = s.project_id"
+    " WHERE s.insight_id IN (SELECT value FROM json_each(?)) AND s.withdrawn_at IS NULL"
+    " AND s.trust IN ('file', 'agent') AND s.path NOT LIKE '%.local.md'"
+)
+
+
+def voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return the voices that say each insight now, or a text that counts for it.
+
+    A voice is a repository, or a project of none. Insights that nobody says so are left out.
+    """
+    rows = driver_of(connection).execute(_VOICES, (json.dumps(sorted(set(ids))),))
+    found = grouped((insight_id, given_text(voice) or "") for insight_id, voice in rows)
+    return {insight_id: frozenset(some) for insight_id, some in found.items()}
+
+
+_SHARING = (
+    "SELECT slot, insight_id FROM insight_slots WHERE slot IN (SELECT value FROM json_each(?))"
+)
+_FORGET = "DELETE FROM insight_slots WHERE insight_id IN (SELECT value FROM json_each(?))"
+_NOTE = "INSERT INTO insight_slots (slot, insight_id) VALUES (?, ?)"
+
+
+def sharing(connection: Connection, slots: Collection[str]) -> dict[str, set[str]]:
+    """Return slot -> the insights that take a stand on it."""
+    rows = driver_of(connection).execute(_SHARING, (json.dumps(sorted(slots)),))
+    found = grouped((given_text(slot) or "", insight_id) for slot, insight_id in rows)
+    return {slot: set(some) for slot, some in found.items()}
+
+
+def replace(
+    connection: Connection, ids: Collection[str], slots: Mapping[str, Collection[str]]
+) -> None:
+    """Let those insights have these slots and no other."""
+    driver = driver_of(connection)
+    driver.execute(_FORGET, (json.dumps(sorted(ids)),))
+    rows = [(stored_text(slot), each) for each, some in slots.items() for slot in sorted(some)]
+    driver.executemany(_NOTE, rows)
+
+
+def everybody(connection: Connection) -> set[str]:
+    """Return the ids of all insights that have slots."""
+    return _ids(connection, "SELECT DISTINCT insight_id FROM insight_slots")
+
+
+#: Trusts that can speak for a text on their own.
+_VOCAL = frozenset({Trust.FILE, Trust.AGENT})
+
+_TEXTS = (
+    "SELECT id, content, heading, granularity, domain, superseded_by, review IS NULL, category,"
+    " status, confidence, kind, content_hash, text_hash, tags, verdict FROM insights"
+    " WHERE id IN (SELECT value FROM json_each(?))"
+)
+
+#: Places, those included at which the text stood before: what was observed there still counts.
+_PLACES = (
+    "SELECT s.said_id, s.path, s.project_id, s.scope, s.withdrawn_at IS NULL, s.trust,"
+    " coalesce(p.origin, p.id), w.at, p.active FROM insight_sources AS s"
+    " JOIN projects AS p ON p.id = s.project_id"
+    " LEFT JOIN said_since AS w ON w.said_id = s.said_id AND w.project_id = s.project_id"
+    " WHERE s.said_id IN (SELECT value FROM json_each(?))"
+)
+_REVISIONS = (
+    "SELECT s.said_id, s.path, s.project_id, min(o.at), max(o.at) FROM insight_sources AS s"
+    " JOIN observations AS o ON o.source_id = s.id"
+    " WHERE s.said_id IN (SELECT value FROM json_each(?))"
+    " GROUP BY s.said_id, s.path, s.project_id, o.at / 86400000000"
+)
+_SCANS = (
+    "SELECT project_id, json_group_array(at) FROM (SELECT project_id, at FROM scans"
+    " WHERE project_id IN (SELECT value FROM json_each(?)) ORDER BY project_id, day)"
+    " GROUP BY project_id"
+)
+
+_SAID = "SELECT DISTINCT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
+
+#: Those of some insights that fulfil a condition; with a plus before the status SQLite looks them
+#: up, instead of walking all that have it.
+_AMONG = "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value WHERE"
+
+#: Texts of a model's vectors that came behind one. The plus has SQLite begin at that one: by the
+#: model it would walk all vectors there are, in each run.
+_LATE = (
+    "SELECT DISTINCT i.id FROM vectors AS v JOIN passages AS p ON p.text_hash = v.text_hash"
+    " JOIN insights AS i ON i.id = p.item_id AND i.text_hash = v.text_hash"
+    " WHERE v.seq > ? AND +v.model = ? AND p.collection = 'cortex_insights'"
+)
+
+
+@dataclass(slots=True)
+class Spoken:
+    """A text, and who says it.
+
+    Attributes:
+        projects: ids of the projects that say it now.
+        places: (project, scope) of those that say it and are followed still.
+        paths: the files that say it now.
+        revisions: (file, project, day) -> first and last revision of that day that said it, UTC
+            microseconds; of files that no longer say it, too.
+        since: project -> since when it says it without interruption, UTC microseconds.
+        scans: project -> when it was scanned, once a day, in order; shared by all its texts.
+        is_private: only files of one person say it.
+        is_free: nothing keeps it back for a person to look at first.
+        text_hash: the SHA-256 of what is embedded of it.
+        trusts: where it came from.
+        voices: what says it independently: two checkouts of one repository are one voice, and
+            neither what was imported nor a file of one person has any.
+
+    """
+
+    id: str
+    content: str
+    heading: str | None
+    granularity: Granularity
+    domain: str | None
+    superseded_by: str | None
+    is_free: bool
+    category: str
+    status: str
+    confidence: float
+    kind: StatementKind | None
+    projects: set[str] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
+    scopes: set[str] = field(default_factory=set)
+    places: set[tuple[str, str]] = field(default_factory=set)
+    revisions: dict[tuple[str, str, int], tuple[int, int]] = field(default_factory=dict)
+    since: dict[str, int] = field(default_factory=dict)
+    scans: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    is_private: bool = False
+    content_hash: str = ""
+    text_hash: bytes = b""
+    tags: tuple[str, ...] = ()
+    verdict: float | None = None
+    trusts: set[str] = field(default_factory=set)
+    voices: set[str] = field(default_factory=set)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a file says it and nothing keeps it back."""
+        return self.is_free and bool(self.paths)
+
+    @property
+    def claim(self) -> Claim:
+        """The text as it is judged; what holds in all of one project holds everywhere in it."""
+        scope = "" if "" in self.scopes else min(self.scopes, default="")
+        return Claim(self.content, self.heading, scope)
+
+
+def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
+    """Return those texts; ids that are not known are left out."""
+    driver, asked = driver_of(connection), json.dumps(sorted(set(ids)))
+    found = {row[0]: _spoken(row) for row in driver.execute(_TEXTS, (asked,))}
+    scans: dict[str, Sequence[int]] = {}
+    places = driver.execute(_PLACES, (asked,))
+    for said, path, project, scope, is_live, trust, origin, since, is_followed in places:
+        if is_live:
+            text, file = found[said], given_text(path) or ""
+            text.scans = scans
+            if since is not None:
+                text.since[project] = since
+            text.paths.add(file)
+            text.projects.add(project)
+            text.scopes.add(given_text(scope) or "")
+            if is_followed:
+                text.places.add((project, given_text(scope) or ""))
+            text.trusts.add(trust)
+            if trust in _VOCAL and not file.lower().endswith(insight_records.PRIVATE):
+                text.voices.add(given_text(origin) or "")
+    for said, path, project, first, last in driver.execute(_REVISIONS, (asked,)):
+        found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)
+    projects = set[str]().union(*(each.since for each in found.values()))
+    rows = driver.execute(_SCANS, (json.dumps(sorted(projects)),))
+    scans |= {project: json.loads(times) for project, times in rows}
+    for said in private_ids(connection, found):
+        found[said].is_private = True
+    return found
+
+
+_OF_SEVERAL = (
+    "SELECT insight_id FROM insight_sources WHERE withdrawn_at IS NULL"
+    " GROUP BY insight_id HAVING count(DISTINCT project_id) > 1"
+)
+
+
+def of_several(connection: Connection) -> set[str]:
+    """Return the ids of all insights that several projects say."""
+    return _ids(connection, _OF_SEVERAL)
+
+
+_FORGET_AGREEMENTS = (
+    "DELETE FROM agreements WHERE left_id IN (SELECT value FROM json_each(?1))"
+    " OR right_id IN (SELECT value FROM json_each(?1))"
+)
+
+
+def replace_agreements(
+    connection: Connection, ids: Collection[str], *, found: Mapping[tuple[str, str], float]
+) -> None:
+    """Let those insights agree with these others and no more; the lesser id comes first."""
+    driver_of(connection).execute(_FORGET_AGREEMENTS, (json.dumps(sorted(ids)),))
+    rows = ({"left_id": a, "right_id": b, "cosine": found[a, b]} for a, b in sorted(found))
+    put_rows(connection, agreements, rows)
+
+
+def list_agreements(connection: Connection) -> list[tuple[str, str]]:
+    """Return the rules of two projects that are near each other, the nearest first."""
+    query = select(agreements.c.left_id, agreements.c.right_id)
+    order = agreements.c.cosine.desc(), agreements.c.left_id, agreements.c.right_id
+    return [(left, right) for left, right in connection.execute(query.order_by(*order))]
+
+
+def everything(connection: Connection) -> set[str]:
+    """Return the ids of all texts that files say now."""
+    return _ids(connection, _SAID)
+
+
+def is_any(connection: Connection) -> bool:
+    """Tell whether files say anything."""
+    return driver_of(connection).execute(f"{_SAID} LIMIT 1").fetchone() is not None
+
+
+def standing(connection: Connection) -> list[str]:
+    """Return the ids of all insights that stand for what files say."""
+    query = "SELECT id FROM insights WHERE status IN ('active', 'contradicted')"
+    return sorted(_ids(connection, query))
+
+
+def sure(connection: Connection, confidence: float) -> set[str]:
+    """Return the ids of the insights that nothing speaks against and that are believed so far."""
+    query = "SELECT id FROM insights WHERE status = 'active' AND confidence >= ?"
+    return _ids(connection, query, confidence)
+
+
+def active_among(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those of the insights that files say and that nothing speaks against."""
+    return _ids(connection, f"{_AMONG} +i.status = 'active'", json.dumps(sorted(ids)))
+
+
+def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those of the insights that files say, whether or not something speaks against them."""
+    query = f"{_AMONG} +i.status IN ('active', 'contradicted')"
+    return _ids(connection, query, json.dumps(sorted(ids)))
+
+
+def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those of the texts that a file says now and that wait for nobody."""
+    query = (
+        f"{_AMONG} i.review IS NULL AND EXISTS (SELECT 1 FROM insight_sources AS s"  # noqa: S608 - names above
+        " WHERE s.said_id = i.id AND s.withdrawn_at IS NULL)"
+    )
+    return _ids(connection, query, json.dumps(sorted(ids)))
+
+
+def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
+    """Return the texts whose vector came behind number `after`, and the number of the newest.
+
+    The numbers of vectors grow for ever, so nothing that came meanwhile is missed.
+    """
+    query = "SELECT coalesce(max(seq), 0) FROM vectors"
+    newest = int(driver_of(connection).execute(query).fetchone()[0])
+    if newest <= after:
+        return set(), newest
+    return _ids(connection, _LATE, after, model), newest
+
+
+def _ids(connection: Connection, query: str, *values: object) -> set[str]:
+    """Return the ids that a query finds."""
+    return {each for (each,) in driver_of(connection).execute(query, values)}
+
+
+def _spoken(row: tuple[Any, ...]) -> Spoken:
+    """Return a row as a text that nobody says."""
+    return Spoken(
+        id=row[0],
+        content=given_text(row[1]) or "",
+        heading=given_text(row[2]),
+        granularity=Granularity(row[3]),
+        domain=row[4],
+        superseded_by=row[5],
+        is_free=bool(row[6]),
+        category=row[7],
+        status=row[8],
+        confidence=row[9],
+        kind=StatementKind(row[10]) if row[10] else None,
+        content_hash=row[11],
+        text_hash=row[12],
+        tags=tuple(json.loads(row[13])),
+        verdict=row[14],
+    )
+
+
+def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standing]:
+    """Return what promotion asks about insights beside themselves.
+
+    What speaks against a text that counts for an insight speaks against the insight, as long as
+    the other side is said.
+    """
+    wanted = list(dict.fromkeys(ids))
+    # The plus has SQLite look them up instead of walking all that are contradicted.
+    status = literal_column("+insights.status", insights.c.status.type)
+    query = select(insights.c.id).where(status == InsightStatus.CONTRADICTED)
+    open_ones = {row.id for row in rows_in(connection, query, insights.c.id, wanted)}
+    stands_for = followers(connection, wanted)
+    against = contradictions.of(connection, [*wanted, *stands_for])
+    derived = principles.derived(connection, wanted)
+    counts = dict.fromkeys(wanted, 0)
+    for side, some in against.items():
+        counts[stands_for.get(side, side)] += sum(each.against(side) for each in some)
+    spoken_by, said = voices(connection, wanted), _decisions(connection, wanted, stands_for)
+    why = {each: wary(text) for each, text in _texts(connection, wanted).items()}
+    differing = contradictions.differing(connection, wanted)
+    private = private_ids(connection, wanted)
+    return {
+        each: Standing(
+            open_contradictions=counts[each] if each in open_ones else 0,
+            derivations=int(each in derived),
+            voices=len(spoken_by.get(each, ())),
+            decision=promotion.decided(*said[each], is_wary=why.get(each) is not None),
+            wary=why.get(each),
+            is_private=each in private,
+            differences=differing.get(each, 0),
+        )
+        for each in wanted
+    }
+
+
+def _decisions(
+    connection: Connection, ids: Iterable[str], stands_for: Mapping[str, str]
+) -> dict[str, tuple[Decision | None, list[Decision]]]:
+    """Return what persons said of insights, and of the texts that count for each."""
+    said = reviews.of(connection, [*ids, *stands_for])
+    found: dict[str, tuple[Decision | None, list[Decision]]] = {
+        each: (said[each].decision if each in said else None, []) for each in ids
+    }
+    for text, lead in stands_for.items():
+        if text in said:
+            found[lead][1].append(said[text].decision)
+    return found
+
+
+def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return what insights say."""
+    query = select(insights.c.id, insights.c.content)
+    return {row.id: row.content for row in rows_in(connection, query, insights.c.id, ids)}

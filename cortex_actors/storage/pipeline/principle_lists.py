@@ -1,0 +1,383 @@
+"""Principles as people look through them: filtered, sorted, a page at a time.
+
+Only ids are listed here: what a principle is has one reader, `storage/pipeline/principles.py`, and
+what speaks for it one, `storage/pipeline/principle_decay.py`.
+
+The graph of principles as people look at it: those that are linked, and their links.
+
+Principles that a person has taken back are not shown. Every function takes the connection of a read
+transaction.
+
+Subjects: principles as they are linked, each with its vector and what its links were drawn of.
+
+A principle has the words of an insight, whose id ends in the same digits: heading, places and what
+was said about its contradictions are that insight's. Words that a language model wrote have none of
+it. Every function takes the connection of a read transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, exists, func, or_, select
+
+from cortex_actors.domain import insight
+from cortex_actors.domain.principle import Link, LinkType, Principle, PrincipleStatus
+from cortex_actors.rules.clustering import Subject
+from cortex_actors.storage.embeddings import Matrix, stored_vectors
+from cortex_actors.storage.insight_records import of_project
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.pipeline import principles as links
+from cortex_actors.storage.pipeline import reviews
+from cortex_actors.storage.pipeline.insight_lists import among, holds
+from cortex_actors.storage.tables import schema as tables
+from cortex_actors.storage.tables.columns import (
+    count_rows,
+    entity,
+    given_text,
+    grouped,
+    rows_in,
+    same,
+)
+from cortex_actors.storage.tables.schema import (
+    derivations,
+    insight_sources,
+    insights,
+    principle_links,
+    principles,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Mapping, Sequence
+
+    from cortex_actors.domain.principle import PrincipleCategory
+
+
+#: Statuses of what is given out, and so of what people see when they ask for nothing else.
+GIVEN = frozenset({PrincipleStatus.ACTIVE, PrincipleStatus.DECAYING})
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipleFilter:
+    """Which principles are listed; None asks for nothing of the kind.
+
+    Attributes:
+        project_id: a project that says now what it was derived from.
+        least: the least rank.
+        words: every one of them occurs in the text, as part of a word, too; letters of ASCII are
+            the same in both cases.
+
+    """
+
+    statuses: Collection[PrincipleStatus] = GIVEN
+    project_id: str | None = None
+    category: PrincipleCategory | None = None
+    domain: str | None = None
+    tag: str | None = None
+    least: float | None = None
+    words: tuple[str, ...] = ()
+    sort: insight.PrincipleSort = insight.PrincipleSort.RANK
+
+
+def listed(
+    connection: Connection, wanted: PrincipleFilter, *, limit: int | None = None, skip: int = 0
+) -> list[str]:
+    """Return the ids of principles, in the order that is wanted.
+
+    Those of `SEEN` and `LINKED` come by rank: what these count is counted by whoever asks.
+    """
+    order = _ORDER.get(wanted.sort, _ORDER[insight.PrincipleSort.RANK])
+    query = select(principles.c.id).where(*_filters(wanted)).order_by(*order, principles.c.id)
+    return list(connection.execute(query.limit(limit).offset(skip)).scalars())
+
+
+def count(connection: Connection, wanted: PrincipleFilter) -> int:
+    """Return how many principles there are of those, on all pages."""
+    return count_rows(connection, principles, *_filters(wanted))
+
+
+def by_status(connection: Connection) -> dict[str, int]:
+    """Return how many principles stand how, each status once."""
+    query = select(principles.c.status, func.count().label("number")).group_by(principles.c.status)
+    found = {row.status: row.number for row in connection.execute(query)}
+    return {status.value: found.get(status.value, 0) for status in PrincipleStatus}
+
+
+def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str]]:
+    """Return the names of the projects that say now what principles were derived from."""
+    said = func.coalesce(insights.c.superseded_by, insights.c.id)
+    query = (
+        select(derivations.c.principle_id, tables.projects.c.name)
+        .join(insights, insights.c.id == derivations.c.insight_id)
+        .join(insight_sources, insight_sources.c.insight_id == said)
+        .join(tables.projects, tables.projects.c.id == insight_sources.c.project_id)
+        .where(insight_sources.c.withdrawn_at.is_(None))
+        .group_by(derivations.c.principle_id, tables.projects.c.id)
+        .order_by(tables.projects.c.name)
+    )
+    rows = rows_in(connection, query, derivations.c.principle_id, ids)
+    return grouped((row.principle_id, row.name) for row in rows)
+
+
+_ORDER: dict[insight.PrincipleSort, tuple[Any, ...]] = {
+    insight.PrincipleSort.RANK: (principles.c.rank.desc(),),
+    insight.PrincipleSort.SURE: (principles.c.confidence.desc(), principles.c.rank.desc()),
+    insight.PrincipleSort.NEWEST: (principles.c.created_at.desc(),),
+    insight.PrincipleSort.OLDEST: (principles.c.created_at,),
+}
+
+
+def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
+    """Return what a principle has to be."""
+    found: list[ColumnElement[bool]] = [principles.c.status.in_(sorted(wanted.statuses))]
+    if wanted.project_id is not None:
+        found.append(principles.c.id.in_(_said_by(wanted.project_id)))
+    found += same(principles, category=wanted.category)
+    if wanted.domain == insight.NO_DOMAIN:
+        found.append(func.json_array_length(principles.c.domains) == 0)
+    elif wanted.domain is not None:
+        found.append(among(principles.c.domains, wanted.domain))
+    if wanted.tag is not None:
+        found.append(among(principles.c.tags, wanted.tag))
+    if wanted.least is not None:
+        found.append(principles.c.rank >= wanted.least)
+    return [*found, *(holds(principles.c.content, word) for word in wanted.words)]
+
+
+def _said_by(project_id: str) -> Any:
+    """Return the query for ids of principles that come of what a project says now."""
+    return (
+        select(derivations.c.principle_id)
+        .join(insights, insights.c.id == derivations.c.insight_id)
+        .where(func.coalesce(insights.c.superseded_by, insights.c.id).in_(of_project(project_id)))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFilter:
+    """Which links somebody wants to see.
+
+    Attributes:
+        kinds: their types.
+        least: their least strength.
+        statuses: how both ends stand.
+        limit: principles at most; of more, those that rank highest.
+
+    """
+
+    kinds: frozenset[LinkType] = frozenset(LinkType)
+    least: float = 0.0
+    statuses: frozenset[PrincipleStatus] = frozenset(PrincipleStatus)
+    limit: int = 40
+
+    def takes(self, link: Link) -> bool:
+        """Tell whether a link is of those that are wanted."""
+        return link.type in self.kinds and link.strength >= self.least
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Principles by rank, and the links between them; `total` counts those that are linked."""
+
+    ids: tuple[str, ...]
+    links: tuple[Link, ...]
+    total: int
+
+
+def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Graph:
+    """Return a principle with those it is linked with, and the links among them.
+
+    Of more than fit, those it is linked with most strongly.
+    """
+    gone = reviews.principles(connection)
+    near = links.load_links(connection, [principle_id]).get(principle_id, [])
+    others = list(dict.fromkeys(e.other(principle_id) for e in near if wanted.takes(e)))
+    query = select(principles.c.id).where(principles.c.status.in_(map(str, wanted.statuses)))
+    standing = set(connection.execute(query.where(principles.c.id.in_(others))).scalars())
+    known = [each for each in others if each in standing and each not in gone]
+    shown = {principle_id, *known[: wanted.limit - 1]}
+    found = [each for each in links.touching(connection, shown) if shown.issuperset(each.pair)]
+    order = [principle_id, *(each for each in known if each in shown)]
+    return Graph(tuple(order), tuple(each for each in found if wanted.takes(each)), len(known) + 1)
+
+
+def overview(connection: Connection, wanted: LinkFilter) -> Graph:
+    """Return the principles that rank highest of those that are linked, and their links.
+
+    A link to one that does not fit is left out, and so is whoever has no other.
+    """
+    query = select(principles.c.id).where(_is_linked(wanted))
+    query = query.where(principles.c.status.in_(map(str, wanted.statuses)))
+    gone = reviews.principles(connection)
+    query = query.where(principles.c.id.not_in(sorted(gone)))
+    total = count_rows(connection, query.subquery())
+    order = query.order_by(principles.c.rank.desc(), principles.c.id).limit(wanted.limit)
+    ids = list(connection.execute(order).scalars())
+    known = set(ids)
+    found = [each for each in links.touching(connection, known) if known.issuperset(each.pair)]
+    some = tuple(each for each in found if wanted.takes(each))
+    ends = {end for each in some for end in each.pair}
+    return Graph(tuple(each for each in ids if each in ends), some, total)
+
+
+def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:
+    """Return the condition that a principle has a link that is wanted."""
+    rows = principle_links
+    some = (
+        select(rows.c.source_id)
+        .where(rows.c.type.in_(map(str, wanted.kinds)))
+        .where(rows.c.strength >= wanted.least)
+    )
+    ends = (rows.c.source_id, rows.c.target_id)
+    return or_(*(exists(some.where(end == principles.c.id)) for end in ends))
+
+
+#: What stands above the words, and whether they are a whole section.
+_WORDS = (
+    "SELECT id, heading, granularity FROM insights WHERE id IN (SELECT value FROM json_each(?))"
+)
+
+#: Where they hold, as far as files still say them.
+_SCOPES = (
+    "SELECT DISTINCT said_id, scope FROM insight_sources WHERE withdrawn_at IS NULL"
+    " AND said_id IN (SELECT value FROM json_each(?))"
+)
+
+#: What was said about pairs of which both are among them.
+_VERDICTS = (
+    "SELECT insight_a, insight_b, type, status <> 'unresolved' AND kept_id IS NULL, decided_by,"
+    " reason FROM contradictions"
+    " WHERE insight_a IN (SELECT value FROM json_each(?1))"
+    " AND insight_b IN (SELECT value FROM json_each(?1)) ORDER BY insight_a, insight_b"
+)
+
+#: What ids of principles and of insights begin with.
+_PRINCIPLE, _INSIGHT = "pri_", "ins_"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One principle that may be linked; `linked` is what its links were drawn of, if they were."""
+
+    subject: Subject
+    text_hash: bytes
+    linked: bytes | None = None
+
+    @property
+    def id(self) -> str:
+        """The principle's id."""
+        return self.subject.id
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """All principles as of one moment, by id, and the vectors of those that have one."""
+
+    nodes: Mapping[str, Node]
+    rows: Mapping[str, Matrix]
+
+
+def shelf(
+    connection: Connection,
+    model: str,
+    *,
+    made: Sequence[Principle] = (),
+    rows: Mapping[bytes, Matrix] | None = None,
+    gone: Collection[str] = (),
+) -> Shelf:
+    """Return the principles as they will be with those that were `made` and without the `gone`.
+
+    `rows` are vectors by the hash of their text that the ledger has not got yet.
+    """
+    every = connection.execute(select(principles)).all()
+    known = {row.id: entity(Principle, row) for row in every} | {each.id: each for each in made}
+    linked: dict[str, bytes | None] = {row.id: row.linked for row in every}
+    kept = [each for _, each in sorted(known.items()) if each.id not in gone]
+    insights = [_INSIGHT + each.id.removeprefix(_PRINCIPLE) for each in kept]
+    claims = _claims(connection, insights)
+    verdicts = _verdicts(connection, insights)
+    subjects = (_subject(each, claims, verdicts) for each in kept)
+    nodes = {
+        each.id: Node(subject, each.text_hash, linked.get(each.id))
+        for each, subject in zip(kept, subjects, strict=True)
+    }
+    stored = stored_vectors(connection, model, [each.text_hash for each in kept])
+    stored |= rows or {}
+    found = {each.id: stored[each.text_hash] for each in kept if each.text_hash in stored}
+    return Shelf(nodes, {each: np.asarray(row, np.float32) for each, row in found.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What is known of the insight whose words a principle has."""
+
+    heading: str | None
+    is_section: bool
+    scopes: frozenset[str]
+
+
+_NOTHING = _Words(None, is_section=False, scopes=frozenset())
+
+
+def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words]:
+    """Return what is known of insights, by the id of their principle."""
+    driver, asked = driver_of(connection), (json.dumps(insights),)
+    scopes = grouped((said, given_text(it) or "") for said, it in driver.execute(_SCOPES, asked))
+    return {
+        _principle(name): _Words(
+            given_text(heading),
+            is_section=granularity == insight.Granularity.SECTION,
+            scopes=frozenset(scopes.get(name, ())),
+        )
+        for name, heading, granularity in driver.execute(_WORDS, asked)
+    }
+
+
+def _verdicts(
+    connection: Connection, insights: Sequence[str]
+) -> dict[str, list[tuple[str, insight.Judgement]]]:
+    """Return what was said about pairs, by the id of the principle that has the lesser insight."""
+    rows = driver_of(connection).execute(_VERDICTS, (json.dumps(insights),))
+    return grouped((_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows)
+
+
+def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> insight.Judgement:
+    """Return what the ledger keeps of a pair, of which both hold where a person said so."""
+    _, _, kind, is_peace, decider, reason = row
+    if is_peace:
+        return insight.Judgement(
+            insight.Relation.RELATED, insight.Decider.PERSON, "a person found that both may hold"
+        )
+    return insight.Judgement(
+        insight.Relation.CONTRADICTION,
+        insight.Decider(decider),
+        given_text(reason) or "",
+        insight.Conflict(kind),
+    )
+
+
+def _subject(
+    one: Principle,
+    claims: Mapping[str, _Words],
+    verdicts: Mapping[str, Sequence[tuple[str, insight.Judgement]]],
+) -> Subject:
+    """Return a principle as it is linked; what holds in all of a project holds everywhere in it."""
+    words = claims.get(one.id, _NOTHING)
+    scope = "" if "" in words.scopes else min(words.scopes, default="")
+    return Subject(
+        one.id,
+        insight.Claim(one.content, words.heading, scope),
+        frozenset(one.domains),
+        frozenset(one.tags),
+        tuple(verdicts.get(one.id, ())),
+        is_section=words.is_section,
+    )
+
+
+def _principle(insight_id: str) -> str:
+    """Return the id of the principle that has an insight's words."""
+    return _PRINCIPLE + insight_id.removeprefix(_INSIGHT)

@@ -1,0 +1,430 @@
+"""Principles: the rows, what is written of them, and which of them are given out.
+
+Every function takes the connection of a transaction it is part of. What principles come of is in
+`derivations`, how they stand to one another in `links`, how they fade in `fading`.
+
+Derivations: which insights a principle comes of, and how much it owes to each.
+
+Every function takes the connection of a transaction it is part of.
+
+Links: how principles stand to one another, one row for each pair.
+
+Every function takes the connection of a transaction it is part of.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from cortex_actors.domain.insight import Decider, Granularity, Insight
+from cortex_actors.domain.principle import (
+    BECOMES,
+    Derivation,
+    Link,
+    LinkType,
+    Principle,
+    principle_id,
+)
+from cortex_actors.domain.project import StatementKind
+from cortex_actors.rules.promotion import parts, rank
+from cortex_actors.rules.standalone import Standalone, standalone
+from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
+from cortex_actors.storage.insight_records import STANDS
+from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.pipeline import reviews
+from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.schema import derivations, principles
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterable, Sequence
+
+
+_LEAVE = "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?))"
+_OWE = "INSERT INTO derivations (principle_id, insight_id, weight) VALUES (?, ?, ?)"
+
+#: The principles that come of those insights, whichever text stands for them by now.
+_COMING = (
+    "WITH asked(id) AS (SELECT value FROM json_each(?))"
+    " SELECT d.principle_id FROM derivations AS d JOIN asked ON d.insight_id = asked.id"
+    " UNION SELECT d.principle_id FROM asked CROSS JOIN insights AS i ON i.superseded_by = asked.id"
+    " CROSS JOIN derivations AS d ON d.insight_id = i.id"
+)
+
+
+def derive(connection: Connection, made: Sequence[Derivation]) -> None:
+    """Let the principles that are named come of these insights and of no other."""
+    driver = driver_of(connection)
+    driver.execute(_LEAVE, (json.dumps(sorted({each.principle_id for each in made})),))
+    rows = [(each.principle_id, each.insight_id, each.weight) for each in made]
+    driver.executemany(_OWE, rows)
+
+
+def load_derivations(
+    connection: Connection, principle_ids: Iterable[str]
+) -> dict[str, list[Derivation]]:
+    """Return what principles come of, by principle; the insight it owes most to first."""
+    query = select(derivations).order_by(derivations.c.weight.desc(), derivations.c.insight_id)
+    rows = columns.rows_in(connection, query, derivations.c.principle_id, principle_ids)
+    return columns.grouped((row.principle_id, Derivation(*row)) for row in rows)
+
+
+def coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
+    """Return the principles that come of those insights, or of texts that count for one of them."""
+    asked = json.dumps(sorted(set(insight_ids)))
+    return {each for (each,) in driver_of(connection).execute(_COMING, (asked,))}
+
+
+def derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
+    """Return the ids of insights (of those, or of all) that are principles already."""
+    query = select(derivations.c.insight_id)
+    if ids is None:
+        return set(connection.execute(query).scalars())
+    rows = columns.rows_in(connection, query, derivations.c.insight_id, ids)
+    return {row.insight_id for row in rows}
+
+
+_COLUMNS = "source_id, target_id, type, strength, decided_by, reason"
+
+#: Links with one of those ends; asked as two, because for OR SQLite may walk all links there are.
+_OF = (
+    f"SELECT {_COLUMNS} FROM principle_links"  # noqa: S608 - names above
+    " WHERE source_id IN (SELECT value FROM json_each(?1))"
+    f" UNION SELECT {_COLUMNS} FROM principle_links"
+    " WHERE target_id IN (SELECT value FROM json_each(?1))"
+)
+
+#: A link to a principle that has gone meanwhile is not written.
+_INSERT = (
+    f"INSERT INTO principle_links ({_COLUMNS}, linked_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"  # noqa: S608 - names above
+    " WHERE EXISTS (SELECT 1 FROM principles WHERE id = ?1)"
+    " AND EXISTS (SELECT 1 FROM principles WHERE id = ?2)"
+    " ON CONFLICT (source_id, target_id, type) DO UPDATE SET strength = excluded.strength,"
+    " decided_by = excluded.decided_by, reason = excluded.reason"
+)
+
+_DELETE = "DELETE FROM principle_links WHERE source_id = ? AND target_id = ? AND type = ?"
+
+#: Whoever loses a neighbour may have another one now.
+_DUE = (
+    "UPDATE principles SET linked = NULL WHERE id IN ("
+    "SELECT target_id FROM principle_links WHERE source_id IN (SELECT value FROM json_each(?1))"
+    " UNION"
+    " SELECT source_id FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1)))"
+)
+_CUT = (
+    "DELETE FROM principle_links WHERE source_id IN (SELECT value FROM json_each(?1))",
+    "DELETE FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1))",
+)
+
+
+def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Link]]:
+    """Return the links of each of those principles, told from it, the strongest first.
+
+    Principles without a link are left out.
+    """
+    wanted = set(ids)
+    found = columns.grouped(
+        (end, each.seen_from(end))
+        for each in touching(connection, wanted)
+        for end in wanted.intersection(each.pair)
+    )
+    for end, some in found.items():
+        some.sort(key=lambda each, end=end: (-each.strength, each.other(end)))  # type: ignore[misc]
+    return found
+
+
+def touching(connection: Connection, ids: Collection[str]) -> list[Link]:
+    """Return the links with one of those ends, as they are kept, in order."""
+    rows = driver_of(connection).execute(_OF, (json.dumps(sorted(ids)),))
+    return sorted((_link(row) for row in rows), key=lambda each: (each.pair, each.type))
+
+
+def opposed(connection: Connection) -> list[tuple[str, str]]:
+    """Return the pairs of principles that contradict each other, in order."""
+    query = "SELECT source_id, target_id FROM principle_links WHERE type = ? ORDER BY 1, 2"
+    found = driver_of(connection).execute(query, (str(LinkType.CONTRADICTS),))
+    return [(str(source), str(target)) for source, target in found]
+
+
+def replace_links(
+    connection: Connection, gone: Collection[Link], found: Collection[Link], *, at: int
+) -> None:
+    """Delete links and write others; one that was there keeps the time at which it was drawn.
+
+    A link with an end that is no principle any more is left out.
+    """
+    driver = driver_of(connection)
+    driver.executemany(_DELETE, [_key(each) for each in gone])
+    rows = [
+        (*_key(each), each.strength, str(each.decided_by), columns.stored_text(each.reason), at)
+        for each in found
+    ]
+    driver.executemany(_INSERT, rows)
+
+
+def cut(connection: Connection, ids: Collection[str]) -> None:
+    """Delete the links of principles, and have those that lose one linked anew."""
+    driver, asked = driver_of(connection), (json.dumps(sorted(ids)),)
+    driver.execute(_DUE, asked)
+    for statement in _CUT:
+        driver.execute(statement, asked)
+
+
+def note(connection: Connection, drawn: Iterable[tuple[str, bytes]]) -> None:
+    """Write down of what the links of principles were drawn: (id, digest)."""
+    driver_of(connection).executemany(
+        "UPDATE principles SET linked = ?2 WHERE id = ?1", list(drawn)
+    )
+
+
+def _key(link: Link) -> tuple[str, str, str]:
+    """Return what names a link, as it is kept."""
+    kept = link.kept()
+    return kept.source_id, kept.target_id, str(kept.type)
+
+
+def _link(row: sqlite3.Row | tuple[Any, ...]) -> Link:
+    """Return a row as a link."""
+    source, target, kind, strength, decider, reason = row
+    return Link(
+        source, target, LinkType(kind), strength, Decider(decider), columns.given_text(reason) or ""
+    )
+
+
+#: The name under which principles are asked; they are found without passages.
+COLLECTION = "cortex_principles"
+
+#: How good sources are of which nothing is known (Cerno).
+QUALITY = 0.5
+
+#: What is written anew of a principle that is there; rank, status and strikes are fading's.
+_AGAIN = (
+    *("content", "elaboration", "category", "tags", "domains"),
+    *("confidence", "quality", "origin", "text_hash"),
+)
+
+#: Whether a person decided against an insight (`i`), or what says the same, for another that is
+#: said. What is only disputed is given: one file must not silence what ten say.
+_LOST = (
+    "EXISTS (SELECT 1 FROM insights AS m JOIN contradictions AS c ON m.id IN (c.insight_a,"  # noqa: S608 - ours
+    " c.insight_b) AND c.kept_id <> m.id JOIN insights AS k ON k.id = c.kept_id"
+    " JOIN insights AS o ON o.id = coalesce(k.superseded_by, k.id)"
+    f" WHERE (m.id = i.id OR m.superseded_by = i.id) AND o.id <> i.id AND {STANDS.format(i='o')})"
+)
+
+#: Principles that are given to projects: active, taken back or rejected by nobody, and some file
+#: that more than one person may read says one of the insights they come of, which no person has
+#: turned down. What was only imported, or came from another store, is given when a person has
+#: approved of it.
+_GIVEN = (
+    "SELECT p.id FROM principles AS p WHERE p.status = 'active'"  # noqa: S608 - ours
+    " AND NOT EXISTS (SELECT 1 FROM revocations AS r WHERE r.kind = 'principle' AND r.key = p.id"
+    " AND r.ended_at IS NULL)"
+    " AND NOT EXISTS (SELECT 1 FROM approvals AS a WHERE a.principle_id = p.id"
+    " AND a.decision = 'rejected')"
+    " AND EXISTS (SELECT 1 FROM derivations AS d JOIN insights AS said ON said.id = d.insight_id"
+    " JOIN insights AS i ON i.id = coalesce(said.superseded_by, said.id)"
+    " JOIN insight_sources AS s ON s.insight_id = i.id"
+    " WHERE d.principle_id = p.id AND i.status IN ('active', 'contradicted')"
+    " AND s.withdrawn_at IS NULL AND s.path NOT LIKE '%.local.md'"
+    " AND (s.trust IN ('file', 'agent') OR EXISTS (SELECT 1 FROM reviews AS w"
+    " WHERE w.insight_id IN (i.id, said.id) AND w.decision = 'approved'))"
+    " AND NOT EXISTS (SELECT 1 FROM reviews AS v"
+    " WHERE v.insight_id IN (i.id, said.id) AND v.decision = 'rejected')"
+    f" AND (i.status = 'active' OR NOT {_LOST}))"
+    " ORDER BY p.rank DESC, p.id"
+)
+
+#: All of them that is chosen by or written; a vector's text and model say which one it is, and what
+#: nobody has approved is written into no other project.
+_NAMED = _GIVEN.replace(
+    "p.id FROM principles AS p",
+    "p.id, p.content, p.domains, p.rank, p.confidence, p.text_hash, EXISTS (SELECT 1 FROM vectors"
+    " AS x WHERE x.model = ?1 AND x.text_hash = p.text_hash), EXISTS (SELECT 1 FROM approvals AS a"
+    " WHERE a.principle_id = p.id AND a.decision = 'approved' AND a.ended_at IS NULL)"
+    " FROM principles AS p",
+    1,
+)
+
+#: Where a principle's insights are said, and whether in its own words.
+_PLACES = (
+    "SELECT d.principle_id, said.content_hash = p.content_hash, s.kind, s.heading, s.scope, j.name"
+    " FROM derivations AS d JOIN principles AS p ON p.id = d.principle_id"
+    " JOIN insights AS i ON i.id = d.insight_id"
+    " JOIN insight_sources AS s ON s.insight_id = coalesce(i.superseded_by, i.id)"
+    " JOIN insights AS said ON said.id = s.said_id JOIN projects AS j ON j.id = s.project_id"
+    " WHERE d.principle_id IN (SELECT value FROM json_each(?)) AND s.withdrawn_at IS NULL"
+    " ORDER BY d.principle_id, s.path, s.line_start, s.id"
+)
+
+_STILL = _GIVEN.replace(" ORDER BY", " AND p.id IN (SELECT value FROM json_each(?1)) ORDER BY", 1)
+
+_WITHOUT_SOURCE = (
+    "SELECT p.id FROM principles AS p"
+    " WHERE NOT EXISTS (SELECT 1 FROM derivations AS d WHERE d.principle_id = p.id)"
+    " AND NOT EXISTS (SELECT 1 FROM revocations AS r WHERE r.kind = 'principle' AND r.key = p.id"
+    " AND r.ended_at IS NULL)"
+)
+
+_UNEMBEDDED = (
+    "SELECT p.text_hash, p.content FROM principles AS p WHERE p.origin = 'synthesis'"
+    " AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.model = ?1 AND v.text_hash = p.text_hash)"
+    " ORDER BY p.id LIMIT ?2"
+)
+
+#: What goes with a principle.
+_FORGET = (
+    "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?1))",
+    "DELETE FROM principles WHERE id IN (SELECT value FROM json_each(?1))",
+)
+
+
+def of(insight: Insight, now: int) -> Principle:
+    """Return the principle that an insight becomes by itself."""
+    return Principle(
+        id=principle_id(insight.content_hash),
+        content=insight.content,
+        content_hash=insight.content_hash,
+        category=BECOMES[insight.category],
+        tags=insight.tags,
+        domains=(insight.domain,) if insight.domain else (),
+        confidence=insight.confidence,
+        quality=QUALITY,
+        rank=rank(parts(insight.confidence, insight.observation_count, quality=QUALITY)),
+        text_hash=_text_hash(insight),
+        created_at=now,
+    )
+
+
+def add(connection: Connection, made: Sequence[Principle]) -> None:
+    """Write principles; one that is there gets what it is made of anew, but not its standing."""
+    columns.put_rows(
+        connection, principles, (columns.as_row(principles, each) for each in made), change=_AGAIN
+    )
+
+
+def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
+    """Delete principles with their derivations and links: nobody shall ever be given them again."""
+    gone = sorted(principle_ids)
+    cut(connection, gone)
+    asked = json.dumps(gone)
+    for statement in _FORGET:
+        driver_of(connection).execute(statement, (asked,))
+
+
+def by_ids(connection: Connection, principle_ids: Iterable[str]) -> dict[str, Principle]:
+    """Return principles by id; ids that are not known are left out."""
+    rows = columns.rows_in(connection, select(principles), principles.c.id, principle_ids)
+    return {row.id: columns.entity(Principle, row) for row in rows}
+
+
+def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
+    """Return the principles that projects may be given, best ranked first, with their vectors.
+
+    A row of zeros is one that has no vector of the model. Two of them may contradict each other.
+    """
+    names = [each for (each,) in driver_of(connection).execute(_GIVEN)]
+    known = by_ids(connection, names)
+    found = [known[each] for each in names]
+    rows = stored_vectors(connection, model, list({each.text_hash for each in found}))
+    width = len(next(iter(rows.values()))) if rows else 0
+    nothing = np.zeros(width, np.float32)
+    made = [rows.get(each.text_hash, nothing) for each in found]
+    return found, np.stack(made) if made else np.zeros((0, width), np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place at which a principle is said; `is_own` where that is in its own words."""
+
+    is_own: bool
+    kind: StatementKind | None
+    heading: str
+    scope: str
+    project: str
+
+
+def places(connection: Connection, ids: Iterable[str]) -> dict[str, list[Place]]:
+    """Return where files say principles now, by path and line."""
+    found: dict[str, list[Place]] = {}
+    rows = driver_of(connection).execute(_PLACES, (json.dumps([*ids]),))
+    for name, is_own, kind, *texts in rows:
+        said = [columns.given_text(each) or "" for each in texts]
+        does = StatementKind(kind) if kind else None
+        found.setdefault(name, []).append(Place(bool(is_own), does, *said))
+    return found
+
+
+def worded(principle: Principle, places: Sequence[Place]) -> Standalone:
+    """Return a principle as a bullet says it, given the places that say it, the first first."""
+    own = next((each for each in places if each.is_own), None)
+    heading, kind = (own.heading, own.kind) if own is not None else (None, None)
+    return standalone(principle.content, heading, kind, names={each.project for each in places})
+
+
+def unapproved(connection: Connection) -> list[str]:
+    """Return the ids of principles that projects are given once a person approves, best first."""
+    names = [each for (each,) in driver_of(connection).execute(_GIVEN)]
+    allowed = reviews.approved(connection)
+    return [each for each in names if each not in allowed]
+
+
+def name_of_given(connection: Connection, model: str) -> str:
+    """Return the name of all that `given` returns, for a fraction of what reading that costs."""
+    found = sha256()
+    driver = driver_of(connection)
+    rows = list(driver.execute(_NAMED, (model,)))
+    for row in (*rows, *driver.execute(_PLACES, (json.dumps([name for name, *_ in rows]),))):
+        found.update(repr(row).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
+
+
+def still_given(connection: Connection, principle_ids: Iterable[str]) -> set[str]:
+    """Return those of some principles that projects may be given now."""
+    asked = (json.dumps(list(principle_ids)),)
+    return {each for (each,) in driver_of(connection).execute(_STILL, asked)}
+
+
+def unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, str]:
+    """Return texts that have no vector of a model, by hash: a model wrote them, and no file.
+
+    Whatever a file says is embedded because it has a passage; these have none.
+    """
+    rows = driver_of(connection).execute(_UNEMBEDDED, (model, limit))
+    return {digest: columns.given_text(text) or "" for digest, text in rows}
+
+
+def without_source(connection: Connection) -> set[str]:
+    """Return the principles that come of nothing any more and that nobody has taken back."""
+    return {each for (each,) in driver_of(connection).execute(_WITHOUT_SOURCE)}
+
+
+def known(connection: Connection, principle: str) -> bool:
+    """Tell whether there is a principle of that id."""
+    query = select(principles.c.id).where(principles.c.id == principle)
+    return connection.execute(query).first() is not None
+
+
+def ids(connection: Connection) -> list[str]:
+    """Return the ids of all principles, in order."""
+    return list(connection.execute(select(principles.c.id).order_by(principles.c.id)).scalars())
+
+
+def count(connection: Connection) -> int:
+    """Return how many principles there are."""
+    return columns.count_rows(connection, principles)
+
+
+def _text_hash(insight: Insight) -> bytes:
+    """Return the hash of what is embedded of an insight."""
+    if insight.granularity is Granularity.STATEMENT:
+        return bytes.fromhex(insight.content_hash)
+    text = embedded_text(insight.heading, insight.content)
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
