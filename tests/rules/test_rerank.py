@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from cortex_actors.rules import rerank
-from cortex_actors.rules.rerank import SCALE, WIDTH, Candidate, Pieces, Turn
+from cortex_actors.rules.rerank import SCALE, WIDTH, Pieces, Turn, TurnPlace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WORD = re.compile(r"\w+")
 
 #: Words that mean nearly the same share a direction; every other word has one of its own.
 ALIKE = (("dog", "puppy"), ("kiln", "oven"))
+
+#: The first of March 2026 at ten, and a day, in microseconds.
+MARCH, DAY = 1_772_359_200_000_000, 86_400_000_000
 
 #: How near two words of a pair are.
 NEAR = 0.8
@@ -17,7 +28,7 @@ NEAR = 0.8
 
 def pieces(*texts: str) -> Pieces:
     """Return a table of all words in some texts."""
-    words = sorted({word for text in texts for word in rerank._WORD.findall(text.lower())})
+    words = sorted({word for text in texts for word in WORD.findall(text.lower())})
     rows = np.zeros((len(words), WIDTH))
     rows[np.arange(len(words)), np.arange(len(words))] = 1.0
     for one, other in ALIKE:
@@ -26,7 +37,12 @@ def pieces(*texts: str) -> Pieces:
             rows[to] = 0.0
             rows[to, [at, to]] = NEAR, np.sqrt(1 - NEAR**2)
     vectors = np.round(SCALE * rows).astype(np.int8)
-    return Pieces(vectors, lambda some: [[words.index(each)] for each in some])
+
+    def cut(text: str) -> NDArray[np.int64]:
+        said = dict.fromkeys(WORD.findall(text.lower()))
+        return np.array([words.index(each) for each in said], np.int64)
+
+    return Pieces(vectors, cut)
 
 
 def scored(
@@ -34,14 +50,14 @@ def scored(
     *texts: str,
     cosines: tuple[float, ...] = (),
     speakers: tuple[str, ...] = (),
-    at: str = "2026-03-01",
+    at: int = MARCH,
 ) -> list[float]:
     """Return what the turns of one conversation are worth, in their order."""
     who = speakers or ("",) * len(texts)
     turns = [Turn(text, speaker, at) for text, speaker in zip(texts, who, strict=True)]
     measured = cosines or (0.0,) * len(texts)
     candidates = [
-        Candidate(
+        TurnPlace(
             n,
             range(n - 1, max(n - 1 - rerank.AROUND, -1), -1),
             range(n + 1, min(n + 1 + rerank.AROUND, len(texts))),
@@ -49,7 +65,7 @@ def scored(
         )
         for n in range(len(texts))
     ]
-    return rerank.score(question, turns, candidates, pieces(question, *texts))
+    return rerank.score(question, turns, candidates=candidates, pieces=pieces(question, *texts))
 
 
 class TestPieces:
@@ -174,8 +190,8 @@ class TestRules:
 
     def test_date_of_the_turn(self) -> None:
         """Where a text names no date, that on which the turn was said counts."""
-        (mine,) = scored("zinc in March 2026", "iron", at="2026-03-01T10:00:00Z")
-        (other,) = scored("zinc in March 2026", "iron", at="2026-04-01T10:00:00Z")
+        (mine,) = scored("zinc in March 2026", "iron", at=MARCH)
+        (other,) = scored("zinc in March 2026", "iron", at=MARCH + 31 * DAY)
 
         assert mine - other == pytest.approx(rerank.DATE)
 
