@@ -68,8 +68,12 @@ WORDS_ALONE = "words_alone"
 DENSE_PAIRED = "dense_paired"
 WORDS_PAIRED = "words_paired"
 
+#: Not fused with them: turns of conversations, read one by one (`rules/rerank.py`).
+TURNS = "turns"
+
 #: In the order in which they are shown.
 LISTS = (DENSE_ALONE, WORDS_ALONE, DENSE_PAIRED, WORDS_PAIRED)
+SHOWN = (*LISTS, TURNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +185,12 @@ ELSEWHERE = 0.7
 
 
 def nearer(fused: Iterable[Fused], elsewhere: Collection[str]) -> list[Fused]:
-    """Return a fused list in which what belongs elsewhere counts less, best first."""
+    """Return a fused list in which what belongs elsewhere counts less; equals keep their order."""
     weighed = (
         replace(each, score=each.score * ELSEWHERE) if each.id in elsewhere else each
         for each in fused
     )
-    return sorted(weighed, key=lambda item: (-item.score, item.id))
+    return sorted(weighed, key=lambda item: -item.score)
 
 
 def _score(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.rules.decay import DECAYS, Decay
-from cortex_actors.rules.fusion import DOCUMENT, LISTS, MEASURED, Fused, Plan, Profile, Ranked, fuse
+from cortex_actors.rules.fusion import DOCUMENT, MEASURED, SHOWN, Fused, Plan, Profile, Ranked, fuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -174,7 +174,7 @@ class Lists:
 
     def holding(self, item: Fused) -> list[str]:
         """Return the lists that hold an item."""
-        return [name for name in LISTS if name in item.ranks]
+        return [name for name in SHOWN if name in item.ranks]
 
     def measured(self, name: str, item: Fused) -> float | None:
         """Return what a list measured of an item; None where the list does not hold it."""
@@ -200,5 +200,5 @@ def profile_of(settings: MemorySettings) -> Profile:
     fixed: Mapping[str, Profile] = {each.name: each for each in (MEASURED, DOCUMENT)}
     if settings.profile in fixed:
         return fixed[settings.profile]
-    weights = {name: getattr(settings, f"weight_{name}") for name in LISTS}
+    weights = {name: getattr(settings, f"weight_{name}") for name in MEASURED.weights}
     return Profile("custom", settings.rrf_k, weights)

@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import sameness
-from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED, nearer
+from cortex_actors.rules.fusion import (
+    DENSE_ALONE,
+    DENSE_PAIRED,
+    MEASURED,
+    WORDS_ALONE,
+    WORDS_PAIRED,
+    nearer,
+)
 from cortex_actors.storage import embeddings, memory_records, passages, principles
-from cortex_actors.storage.search import scans, words
+from cortex_actors.storage.search import scans, turns, words
 from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
 from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
@@ -24,12 +31,15 @@ from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
 from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, numbers, scope
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.rules.fusion import Fused, Plan
+    from cortex_actors.rules.rerank import Pieces
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.text.terms import Term
@@ -39,6 +49,9 @@ log = logging.getLogger("cortex.search")
 #: Places of each list that are fused. With k = 5 the hundredth is worth a seventeenth of the first;
 #: 200 places found .751 of LoCoMo's evidence where 100 find .749.
 DEPTH = 100
+
+#: Places of a list that leaves out nothing.
+EVERY = 2**31
 
 #: Megabytes of vectors in memory unless told otherwise (`storage.matrix_mb`).
 MATRIX_MB = 1_024
@@ -58,15 +71,18 @@ class Search:
         model: str,
         settings: MemorySettings,
         matrix: VectorMatrix | None = None,
+        pieces: Callable[[], Pieces | None] = lambda: None,
     ) -> None:
         """Search the ledger with the index's help; `model` is whose vectors are compared.
 
-        In a daemon the matrix of its vectors is shared with whoever else compares them.
+        In a daemon the matrix of its vectors is shared with whoever else compares them. Turns of
+        conversations are re-ranked by the model's `pieces`, where it has some.
         """
         #: The ledger that is searched.
         self.records = records
         self._model = model
         self._profile = profile_of(settings)
+        self._pieces = pieces
         self._most = settings.words_most
         self._decays = settings.decays
         matrix = matrix or VectorMatrix(model, MATRIX_MB)
@@ -135,6 +151,12 @@ class Search:
         else:
             plan, terms, total = self._whole(connection, run, lists, asked)
         fused = lists.fused(self._profile, total=total)
+        if self._profile is MEASURED and not run.is_whole and (pieces := self._pieces()):
+            near = None
+            if asked is not None:
+                near = partial(self._dense.near, connection, replace(asked, depth=EVERY))
+            turned = partial(turns.reranked, connection, question=run.query.text, pieces=pieces)
+            fused = turned(fused, lists=lists, allowed=ids, near=near)
         if run.query.here is not None:
             fused = nearer(fused, elsewhere(connection, lists.items, here=run.query.here))
         # It depends on how many rows there are in all, which is nothing that an agent is told.
