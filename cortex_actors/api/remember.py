@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,10 +22,12 @@ from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.archivist import Archivist
 from cortex_actors.memory.request import Wish
+from cortex_actors.rules import relevance
 from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
 from cortex_actors.rules.fusion import WORDS_ALONE
 from cortex_actors.rules.merging import Prefer
-from cortex_actors.storage import memory_records
+from cortex_actors.storage import memory_records, projects
+from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.terms import moment
@@ -205,6 +207,7 @@ async def recall(
     stores: Sequence[str] = (),
     budget_tokens: int | None = None,
     hops: int | None = None,
+    sure: bool = False,
     explain: bool = False,
     layers: Sequence[str] = (),
     realm: str | None = None,
@@ -223,9 +226,10 @@ async def recall(
     """Ask everything that is known, here and in other stores; each answer says whose it is.
 
     The best come first. With `budget_tokens` and no `limit` there are as many as that pays for. A
-    condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone.
-    Without a `project` that of the folder `here` is preferred ("" prefers none), and so is what is
-    of none. Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
+    condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone;
+    `sure` leaves out weak hits. Without a `project` that of the folder `here` is preferred ("" for
+    none), and so is what is of none. Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown
+    store, and `NotYours`.
     """
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
@@ -237,6 +241,7 @@ async def recall(
         where=where,
         past=parameters.past(as_of, now=call.clock.now()),
         here=near,
+        sure=sure,
         explain=explain,
         stores=parameters.words(stores, name="stores"),
         hops=parameters.whole(hops, name="hops"),
@@ -252,6 +257,7 @@ async def search(
     limit: int = 10,
     *,
     project: str | None = None,
+    sure: bool = False,
     explain: bool = False,
     layers: Sequence[str] = (),
     realm: str | None = None,
@@ -271,14 +277,15 @@ async def search(
     """Search the memories, of now or of another time; the best come first.
 
     `original_only` looks at what was said and not at what was made of it, active or not; with
-    `as_of` at what was believed at a moment. Raises as `recall` does.
+    `as_of` at what was believed at a moment; `sure` leaves out what is hardly an answer. Raises as
+    `recall` does.
     """
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
     more: _Given = {"as_agent": as_agent, "tags": tags, "thread": thread, **what, **when}
     where, near = await _narrowed(call, project, here=here, **more)
     past = parameters.past(as_of, now=call.clock.now(), original=original_only)
-    alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near}
+    alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near, "sure": sure}
     question = Question(query, limit, where=where, past=past, explain=explain, **alone)
     return await _answered(call, question, track=track)
 
@@ -301,8 +308,15 @@ async def _narrowed(
     return parameters.where(now=call.clock.now(), **narrow, **more), near
 
 
+async def _named_projects(call: Call, question: Question) -> Question:
+    """Return a question that says what it is about, if it names followed projects."""
+    about = relevance.subject(question.text, await call.records.read(projects.called))
+    return replace(question, about=AskedAbout(about.text, about.named)) if about.named else question
+
+
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
     """Ask; return the answer as JSON, and let be noted which memories were in it."""
+    question = await _named_projects(call, question)
     found = await call.recall(question)
     hits = found.hits
     if track and question.past is None:

@@ -50,6 +50,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from cortex_actors.domain.hit import LOCAL
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
@@ -319,8 +320,12 @@ class Placed(NamedTuple):
 
     @property
     def shown(self) -> Hit:
-        """The hit as an answer has it: with its place in its store, and its score in this list."""
-        return replace(self.hit, store_rank=self.rank, score=self.share, fused_score=self.score)
+        """The hit as an answer has it: with its place in its store, and its score in this list.
+
+        What is known here keeps the chance that it is an answer, which means the same everywhere.
+        """
+        score = self.hit.score if self.hit.trust == LOCAL else self.share
+        return replace(self.hit, store_rank=self.rank, score=score, fused_score=self.score)
 
 
 def mode_of(text: str) -> Mode:

@@ -302,6 +302,14 @@ class Dense:
             allowed = np.array(connection.execute(allowed).scalars().all(), np.int64)
         return _among(rows, asked, allowed)
 
+    def cosines(
+        self, connection: Connection, asked: Asked, *, ids: NDArray[np.int64]
+    ) -> dict[int, float]:
+        """Return the exact cosines of passages, by their numbers, of those that have a vector."""
+        view = self._matrix.view(connection) if asked.model == self._model else None
+        rows = Held(view) if view is not None else Stored(driver_of(connection), asked.model)
+        return {each.passage: each.cosine for each in rows.rows(asked.vector, ids)}
+
     def damaged(self) -> list[bytes]:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""
         return self._matrix.damaged()

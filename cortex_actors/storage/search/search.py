@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import CortexError, WordsDamaged
-from cortex_actors.rules import sameness
+from cortex_actors.rules import relevance, sameness
 from cortex_actors.rules.fusion import (
     DENSE_ALONE,
     DENSE_PAIRED,
@@ -28,10 +28,13 @@ from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
 from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
+from cortex_actors.storage.search.ranking import Ranking, newest_first
 from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, numbers, scope
+from cortex_actors.text.terms import split
+from cortex_actors.text.terms import terms as terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from cortex_actors.rules.fusion import Fused, Plan
     from cortex_actors.rules.rerank import Pieces
     from cortex_actors.sections import MemorySettings
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.text.terms import Term
 
@@ -136,12 +140,11 @@ class Search:
         )
 
     def _answer(self, connection: Connection, run: _Run, asked: Asked | None) -> Found:
-        """Ask every list, fuse them and look up the best (in a read transaction)."""
-        lists = Lists()
+        """Ask every list, rank what they hold and look up the best (in a read transaction)."""
+        lists, texts, ids, plan = Lists(), None, None, None
         if not run.is_whole:
             ids = numbers(connection, run.seen)
             allowed = None if run.seen.allowed is None else ids
-            plan = None
             if asked is not None:
                 answer = self._dense.near(connection, asked, allowed)
                 plan, taken = answer.plan, self._takes(DENSE_ALONE, DENSE_PAIRED)
@@ -149,7 +152,17 @@ class Search:
             terms = self._by_words(connection, run, lists, ids)
             total = count(connection, run.seen) if self._profile.absent_last else None
         else:
-            plan, terms, total = self._whole(connection, run, lists, asked)
+            plan, terms, total, texts = self._whole(connection, run, lists, asked)
+        ranking = Ranking(
+            connection,
+            run.query,
+            lists,
+            visible=ids,
+            weigh=partial(self._weigh, connection, ids=ids, known=run.weights),
+            compare=lambda some, vector: self._cosines(connection, asked, some=some, vector=vector),
+            texts=texts,
+            pieces=None if self._profile.absent_last else self._pieces(),
+        )
         fused = lists.fused(self._profile, total=total)
         if self._profile is MEASURED and not run.is_whole and (pieces := self._pieces()):
             near = None
@@ -157,17 +170,20 @@ class Search:
                 near = partial(self._dense.near, connection, replace(asked, depth=EVERY))
             turned = partial(turns.reranked, connection, question=run.query.text, pieces=pieces)
             fused = turned(fused, lists=lists, allowed=ids, near=near)
-        if run.query.here is not None:
+        if run.query.here is not None and run.query.about is None:
             fused = nearer(fused, elsewhere(connection, lists.items, here=run.query.here))
+        # The documents' ranking is kept as they have it, with its scores.
+        fused = fused if self._profile.absent_last else ranking.order(fused)
+        self._note(run, lists, terms, holds=ranking.holds)
         # It depends on how many rows there are in all, which is nothing that an agent is told.
         told = plan if run.is_owner else None
-        hits = self._looked_up(connection, fused, lists, run=run, how=(told, terms))
+        hits = newest_first(self._looked_up(connection, fused, lists, run=run, how=(told, terms)))
         return Found(tuple(hits), told, tuple(run.skipped))
 
     def _whole(
         self, connection: Connection, run: _Run, lists: Lists, asked: Asked | None
-    ) -> tuple[Plan | None, list[Term], int | None]:
-        """Ask every list of a look back, or of one among principles."""
+    ) -> tuple[Plan | None, list[Term], int | None, Mapping[str, str]]:
+        """Ask every list of a look back, or of one among principles; return what items say, too."""
         vector = None if asked is None else asked.vector
         back = scans.search_whole(
             connection, run.query, vector=vector, most=self._most, depth=run.depth
@@ -175,10 +191,44 @@ class Search:
         lists.said |= {name: back.lists[name] for name in self._takes(*back.lists)}
         if back.late:
             run.skipped.append((MEANING, back.late))
-        if self._takes(WORDS_ALONE, WORDS_PAIRED):
-            self._note(run, lists, back.terms)
+        lists.cosines |= {each.item_id: each.score for each in back.lists.get(DENSE_ALONE, ())}
+        run.weights = {
+            word: weight for term, weight in back.terms.items() for word in split(term.text)
+        }
         total = back.total if self._profile.absent_last else None
-        return (None if asked is None else back.plan), back.terms, total
+        plan = None if asked is None else back.plan
+        return plan, list(back.terms), total, back.texts
+
+    def _weigh(
+        self,
+        connection: Connection,
+        text: str,
+        *,
+        ids: NDArray[np.int64] | None,
+        known: Mapping[str, float] | None,
+    ) -> Mapping[str, float]:
+        """Return what the words of a text weigh; all the same while the words are damaged."""
+        if known is not None:
+            return known
+        try:
+            among = self._lengths.among(connection, WORDS_PAIRED, ids)
+            return words.weights(connection, text, among=among)
+        except WordsDamaged:
+            return {word: 1.0 for each in terms_of(text) for word in split(each.text)}
+
+    def _cosines(
+        self,
+        connection: Connection,
+        asked: Asked | None,
+        *,
+        some: NDArray[np.int64],
+        vector: Matrix,
+    ) -> Mapping[int, float]:
+        """Return the cosines of passages with a vector of the question's; none without one."""
+        if asked is None:
+            return {}
+        asked = replace(asked, vector=vector.reshape(-1))
+        return self._dense.cosines(connection, asked, ids=some)
 
     def _looked_up(
         self,
@@ -225,17 +275,18 @@ class Search:
             run.skipped.append((WORDS, str(error)))
             run.is_damaged = True
             return []
-        self._note(run, lists, list(terms))
         return list(terms)
 
-    def _note(self, run: _Run, lists: Lists, terms: list[Term]) -> None:
+    def _note(self, run: _Run, lists: Lists, terms: list[Term], *, holds: bool) -> None:
         """Say what hits are worth that hold no word of the question, or none was looked for."""
+        if run.is_damaged or not self._takes(WORDS_ALONE, WORDS_PAIRED):
+            return
         dense = (lists.said.get(name, ()) for name in (DENSE_ALONE, DENSE_PAIRED))
         nearest = max((found[0].score for found in dense if found), default=None)
         named = sum(len(lists.said.get(name, ())) for name in (WORDS_ALONE, WORDS_PAIRED))
         if not terms:
             run.skipped.append((WORDS, sameness.without_words(nearest=nearest)))
-        elif sameness.is_strange(named=named, nearest=nearest):
+        elif not holds and sameness.is_strange(named=named, nearest=nearest):
             run.skipped.append((WORDS, sameness.NOT_KNOWN))
 
     def _told(
@@ -243,6 +294,8 @@ class Search:
     ) -> Hit:
         """Return a hit that says which lists found it, and where in them when that was asked."""
         cosine = lists.measured(DENSE_ALONE, item)
+        if cosine is None and item.id in lists.cosines:
+            cosine = round(lists.cosines[item.id], 4)
         extra: dict[str, Any] = {**hit.extra, "found_by": lists.holding(item), "cosine": cosine}
         if run.query.explain:
             plan, terms = how
@@ -253,7 +306,8 @@ class Search:
                 "profile": self._profile.name,
                 **({"terms": [each.shown for each in terms]} if run.is_owner else {}),
             }
-        return replace(hit, extra=extra)
+        is_weak = hit.score < relevance.WEAK and not self._profile.absent_last
+        return replace(hit, extra=extra, weak=is_weak)
 
     def _takes(self, *names: str) -> list[str]:
         """Return which of those lists the ranking takes."""
@@ -288,6 +342,8 @@ class _Run:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     #: Whether the words were found damaged.
     is_damaged: bool = False
+    #: What words weigh, where texts are read whole; None where the ledger's words tell.
+    weights: Mapping[str, float] | None = None
 
     @property
     def is_whole(self) -> bool:

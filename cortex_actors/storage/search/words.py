@@ -41,6 +41,7 @@ from cortex_actors.rules.fusion import (
     Kind,
     Plan,
 )
+from cortex_actors.rules.relevance import rarity
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.search.dense import exact
@@ -62,6 +63,9 @@ if TYPE_CHECKING:
 #: whose sentences of 20 words were pasted, 40,000 kept .98 of the ten best and 20,000 kept .85;
 #: up to 2,500 passages no word is left out for it.
 PLACES = 40_000
+
+#: Terms of a question that are weighed: with more a question is a page.
+WEIGHED: Final = 24
 
 #: Texts that are read and weighed on their own sooner than the places of words are gone through,
 #: which are those of everybody's texts: 35 us for each text, where a common word takes 20 ms and
@@ -190,6 +194,21 @@ def searched(
         counts = {each: 1 if each.prefix else _count(connection, each, among) for each in words}
     kept = terms.rarest(list(found), counts, most=most, places=PLACES)
     return {each: found[each] for each in kept or list(found)[: terms.FEWEST]}
+
+
+def weights(connection: Connection, question: str, *, among: Among) -> dict[str, float]:
+    """Return what the words of a question weigh by how rare they are among what may be found.
+
+    One that stands nowhere weighs most: it is what was asked for. Raises `WordsDamaged`.
+    """
+    found = distinct(terms.terms(question)[:WEIGHED])
+    with _sound():
+        counts = {each: _count(connection, each, among) for each in found}
+    return {
+        word: rarity(count, among.count)
+        for term, count in counts.items()
+        for word in terms.split(term.text)
+    }
 
 
 def near(
@@ -363,7 +382,10 @@ class Looked:
     """What was found so, before it is one list."""
 
     lists: Mapping[str, Sequence[ListedItem]]
-    terms: list[Term]
+    #: The terms that were searched, with their weights.
+    terms: Mapping[Term, float]
+    #: What those say that a list holds.
+    texts: Mapping[str, str]
     #: Texts that were selected, and those of them whose vectors were compared.
     total: int
     compared: int
@@ -415,8 +437,8 @@ class Kept:
 
     def lists(
         self, question: str, *, is_compared: bool, most: int, depth: int
-    ) -> tuple[dict[str, Sequence[ListedItem]], list[Term]]:
-        """Return every list, best first and ties by id, and the terms that were searched.
+    ) -> tuple[dict[str, Sequence[ListedItem]], dict[Term, float]]:
+        """Return every list, best first and ties by id, and the terms searched, with weights.
 
         Lists of meaning are there where texts were compared. Raises `BadInput` for a question that
         is not valid Unicode.
@@ -424,6 +446,7 @@ class Kept:
         near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
         asked = distinct(terms.terms(question))
         some: list[Term] = []
+        counts: dict[Term, int] = {}
         placed: list[ListedItem] = []
         if asked:
             with said(self.texts) as private:
@@ -441,4 +464,10 @@ class Kept:
         lists: dict[str, Sequence[ListedItem]] = {WORDS_ALONE: placed, WORDS_PAIRED: placed}
         if is_compared:
             lists |= {DENSE_ALONE: near, DENSE_PAIRED: near}
-        return lists, some
+        return lists, {each: rarity(counts[each], len(self.texts)) for each in some}
+
+    def said(self, lists: Mapping[str, Sequence[ListedItem]]) -> dict[str, str]:
+        """Return the texts of what lists hold, by id."""
+        listed = {each.item_id for some in lists.values() for each in some}
+        pairs = zip(self.items, self.texts, strict=True)
+        return {name: text for (_, name), text in pairs if name in listed}
