@@ -71,7 +71,7 @@ class Search:
         self._decays = settings.decays
         matrix = matrix or VectorMatrix(model, MATRIX_MB)
         self._dense = Dense(neighbours, model=model, matrix=matrix)
-        self._lengths = words.Lengths()
+        self._postings = words.Postings()
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 
@@ -188,7 +188,7 @@ class Search:
             return []
         try:
             texts = {
-                name: self._lengths.among(connection, name, ids) for name in (WORDS_ALONE, *taken)
+                name: self._postings.among(connection, name, ids) for name in (WORDS_ALONE, *taken)
             }
             among = texts[WORDS_ALONE]
             terms = words.searched(connection, run.query.text, most=self._most, among=among)
@@ -246,7 +246,7 @@ class Search:
                 self._is_mending = True
                 try:
                     await self.records.write(passages.rebuild)
-                    self._lengths.forget()
+                    self._postings.forget()
                 finally:
                     self._is_mending = False
         except CortexError as error:

@@ -25,6 +25,7 @@ import json
 import math
 import sqlite3
 import threading
+from collections import OrderedDict
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -43,6 +44,7 @@ from cortex_actors.rules.fusion import (
 )
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.ledger import faults
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.search.dense import exact
 from cortex_actors.storage.search.query import ListedItem
 from cortex_actors.storage.tables.schema import TOKENIZE
@@ -63,10 +65,14 @@ if TYPE_CHECKING:
 #: up to 2,500 passages no word is left out for it.
 PLACES = 40_000
 
-#: Texts that are read and weighed on their own sooner than the places of words are gone through,
-#: which are those of everybody's texts: 35 us for each text, where a common word takes 20 ms and
-#: more at 100,000.
-FEW: Final = 1_000
+#: Texts from which the places of a word are kept in memory, and how many places of all words are:
+#: 60 MB. Fewer are read again sooner than they are worth the room.
+_KEPT_FROM: Final = 500
+_KEPT: Final = 10_000_000
+
+#: New texts that hold a word up to which they are cut up for it alone: of more the places of the
+#: word are read again, 0.05 us each.
+_NEW: Final = 200
 
 #: A full-text table of a few texts, which are not kept beside their words, and the best of them by
 #: BM25; ties by number.
@@ -90,9 +96,12 @@ _NEWEST = (
 
 #: What passages are of, and what they say, in the order of their items.
 _ITEMS = (
-    "SELECT id, collection, item_id, text FROM passages"
+    "SELECT id, collection, item_id FROM passages"
     " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY item_id"
 )
+
+#: What some passages say, in their order.
+_TEXTS = "SELECT text FROM passages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
 
 #: The row of FTS5's own data that counts a table's rows and tokens.
 _TOTALS = 1
@@ -111,35 +120,53 @@ class Among:
     Attributes:
         words: the list.
         lengths: words of each passage by its number, -1 for what is not in the list.
-        seen: by the same number, whether it may be found; None for all.
+        seen: by the same number, whether it may be found.
         count: how many texts there are, and
         tokens: how many words they have together.
+        postings: where the places of words are kept.
 
     """
 
     words: str
     lengths: NDArray[np.int32]
-    seen: NDArray[np.bool_] | None
+    seen: NDArray[np.bool_]
     count: int
     tokens: int
+    postings: Postings
 
 
-class Lengths:
-    """How long texts are, in memory: a passage is never changed, so none is read twice.
+@dataclass(frozen=True, slots=True)
+class _Posting:
+    """The texts that hold a word, in order, up to a passage; some of them may have gone since.
 
-    Reading them takes 0.1 s for each list at 100,000; each search brings in what came since.
+    `times` says how often each holds it, None until that is needed: it is ten times as dear.
+    """
+
+    texts: NDArray[np.int32]
+    times: NDArray[np.uint16] | None
+    upto: int
+
+
+class Postings:
+    """How long texts are, and which of them hold the words asked for of late, in memory.
+
+    A passage is never changed, so nothing is read twice; each search brings in what came since, and
+    leaves out what has gone. All that is read is of the search's own transaction, so that two at a
+    time may see different moments.
     """
 
     def __init__(self) -> None:
         """Know nothing yet."""
         self._lock = threading.Lock()
         self._epoch = 0
-        self._known: dict[str, NDArray[np.int32]] = {}
+        self._lengths: dict[str, NDArray[np.int32]] = {}
+        self._places: OrderedDict[tuple[str, str], _Posting] = OrderedDict()
 
     def forget(self) -> None:
-        """Read all of them again: the words were found damaged."""
+        """Read everything again: the words were found damaged."""
         with self._lock:
-            self._known = {}
+            self._lengths = {}
+            self._places = OrderedDict()
 
     def among(self, connection: Connection, words: str, ids: Numbers | None) -> Among:
         """Return the texts of a list that are among those passages; None for all.
@@ -147,29 +174,62 @@ class Lengths:
         Raises `WordsDamaged`.
         """
         with _sound():
-            lengths = self._of(connection, words)
-            if ids is None:
-                return Among(words, lengths, None, *_totals(connection, words))
-        mine = lengths[ids]
-        mine = mine[mine >= 0]
-        seen = np.zeros(len(lengths), np.bool_)
-        seen[ids] = True
-        return Among(words, lengths, seen, len(mine), int(mine.sum()))
+            lengths, count, tokens = self._of(connection, words)
+        seen = lengths >= 0
+        if ids is None:
+            return Among(words, lengths, seen, count, tokens, self)
+        mine = np.zeros(len(lengths), np.bool_)
+        mine[ids] = True
+        seen &= mine
+        own = lengths[seen]
+        return Among(words, lengths, seen, len(own), int(own.sum()), self)
 
-    def _of(self, connection: Connection, words: str) -> NDArray[np.int32]:
-        """Return the lengths of a list, with those of the newest passages."""
+    def posting(
+        self, connection: Connection, term: Term, stem: str, *, among: Among, timed: bool = False
+    ) -> _Posting:
+        """Return the texts that hold a word, and how often where `timed`; raises `WordsDamaged`."""
+        name = (among.words, stem)
         with self._lock:
-            newest, epoch = connection.exec_driver_sql(_NEWEST).one()
+            found = self._places.get(name)
+        newest = len(among.lengths) - 1
+        if found is None:
+            found = _Posting(_holding(connection, term, 0, among=among), None, newest)
+        elif found.upto < newest:
+            found = _grown(connection, found, term, stem, among=among)
+        if timed and found.times is None:
+            found = _timed(connection, stem, among)
+        with self._lock:
+            known = self._places.pop(name, None)
+            if len(found.texts) >= _KEPT_FROM:
+                # Whoever looked at an earlier moment leaves what is known of a later one.
+                is_older = known is not None and known.upto > found.upto
+                self._places[name] = known if known is not None and is_older else found
+            while sum(len(each.texts) for each in self._places.values()) > _KEPT:
+                self._places.popitem(last=False)
+        return found
+
+    def _of(self, connection: Connection, words: str) -> tuple[NDArray[np.int32], int, int]:
+        """Return the lengths of a list as the transaction sees it, its texts and its words."""
+        newest, epoch = connection.exec_driver_sql(_NEWEST).one()
+        count, tokens = _totals(connection, words)
+        with self._lock:
             if epoch != self._epoch:
-                self._known, self._epoch = {}, epoch
-            known = self._known.get(words, np.empty(0, np.int32))
-            if newest >= len(known):
-                query = f"SELECT id, sz FROM {words}_docsize WHERE id BETWEEN ? AND ?"  # noqa: S608 - a name of the schema
-                rows = connection.exec_driver_sql(query, (len(known), newest)).all()
-                new = np.full(newest + 1 - len(known), -1, np.int32)
-                new[[row.id - len(known) for row in rows]] = [_varints(row.sz)[0] for row in rows]
-                known = self._known[words] = np.concatenate([known, new])
-            return known
+                self._lengths, self._places, self._epoch = {}, OrderedDict(), epoch
+            known = self._lengths.get(words, np.empty(0, np.int32))
+        found = known[: newest + 1]
+        if newest >= len(known):
+            found = np.concatenate([known, _lengths(connection, words, len(known), newest)])
+        if np.count_nonzero(found >= 0) != count:  # some have gone, or had not gone then
+            query = f"SELECT group_concat(id) FROM {words}_docsize WHERE id <= ?"  # noqa: S608 - a name of the schema
+            there = np.zeros(newest + 1, np.bool_)
+            there[_numbers(connection, query, newest)] = True
+            if (found[there] < 0).any():
+                found = _lengths(connection, words, 0, newest)
+            found = np.where(there, found, np.int32(-1))
+        with self._lock:
+            if newest >= len(self._lengths.get(words, ())) - 1 and epoch == self._epoch:
+                self._lengths[words] = found
+        return found, count, tokens
 
 
 def searched(
@@ -187,7 +247,10 @@ def searched(
     if len(words) <= most and len(words) * among.count <= PLACES:
         return found
     with _sound():
-        counts = {each: 1 if each.prefix else _count(connection, each, among) for each in words}
+        counts = {
+            each: 1 if each.prefix else _count(connection, each, found[each], among)
+            for each in words
+        }
     kept = terms.rarest(list(found), counts, most=most, places=PLACES)
     return {each: found[each] for each in kept or list(found)[: terms.FEWEST]}
 
@@ -199,22 +262,20 @@ def near(
 
     Raises `WordsDamaged`.
     """
-    if among.seen is not None and among.count <= FEW:
-        mine = np.flatnonzero(among.seen & (among.lengths >= 0))
-        rows = connection.exec_driver_sql(_ITEMS, (json.dumps(mine.tolist()),)).all()
-        with said([row.text for row in rows]) as private:  # their words are cut up now
-            found = best(private, some, depth)
-        items = [(rows[place].collection, rows[place].item_id, weight) for place, weight in found]
-        return [ListedItem(*each) for each in items]
     weights = np.zeros(len(among.lengths))
+    room = _SOON * (1 - _HELD_BACK) + among.lengths * (
+        _SOON * _HELD_BACK * among.count / max(among.tokens, 1)
+    )
     with _sound():
-        for term, stems in some.items():
-            times = _times(connection, term, stems, among)
-            if len(held := np.flatnonzero(times)):
-                worth = math.log((among.count - len(held) + 0.5) / (len(held) + 0.5))
-                often, long = times[held], among.lengths[held] * among.count / among.tokens
-                part = often * (_SOON + 1) / (often + _SOON * (1 - _HELD_BACK + _HELD_BACK * long))
-                weights[held] += max(worth, _WORTHLESS) * part
+        counts = {each: _count(connection, each, some[each], among) for each in some}
+        for term in sorted(counts, key=lambda each: counts[each]):
+            if 2 * counts[term] > among.count and np.count_nonzero(weights) >= depth:
+                break  # it weighs next to nothing, and so does what is commoner
+            texts, times = _times(connection, term, some[term], among)
+            if len(texts):
+                worth = math.log((among.count - len(texts) + 0.5) / (len(texts) + 0.5))
+                part = times * (_SOON + 1) / (times + room[texts])
+                weights[texts] += max(worth, _WORTHLESS) * part
     held = np.flatnonzero(weights)
     if len(held) > depth:
         # Several may be equal where the list ends. Which of them it keeps is for their ids to say,
@@ -263,21 +324,77 @@ def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[
     return private.execute(_BEST, (terms.written(some), depth)).fetchall()
 
 
-def _times(connection: Connection, term: Term, stems: Stems, among: Among) -> NDArray[np.int64]:
-    """Return how often each text that may be found holds a term, by its number."""
-    size = len(among.lengths)
+def _times(
+    connection: Connection, term: Term, stems: Stems, among: Among
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the texts that may be found and hold a term, and how often each does."""
+    if len(stems) > 1 or term.prefix:
+        texts, times = _phrased(connection, term, among)
+        mine = _seen(texts, among)
+        return texts[mine], times[mine]
+    found = among.postings.posting(connection, term, stems[0], among=among, timed=True)
+    mine = _seen(found.texts, among)
+    often = found.texts if found.times is None else found.times
+    return found.texts[mine].astype(np.int64), often[mine].astype(np.int64)
+
+
+def _seen(texts: NDArray[Any], among: Among) -> NDArray[np.bool_]:
+    """Return which of those texts may be found; those of a later moment may not."""
+    mine = np.zeros(len(texts), np.bool_)
+    known = texts < len(among.seen)
+    mine[known] = among.seen[texts[known]]
+    return mine
+
+
+def _count(connection: Connection, term: Term, stems: Stems, among: Among) -> int:
+    """Return how many texts that may be found hold a term."""
     if len(stems) == 1 and not term.prefix:
-        query = f"SELECT group_concat(doc) FROM temp.{among.words}_places WHERE term = ?"  # noqa: S608 - a name of the schema
-        times = np.bincount(_numbers(connection, query, stems[0]), minlength=size)
-    else:
-        times = _phrased(connection, term, among)
-    if len(times) > size or (among.lengths[np.flatnonzero(times)] < 0).any():
+        found = among.postings.posting(connection, term, stems[0], among=among)
+        return int(np.count_nonzero(_seen(found.texts, among)))
+    return int(np.count_nonzero(_seen(_holding(connection, term, 0, among=among), among)))
+
+
+def _holding(connection: Connection, term: Term, after: int, *, among: Among) -> NDArray[np.int32]:
+    """Return the texts behind a passage that hold a term."""
+    words = among.words
+    query = f"SELECT group_concat(rowid) FROM {words} WHERE {words} MATCH ? AND rowid > ?"  # noqa: S608 - a name of the schema
+    return _sure(_numbers(connection, query, term.written, after), among).astype(np.int32)
+
+
+def _timed(connection: Connection, stem: str, among: Among) -> _Posting:
+    """Return the texts that hold a word, and how often each does."""
+    query = f"SELECT group_concat(doc) FROM temp.{among.words}_places WHERE term = ?"  # noqa: S608 - a name of the schema
+    times = np.bincount(_numbers(connection, query, stem))
+    texts = _sure(np.flatnonzero(times), among)
+    most = np.iinfo(np.uint16).max
+    often = np.minimum(times[texts], most).astype(np.uint16)
+    return _Posting(texts.astype(np.int32), often, len(among.lengths) - 1)
+
+
+def _grown(
+    connection: Connection, known: _Posting, term: Term, stem: str, *, among: Among
+) -> _Posting:
+    """Return what is known of a word with the texts that came since."""
+    new, times = _holding(connection, term, known.upto, among=among), None
+    if known.times is not None and len(new) <= _NEW:
+        rows = connection.exec_driver_sql(_TEXTS, (json.dumps(new.tolist()),)).all()
+        with said([row.text for row in rows]) as private:
+            private.execute("CREATE VIRTUAL TABLE places USING fts5vocab('said', 'instance')")
+            places = private.execute("SELECT doc FROM places WHERE term = ?", (stem,)).fetchall()
+        often = np.bincount([doc for (doc,) in places], minlength=len(new)).astype(np.uint16)
+        times = np.concatenate([known.times, often])
+    return _Posting(np.concatenate([known.texts, new]), times, len(among.lengths) - 1)
+
+
+def _sure(texts: Numbers, among: Among) -> Numbers:
+    """Return texts that hold a word; raises `WordsDamaged` where the list does not have all."""
+    if len(texts) and (texts.max() >= len(among.lengths) or (among.lengths[texts] < 0).any()):
         raise _damaged()
-    return times if among.seen is None else times * among.seen
+    return texts
 
 
-def _phrased(connection: Connection, term: Term, among: Among) -> NDArray[np.int64]:
-    """Return how often each text holds words in a row, or what begins with one.
+def _phrased(connection: Connection, term: Term, among: Among) -> tuple[Numbers, Numbers]:
+    """Return texts that hold words in a row, or what begins with one, and how often each does.
 
     FTS5 finds these much sooner than their places could be compared here, and how often is hidden
     in its `bm25`: that is worked out backwards.
@@ -285,35 +402,39 @@ def _phrased(connection: Connection, term: Term, among: Among) -> NDArray[np.int
     words = among.words
     query = f"SELECT rowid, -bm25({words}) AS weight FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - a name of the schema
     rows = connection.exec_driver_sql(query, (term.written,)).all()
-    times = np.zeros(len(among.lengths), np.int64)
-    if rows:
-        held = np.array([row.rowid for row in rows])
-        if held.max() >= len(times):
-            raise _damaged()
-        count, tokens = _totals(connection, words)
-        worth = math.log((count - len(rows) + 0.5) / (len(rows) + 0.5))
-        part = np.array([row.weight for row in rows]) / max(worth, _WORTHLESS)
-        long = among.lengths[held] * count / tokens
-        room = _SOON * (1 - _HELD_BACK + _HELD_BACK * long)
-        times[held] = np.rint(part * room / (_SOON + 1 - part))
-    return times
+    held = _sure(np.array([row.rowid for row in rows], np.int64), among)
+    if not rows:
+        return held, held
+    count, tokens = _totals(connection, words)
+    worth = math.log((count - len(rows) + 0.5) / (len(rows) + 0.5))
+    part = np.array([row.weight for row in rows]) / max(worth, _WORTHLESS)
+    long = among.lengths[held] * count / tokens
+    room = _SOON * (1 - _HELD_BACK + _HELD_BACK * long)
+    return held, np.rint(part * room / (_SOON + 1 - part)).astype(np.int64)
 
 
-def _count(connection: Connection, term: Term, among: Among) -> int:
-    """Return how many texts that may be found hold a term."""
-    words = among.words
-    if among.seen is None:
-        query = f"SELECT count(*) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - a name of the schema
-        return int(connection.exec_driver_sql(query, (term.written,)).scalar_one())
-    query = f"SELECT group_concat(rowid) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - as above
-    held = _numbers(connection, query, term.written)
-    return int(among.seen[held[held < len(among.seen)]].sum())
-
-
-def _numbers(connection: Connection, query: str, asked: str) -> Numbers:
+def _numbers(connection: Connection, query: str, *asked: object) -> Numbers:
     """Return numbers that a query writes one behind the other: a third of the time of rows."""
-    written = connection.exec_driver_sql(query, (asked,)).scalar_one()
+    written = connection.exec_driver_sql(query, asked).scalar_one()
     return np.fromstring(written or "", np.int64, sep=",")
+
+
+def _lengths(connection: Connection, words: str, first: int, last: int) -> NDArray[np.int32]:
+    """Return how long the texts of some passages in a row are, -1 for what is not in the list."""
+    query = f"SELECT id, sz FROM {words}_docsize WHERE id BETWEEN ? AND ?"  # noqa: S608 - a name of the schema
+    rows = driver_of(connection).execute(query, (first, last)).fetchall()
+    found = np.full(last + 1 - first, -1, np.int32)
+    if not rows:
+        return found
+    ids, sizes = zip(*rows, strict=True)
+    long = np.fromiter(map(len, sizes), np.int64, len(sizes))
+    written = np.frombuffer(b"".join(sizes), np.uint8)
+    starts, numbers = np.cumsum(long) - long, np.zeros(len(sizes), np.int32)
+    for place in range(int(long.max())):  # seven bits a byte, highest first, as in `_varints`
+        more = np.flatnonzero(long > place)
+        numbers[more] = numbers[more] << 7 | (written[starts[more] + place] & 0x7F)
+    found[np.array(ids) - first] = numbers
+    return found
 
 
 def _totals(connection: Connection, words: str) -> tuple[int, int]:
