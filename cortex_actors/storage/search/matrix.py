@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 #: Bits of a row's `lists`: it is searched as an item's own text, and as what follows another.
 ALONE, PAIRED = 1, 2
 
+#: Passages that are looked up in a table of all, which takes less than as many searches.
+_MANY = 1_000
+
 #: Rows that room is made for at first.
 _LEAST = 256
 
@@ -91,6 +94,10 @@ class View:
         """Return the places of passages; those that have no row are left out."""
         if not len(self.ids):
             return np.zeros(0, np.int64)
+        if len(ids) > _MANY:
+            wanted = np.zeros(int(max(self.ids.max(), ids.max())) + 1, np.bool_)
+            wanted[ids] = True
+            return np.flatnonzero(wanted[self.ids])
         near = np.searchsorted(self.ids, ids, sorter=self.order)
         near = np.minimum(near, len(self.ids) - 1)
         places = near if self.order is None else self.order[near]

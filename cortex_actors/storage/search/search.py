@@ -21,7 +21,7 @@ from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
 from cortex_actors.storage.search.hits import shown
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
-from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, numbers, scope
+from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, scope
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,7 +123,7 @@ class Search:
         """Ask every list, fuse them and look up the best (in a read transaction)."""
         lists = Lists()
         if not run.is_whole:
-            ids = numbers(connection, run.seen)
+            ids = words.numbers(connection, run.seen, self._postings)
             allowed = None if run.seen.allowed is None else ids
             plan = None
             if asked is not None:

@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
+from sqlalchemy import func, select
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
@@ -42,21 +43,23 @@ from cortex_actors.rules.fusion import (
     Kind,
     Plan,
 )
-from cortex_actors.storage import embeddings
+from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.search.dense import exact
 from cortex_actors.storage.search.query import ListedItem
-from cortex_actors.storage.tables.schema import TOKENIZE
+from cortex_actors.storage.search.scope import COLLECTIONS
+from cortex_actors.storage.tables.schema import TOKENIZE, WORDS
 from cortex_actors.text import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.search.scope import Ids, Scope
     from cortex_actors.text.terms import Term
 
 
@@ -158,15 +161,42 @@ class Postings:
     def __init__(self) -> None:
         """Know nothing yet."""
         self._lock = threading.Lock()
-        self._epoch = 0
-        self._lengths: dict[str, NDArray[np.int32]] = {}
-        self._places: OrderedDict[tuple[str, str], _Posting] = OrderedDict()
+        self._owners: NDArray[np.int64]
+        self._reset(0)
 
     def forget(self) -> None:
         """Read everything again: the words were found damaged."""
         with self._lock:
-            self._lengths = {}
-            self._places = OrderedDict()
+            self._reset(self._epoch)
+
+    def passages(
+        self, connection: Connection, collections: Collection[str], rows: Numbers | None
+    ) -> Numbers:
+        """Return the passages of some collections, of memories those of some `rowid`s.
+
+        None for all memories. Raises `WordsDamaged`.
+        """
+        with _sound():
+            alone, paired = (self._of(connection, words)[0] for words in WORDS)
+        newest = len(alone) - 1
+        with self._lock:
+            known = self._owners
+        if newest >= known.shape[1]:
+            known = np.hstack([known, _owners(connection, known.shape[1], newest)])
+            with self._lock:
+                if known.shape[1] > self._owners.shape[1]:
+                    self._owners = known
+        owners, places = known[:, : newest + 1]
+        wanted = np.zeros(len(COLLECTIONS) + 1, np.bool_)
+        wanted[[COLLECTIONS.index(name) for name in collections]] = True
+        found = wanted[places] & ((alone >= 0) | (paired >= 0))
+        if rows is not None:
+            of_rows = np.zeros(
+                max(int(owners.max(initial=0)), int(rows.max(initial=0))) + 2, np.bool_
+            )
+            of_rows[rows] = True  # the last place is that of -1
+            found &= of_rows[owners]
+        return np.flatnonzero(found)
 
     def among(self, connection: Connection, words: str, ids: Numbers | None) -> Among:
         """Return the texts of a list that are among those passages; None for all.
@@ -204,9 +234,21 @@ class Postings:
                 # Whoever looked at an earlier moment leaves what is known of a later one.
                 is_older = known is not None and known.upto > found.upto
                 self._places[name] = known if known is not None and is_older else found
-            while sum(len(each.texts) for each in self._places.values()) > _KEPT:
-                self._places.popitem(last=False)
+                self._kept += len(self._places[name].texts)
+            self._kept -= 0 if known is None else len(known.texts)
+            while self._kept > _KEPT:
+                self._kept -= len(self._places.popitem(last=False)[1].texts)
         return found
+
+    def _reset(self, epoch: int) -> None:
+        """Know nothing of the ledger of that owner."""
+        self._epoch = epoch
+        self._lengths: dict[str, NDArray[np.int32]] = {}
+        #: The places of words, the one that was used last behind all others, and how many.
+        self._places: OrderedDict[tuple[str, str], _Posting] = OrderedDict()
+        self._kept = 0
+        #: Of each passage the `rowid` of its memory, -1 for none, and the number of its collection.
+        self._owners = np.empty((2, 0), np.int64)
 
     def _of(self, connection: Connection, words: str) -> tuple[NDArray[np.int32], int, int]:
         """Return the lengths of a list as the transaction sees it, its texts and its words."""
@@ -214,7 +256,7 @@ class Postings:
         count, tokens = _totals(connection, words)
         with self._lock:
             if epoch != self._epoch:
-                self._lengths, self._places, self._epoch = {}, OrderedDict(), epoch
+                self._reset(epoch)
             known = self._lengths.get(words, np.empty(0, np.int32))
         found = known[: newest + 1]
         if newest >= len(known):
@@ -230,6 +272,29 @@ class Postings:
             if newest >= len(self._lengths.get(words, ())) - 1 and epoch == self._epoch:
                 self._lengths[words] = found
         return found, count, tokens
+
+
+def numbers(connection: Connection, seen: Scope, postings: Postings) -> Numbers | None:
+    """Return the numbers of the passages that may be found; None for everything there is.
+
+    Which passages a memory has is known in memory: joining the two tables takes the ledger 0.4 us
+    for each passage, ten times as long as finding the memories.
+    """
+    if seen.ids is None:
+        return None
+    try:
+        if seen.allowed is None:
+            return postings.passages(connection, seen.collections, None)
+        found = []
+        if seen.memories:
+            names = set(memory_records.COLLECTIONS.values()).intersection(seen.collections)
+            rows = np.concatenate([_read_all(connection, each) for each in seen.memories])
+            found.append(postings.passages(connection, names, rows))
+        if seen.others is not None:
+            found.append(_read_all(connection, seen.others))
+        return np.concatenate(found) if found else _read_all(connection, seen.ids)
+    except WordsDamaged:  # then that is not known either
+        return _read_all(connection, seen.ids)
 
 
 def searched(
@@ -413,10 +478,31 @@ def _phrased(connection: Connection, term: Term, among: Among) -> tuple[Numbers,
     return held, np.rint(part * room / (_SOON + 1 - part)).astype(np.int64)
 
 
+def _read_all(connection: Connection, query: Ids) -> Numbers:
+    """Return all numbers that a query finds."""
+    written = connection.execute(select(func.group_concat(query.subquery().c.id)))
+    return np.fromstring(written.scalar_one() or "", np.int64, sep=",")
+
+
 def _numbers(connection: Connection, query: str, *asked: object) -> Numbers:
     """Return numbers that a query writes one behind the other: a third of the time of rows."""
     written = connection.exec_driver_sql(query, asked).scalar_one()
     return np.fromstring(written or "", np.int64, sep=",")
+
+
+def _owners(connection: Connection, first: int, last: int) -> NDArray[np.int64]:
+    """Return the `rowid` of each passage's memory, and its collection by number; -1 for none."""
+    cases = " ".join(f"WHEN '{name}' THEN {at}" for at, name in enumerate(COLLECTIONS))
+    query = (
+        "SELECT group_concat(p.id), group_concat(coalesce(m.rowid, -1)),"  # noqa: S608 - our names
+        f" group_concat(CASE p.collection {cases} ELSE -1 END) FROM passages AS p"
+        " LEFT JOIN memories AS m ON m.id = p.item_id WHERE p.id BETWEEN ? AND ?"
+    )
+    written = connection.exec_driver_sql(query, (first, last)).one()
+    ids, *told = (np.fromstring(each or "", np.int64, sep=",") for each in written)
+    found = np.full((2, last + 1 - first), -1, np.int64)
+    found[:, ids - first] = told
+    return found
 
 
 def _lengths(connection: Connection, words: str, first: int, last: int) -> NDArray[np.int32]:
