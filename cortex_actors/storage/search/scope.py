@@ -265,8 +265,12 @@ def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
 
 
 def _of(item_id: sa.ColumnElement[str]) -> sa.Select[tuple[int]]:
-    """Return the query for the passages of items."""
-    return sa.select(schema.passages.c.id).where(schema.passages.c.item_id == item_id)
+    """Return the query for the passages of items, which goes through these and not through those.
+
+    SQLite knows not how many there are of either; looking up an expression it cannot.
+    """
+    found = sa.select(schema.passages.c.id)
+    return found.where(schema.passages.c.item_id == item_id.concat(""))
 
 
 def _between(moment: sa.ColumnElement[int], where: Where) -> list[sa.ColumnElement[bool]]:
