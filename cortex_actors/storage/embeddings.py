@@ -85,7 +85,9 @@ def rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]
 
     A row whose bytes are too many or too few is zero.
     """
-    whole = [blob if len(blob) == length else bytes(length) for blob in blobs]
+    whole = blobs
+    if set(map(len, blobs)) != {length}:
+        whole = [blob if len(blob) == length else bytes(length) for blob in blobs]
     found = np.frombuffer(b"".join(whole), np.float32).reshape(len(blobs), length // FLOAT)
     with np.errstate(over="ignore", invalid="ignore"):  # whatever lies there
         lengths = np.sqrt(np.einsum("ij,ij->i", found, found))

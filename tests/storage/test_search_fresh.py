@@ -64,6 +64,17 @@ class TestReadYourWrites:
         assert "beta" not in await room.texts("other", 0, 1, 0)
 
 
+class TestLoaded:
+    async def test_before(self, room: Room) -> None:
+        """What is kept in memory is read before the first search, and what is new by the search."""
+        await room.search.load()
+        assert 3 == room.matrix.describe()["rows"]
+        room.says("alpha beta")
+        room.embed(**{"alpha beta": [1, 1, 0]})
+
+        assert ["alpha beta"] == await room.texts("?", 1, 1, 0, limit=1)
+
+
 class TestIndex:
     @pytest.fixture
     def many(self, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Room:

@@ -302,6 +302,10 @@ class Dense:
             allowed = np.array(connection.execute(allowed).scalars().all(), np.int64)
         return _among(rows, asked, allowed)
 
+    def load(self, connection: Connection) -> bool:
+        """Read some of the vectors that are kept in memory; True when there are no more."""
+        return self._matrix.load(connection)
+
     def damaged(self) -> list[bytes]:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""
         return self._matrix.damaged()

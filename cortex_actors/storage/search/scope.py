@@ -124,7 +124,7 @@ class Scope:
 
     collections: tuple[str, ...]
     allowed: Ids | None
-    memories: tuple[sa.Select[tuple[int]], ...] = ()
+    memories: tuple[sa.Select[Any], ...] = ()
     others: Ids | None = None
 
     @property
@@ -169,10 +169,10 @@ def scope(
     allowed = _together([one for one, _ in selects])
     if allowed is None:
         return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
-    rows: tuple[sa.Select[tuple[int]], ...] = ()
+    rows: tuple[sa.Select[Any], ...] = ()
     if said is not None and realms_searched.intersection(searched):
-        row = sa.select(sa.literal_column("memories.rowid").label("id"))
-        row = row.select_from(schema.memories)
+        rowid: sa.ColumnElement[int] = sa.literal_column("memories.rowid", sa.Integer)
+        row = sa.select(rowid.label("id")).select_from(schema.memories)
         if where == Where(reader=where.reader, outward=where.outward):
             spans = realms.spans(where.reader, outward=where.outward)
             rows = tuple(row.where(each) for each in spans)

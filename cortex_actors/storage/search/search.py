@@ -96,6 +96,15 @@ class Search:
         await self._mend(run)
         return found
 
+    async def load(self) -> None:
+        """Read what is kept in memory, a little at a time, so that no search has to wait for it."""
+        try:
+            await self.records.read(self._postings.load)
+            while not await self.records.read(self._dense.load):
+                pass
+        except CortexError as error:
+            log.debug("the first search reads what is kept in memory: %s", error)
+
     async def _ask(self, run: _Run) -> Asked | None:
         """Ask for neighbours before the ledger is read; None when vectors cannot be compared."""
         query = run.query
