@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
-from cortex_actors.rules import fusion
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import eventually
@@ -77,9 +76,8 @@ class TestLoaded:
 
 class TestIndex:
     @pytest.fixture
-    def many(self, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Room:
-        """Give a room whose index is worth asking."""
-        monkeypatch.setattr(fusion, "INDEX_FROM", 50)
+    def many(self, tables: Tables) -> Room:
+        """Give a room with an index that was told everything."""
         room = Room(tables)
         texts = [f"number {n}" for n in range(600)]
         room.says(*texts)
@@ -141,6 +139,7 @@ class TestDamage:
             begun.append(unit)
             await made.wait()
 
+        await room.search.load()
         connection = room.tables.connection
         connection.commit()
         connection.exec_driver_sql("UPDATE words_alone_data SET block = x'0011' WHERE id > 10")

@@ -24,6 +24,8 @@ from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
 from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, scope
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import Connection
@@ -124,7 +126,7 @@ class Search:
             query.vector,
             model=query.model,
             depth=run.depth,
-            filtered=run.seen.allowed is not None or run.is_whole,
+            narrowed=run.narrowed,
             collections=() if everywhere else run.seen.collections,
         )
 
@@ -277,6 +279,13 @@ class _Run:
     def is_whole(self) -> bool:
         """Whether texts are read and compared whole: no index knows them."""
         return self.query.past is not None or self.seen.collections == (principles.COLLECTION,)
+
+    @property
+    def narrowed(self) -> Hashable:
+        """What leaves passages out, None for nothing: texts that no index knows are left out."""
+        if self.is_whole:
+            return WORDS
+        return None if self.seen.allowed is None else (self.query.where, self.seen.collections)
 
     @property
     def is_owner(self) -> bool:
