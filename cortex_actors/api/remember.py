@@ -69,25 +69,26 @@ async def remember(
 
     Returns what became of it, once it is on the disk. What contradicts it is named, and both are
     kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret
-    (`redact` masks it).
+    (`redact` masks it), and `Busy`.
     """
     settings = call.settings().memory
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
-    wish = Wish(
-        # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
-        **await asyncio.to_thread(texts),
-        agent=call.caller.acting(agent, settings.agent),
-        **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
-        related=tuple(dict.fromkeys(map(agent_id, _some(related_agents, "related_agents")))),
-        replies_to=_some(responding_to, "responding_to"),
-        supersedes=_some(supersedes, "supersedes"),
-        **_times(said_from, said_until, now=call.clock.now()),
-        merge=merge,
-        key=_key(idempotency_key),
-        caller=call.caller,
-    )
-    _refuse_nobody(wish)
-    return (await call.actors.archivist.within(None).ask(Archivist.remember, wish)).shown()
+    with call.life.turn():
+        wish = Wish(
+            # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
+            **await asyncio.to_thread(texts),
+            agent=call.caller.acting(agent, settings.agent),
+            **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
+            related=tuple(dict.fromkeys(map(agent_id, _some(related_agents, "related_agents")))),
+            replies_to=_some(responding_to, "responding_to"),
+            supersedes=_some(supersedes, "supersedes"),
+            **_times(said_from, said_until, now=call.clock.now()),
+            merge=merge,
+            key=_key(idempotency_key),
+            caller=call.caller,
+        )
+        _refuse_nobody(wish)
+        return (await call.actors.archivist.within(None).ask(Archivist.remember, wish)).shown()
 
 
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
@@ -263,11 +264,12 @@ async def search(
 
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
     """Ask; return the answer as JSON, and let be noted which memories were in it."""
-    found = await call.recall(question)
+    with call.life.turn():
+        found = await call.recall(question)
+        waits = await _waiting(call, question)
     hits = found.hits
     if track and question.past is None:
         call.accesses.report(_accesses(hits))
-    waits = await _waiting(call, question)
     # Whose answer is lacking; who answers in part is not named there.
     there = {LOCAL, *found.asked}
     absent = [each for each in (*found.failed, *found.skipped) if each[0] not in there]
