@@ -123,12 +123,12 @@ async def read_file(
     Raises `BadInput` for what is no regular file, `OSError`, and `ValueError` for what is no path.
     A reader that is cancelled leaves no file open: what was begun goes on to its end.
     """
-    reading = asyncio.ensure_future(_read(path, limit, executor))
+    reading = asyncio.ensure_future(_read(path, limit=limit, executor=executor))
     reading.add_done_callback(lambda done: done.cancelled() or done.exception())
     return await asyncio.shield(reading)
 
 
-async def _read(path: str, limit: int, executor: Executor | None) -> tuple[bytes, int]:
+async def _read(path: str, *, limit: int, executor: Executor | None) -> tuple[bytes, int]:
     """Open, read and close a file; each is a call on a thread."""
     async with aiofiles.open(path, "rb", opener=_open_regular, executor=executor) as file:
         data = await file.read(limit + 1)

@@ -148,7 +148,7 @@ class TestReadFile:
         for turns in range(12):
             reading = asyncio.ensure_future(read_file(str(path), limit=2_000))
             for _ in range(turns):
-                await asyncio.sleep(0)
+                await asyncio.wait([reading], timeout=0)
             reading.cancel()
             await asyncio.wait([reading])
 

@@ -393,7 +393,9 @@ def _choose(
     """
     exact: dict[Part, int] = {}
     chosen, largest = Plan(Kind.EXACT, "there is nothing to compare with"), 0
-    looked = {part: _look_up(driver, rows, part, items) for part, items in asked.named.items()}
+    looked = {
+        part: _look_up(driver, part, rows=rows, items=items) for part, items in asked.named.items()
+    }
     for bit in LISTS.values():
         for part, total in rows.counts(bit).items():
             if not total or (asked.collections and part.collection not in asked.collections):
@@ -411,7 +413,7 @@ def _choose(
 
 
 def _look_up(
-    driver: sqlite3.Connection, rows: Rows, part: Part, items: Sequence[str]
+    driver: sqlite3.Connection, part: Part, *, rows: Rows, items: Sequence[str]
 ) -> tuple[int, list[int], dict[int, int]]:
     """Return what the ledger knows of what the index named of a part.
 

@@ -134,7 +134,7 @@ class Search:
         """Ask every list, fuse them and look up the best (in a read transaction)."""
         lists = Lists()
         if not run.is_whole:
-            ids = words.numbers(connection, run.seen, self._postings)
+            ids = words.numbers(connection, run.seen, postings=self._postings)
             allowed = None if run.seen.allowed is None else ids
             plan = None
             if asked is not None:

@@ -106,9 +106,6 @@ _ITEMS = (
 #: What some passages say, in their order.
 _TEXTS = "SELECT text FROM passages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
 
-#: The row of FTS5's own data that counts a table's rows and tokens.
-_TOTALS = 1
-
 #: A term's words as the index has them.
 Stems: TypeAlias = "tuple[str, ...]"
 
@@ -172,22 +169,22 @@ class Postings:
     def load(self, connection: Connection) -> None:
         """Read what every search needs: 0.2 s at 100,000."""
         with suppress(WordsDamaged):  # a search says so, and has them made again
-            self.passages(connection, COLLECTIONS, None)
+            self.passages(connection, COLLECTIONS, rows=None)
 
     def passages(
-        self, connection: Connection, collections: Collection[str], rows: Numbers | None
+        self, connection: Connection, collections: Collection[str], *, rows: Numbers | None
     ) -> Numbers:
         """Return the passages of some collections, of memories those of some `rowid`s.
 
         None for all memories. Raises `WordsDamaged`.
         """
         with _sound():
-            alone, paired = (self._of(connection, words)[0] for words in WORDS)
+            alone, paired = (self._of(connection, words) for words in WORDS)
         newest = len(alone) - 1
         with self._lock:
             known = self._owners
         if newest >= known.shape[1]:
-            known = np.hstack([known, _owners(connection, known.shape[1], newest)])
+            known = np.hstack([known, _owners(connection, first=known.shape[1], last=newest)])
             with self._lock:
                 if known.shape[1] > self._owners.shape[1]:
                     self._owners = known
@@ -209,18 +206,17 @@ class Postings:
         Raises `WordsDamaged`.
         """
         with _sound():
-            lengths, count, tokens = self._of(connection, words)
+            lengths = self._of(connection, words)
         seen = lengths >= 0
-        if ids is None:
-            return Among(words, lengths, seen, count, tokens, self)
-        mine = np.zeros(len(lengths), np.bool_)
-        mine[ids] = True
-        seen &= mine
+        if ids is not None:
+            mine = np.zeros(len(lengths), np.bool_)
+            mine[ids] = True
+            seen &= mine
         own = lengths[seen]
         return Among(words, lengths, seen, len(own), int(own.sum()), self)
 
     def posting(
-        self, connection: Connection, term: Term, stem: str, *, among: Among, timed: bool = False
+        self, connection: Connection, term: Term, *, stem: str, among: Among, timed: bool = False
     ) -> _Posting:
         """Return the texts that hold a word, and how often where `timed`; raises `WordsDamaged`."""
         name = (among.words, stem)
@@ -228,19 +224,20 @@ class Postings:
             found = self._places.get(name)
         newest = len(among.lengths) - 1
         if found is None:
-            found = _Posting(_holding(connection, term, 0, among=among), None, newest)
+            found = _Posting(_holding(connection, term, among=among), None, newest)
         elif found.upto < newest:
-            found = _grown(connection, found, term, stem, among=among)
+            found = _grown(connection, found, term=term, stem=stem, among=among)
         if timed and found.times is None:
-            found = _timed(connection, stem, among)
+            found = _timed(connection, stem, among=among)
         with self._lock:
             known = self._places.pop(name, None)
-            if len(found.texts) >= _KEPT_FROM:
-                # Whoever looked at an earlier moment leaves what is known of a later one.
-                is_older = known is not None and known.upto > found.upto
-                self._places[name] = known if known is not None and is_older else found
-                self._kept += len(self._places[name].texts)
-            self._kept -= 0 if known is None else len(known.texts)
+            if known is not None:
+                self._kept -= len(known.texts)
+            # Whoever looked at an earlier moment leaves what is known of a later one.
+            kept = known if known is not None and known.upto > found.upto else found
+            if len(kept.texts) >= _KEPT_FROM:
+                self._places[name] = kept
+                self._kept += len(kept.texts)
             while self._kept > _KEPT:
                 self._kept -= len(self._places.popitem(last=False)[1].texts)
         return found
@@ -255,31 +252,32 @@ class Postings:
         #: Of each passage the `rowid` of its memory, -1 for none, and the number of its collection.
         self._owners = np.empty((2, 0), np.int64)
 
-    def _of(self, connection: Connection, words: str) -> tuple[NDArray[np.int32], int, int]:
-        """Return the lengths of a list as the transaction sees it, its texts and its words."""
+    def _of(self, connection: Connection, words: str) -> NDArray[np.int32]:
+        """Return the lengths of a list as the transaction sees it."""
         newest, epoch = connection.exec_driver_sql(_NEWEST).one()
-        count, tokens = _totals(connection, words)
+        rows = f"FROM {words}_docsize WHERE id <= ?"
+        (count,) = connection.exec_driver_sql(f"SELECT count(*) {rows}", (newest,)).one()
         with self._lock:
             if epoch != self._epoch:
                 self._reset(epoch)
             known = self._lengths.get(words, np.empty(0, np.int32))
         found = known[: newest + 1]
         if newest >= len(known):
-            found = np.concatenate([known, _lengths(connection, words, len(known), newest)])
+            new = _lengths(connection, words, first=len(known), last=newest)
+            found = np.concatenate([known, new])
         if np.count_nonzero(found >= 0) != count:  # some have gone, or had not gone then
-            query = f"SELECT group_concat(id) FROM {words}_docsize WHERE id <= ?"  # noqa: S608 - a name of the schema
             there = np.zeros(newest + 1, np.bool_)
-            there[_numbers(connection, query, newest)] = True
+            there[_numbers(connection, f"SELECT group_concat(id) {rows}", newest)] = True
             if (found[there] < 0).any():
-                found = _lengths(connection, words, 0, newest)
+                found = _lengths(connection, words, first=0, last=newest)
             found = np.where(there, found, np.int32(-1))
         with self._lock:
             if newest >= len(self._lengths.get(words, ())) - 1 and epoch == self._epoch:
                 self._lengths[words] = found
-        return found, count, tokens
+        return found
 
 
-def numbers(connection: Connection, seen: Scope, postings: Postings) -> Numbers | None:
+def numbers(connection: Connection, seen: Scope, *, postings: Postings) -> Numbers | None:
     """Return the numbers of the passages that may be found; None for everything there is.
 
     Which passages a memory has is known in memory: joining the two tables takes the ledger 0.4 us
@@ -289,12 +287,12 @@ def numbers(connection: Connection, seen: Scope, postings: Postings) -> Numbers 
         return None
     try:
         if seen.allowed is None:
-            return postings.passages(connection, seen.collections, None)
+            return postings.passages(connection, seen.collections, rows=None)
         found = []
         if seen.memories:
             names = set(memory_records.COLLECTIONS.values()).intersection(seen.collections)
             rows = np.concatenate([_read_all(connection, each) for each in seen.memories])
-            found.append(postings.passages(connection, names, rows))
+            found.append(postings.passages(connection, names, rows=rows))
         if seen.others is not None:
             found.append(_read_all(connection, seen.others))
         return np.concatenate(found) if found else _read_all(connection, seen.ids)
@@ -318,7 +316,7 @@ def searched(
         return found
     with _sound():
         counts = {
-            each: 1 if each.prefix else _count(connection, each, found[each], among)
+            each: 1 if each.prefix else _count(connection, each, stems=found[each], among=among)
             for each in words
         }
     kept = terms.rarest(list(found), counts, most=most, places=PLACES)
@@ -337,11 +335,11 @@ def near(
         _SOON * _HELD_BACK * among.count / max(among.tokens, 1)
     )
     with _sound():
-        counts = {each: _count(connection, each, some[each], among) for each in some}
+        counts = {each: _count(connection, each, stems=some[each], among=among) for each in some}
         for term in sorted(counts, key=lambda each: counts[each]):
             if 2 * counts[term] > among.count and np.count_nonzero(weights) >= depth:
                 break  # it weighs next to nothing, and so does what is commoner
-            texts, times = _times(connection, term, some[term], among)
+            texts, times = _times(connection, term, stems=some[term], among=among)
             if len(texts):
                 worth = math.log((among.count - len(texts) + 0.5) / (len(texts) + 0.5))
                 part = times * (_SOON + 1) / (times + room[texts])
@@ -395,14 +393,14 @@ def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[
 
 
 def _times(
-    connection: Connection, term: Term, stems: Stems, among: Among
+    connection: Connection, term: Term, *, stems: Stems, among: Among
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the texts that may be found and hold a term, and how often each does."""
     if len(stems) > 1 or term.prefix:
-        texts, times = _phrased(connection, term, among)
+        texts, times = _phrased(connection, term, among=among)
         mine = _seen(texts, among)
         return texts[mine], times[mine]
-    found = among.postings.posting(connection, term, stems[0], among=among, timed=True)
+    found = among.postings.posting(connection, term, stem=stems[0], among=among, timed=True)
     mine = _seen(found.texts, among)
     often = found.texts if found.times is None else found.times
     return found.texts[mine].astype(np.int64), often[mine].astype(np.int64)
@@ -416,22 +414,24 @@ def _seen(texts: NDArray[Any], among: Among) -> NDArray[np.bool_]:
     return mine
 
 
-def _count(connection: Connection, term: Term, stems: Stems, among: Among) -> int:
+def _count(connection: Connection, term: Term, *, stems: Stems, among: Among) -> int:
     """Return how many texts that may be found hold a term."""
     if len(stems) == 1 and not term.prefix:
-        found = among.postings.posting(connection, term, stems[0], among=among)
+        found = among.postings.posting(connection, term, stem=stems[0], among=among)
         return int(np.count_nonzero(_seen(found.texts, among)))
-    return int(np.count_nonzero(_seen(_holding(connection, term, 0, among=among), among)))
+    return int(np.count_nonzero(_seen(_holding(connection, term, among=among), among)))
 
 
-def _holding(connection: Connection, term: Term, after: int, *, among: Among) -> NDArray[np.int32]:
+def _holding(
+    connection: Connection, term: Term, *, among: Among, after: int = 0
+) -> NDArray[np.int32]:
     """Return the texts behind a passage that hold a term."""
     words = among.words
     query = f"SELECT group_concat(rowid) FROM {words} WHERE {words} MATCH ? AND rowid > ?"  # noqa: S608 - a name of the schema
     return _sure(_numbers(connection, query, term.written, after), among).astype(np.int32)
 
 
-def _timed(connection: Connection, stem: str, among: Among) -> _Posting:
+def _timed(connection: Connection, stem: str, *, among: Among) -> _Posting:
     """Return the texts that hold a word, and how often each does."""
     query = f"SELECT group_concat(doc) FROM temp.{among.words}_places WHERE term = ?"  # noqa: S608 - a name of the schema
     times = np.bincount(_numbers(connection, query, stem))
@@ -442,10 +442,10 @@ def _timed(connection: Connection, stem: str, among: Among) -> _Posting:
 
 
 def _grown(
-    connection: Connection, known: _Posting, term: Term, stem: str, *, among: Among
+    connection: Connection, known: _Posting, *, term: Term, stem: str, among: Among
 ) -> _Posting:
     """Return what is known of a word with the texts that came since."""
-    new, times = _holding(connection, term, known.upto, among=among), None
+    new, times = _holding(connection, term, among=among, after=known.upto), None
     if known.times is not None and len(new) <= _NEW:
         rows = connection.exec_driver_sql(_TEXTS, (json.dumps(new.tolist()),)).all()
         with said([row.text for row in rows]) as private:
@@ -463,7 +463,7 @@ def _sure(texts: Numbers, among: Among) -> Numbers:
     return texts
 
 
-def _phrased(connection: Connection, term: Term, among: Among) -> tuple[Numbers, Numbers]:
+def _phrased(connection: Connection, term: Term, *, among: Among) -> tuple[Numbers, Numbers]:
     """Return texts that hold words in a row, or what begins with one, and how often each does.
 
     FTS5 finds these much sooner than their places could be compared here, and how often is hidden
@@ -475,10 +475,10 @@ def _phrased(connection: Connection, term: Term, among: Among) -> tuple[Numbers,
     held = _sure(np.array([row.rowid for row in rows], np.int64), among)
     if not rows:
         return held, held
-    count, tokens = _totals(connection, words)
-    worth = math.log((count - len(rows) + 0.5) / (len(rows) + 0.5))
+    own = among.lengths[among.lengths >= 0]  # FTS5 weighs among all
+    worth = math.log((len(own) - len(rows) + 0.5) / (len(rows) + 0.5))
     part = np.array([row.weight for row in rows]) / max(worth, _WORTHLESS)
-    long = among.lengths[held] * count / tokens
+    long = among.lengths[held] / own.mean()
     room = _SOON * (1 - _HELD_BACK + _HELD_BACK * long)
     return held, np.rint(part * room / (_SOON + 1 - part)).astype(np.int64)
 
@@ -495,7 +495,7 @@ def _numbers(connection: Connection, query: str, *asked: object) -> Numbers:
     return np.fromstring(written or "", np.int64, sep=",")
 
 
-def _owners(connection: Connection, first: int, last: int) -> NDArray[np.int64]:
+def _owners(connection: Connection, *, first: int, last: int) -> NDArray[np.int64]:
     """Return the `rowid` of each passage's memory, and its collection by number; -1 for none."""
     cases = " ".join(f"WHEN '{name}' THEN {at}" for at, name in enumerate(COLLECTIONS))
     query = (
@@ -510,41 +510,21 @@ def _owners(connection: Connection, first: int, last: int) -> NDArray[np.int64]:
     return found
 
 
-def _lengths(connection: Connection, words: str, first: int, last: int) -> NDArray[np.int32]:
+def _lengths(connection: Connection, words: str, *, first: int, last: int) -> NDArray[np.int32]:
     """Return how long the texts of some passages in a row are, -1 for what is not in the list."""
     query = f"SELECT id, sz FROM {words}_docsize WHERE id BETWEEN ? AND ?"  # noqa: S608 - a name of the schema
-    rows = driver_of(connection).execute(query, (first, last)).fetchall()
     found = np.full(last + 1 - first, -1, np.int32)
-    if not rows:
-        return found
-    ids, sizes = zip(*rows, strict=True)
-    long = np.fromiter(map(len, sizes), np.int64, len(sizes))
-    written = np.frombuffer(b"".join(sizes), np.uint8)
-    starts, numbers = np.cumsum(long) - long, np.zeros(len(sizes), np.int32)
-    for place in range(int(long.max())):  # seven bits a byte, highest first, as in `_varints`
-        more = np.flatnonzero(long > place)
-        numbers[more] = numbers[more] << 7 | (written[starts[more] + place] & 0x7F)
-    found[np.array(ids) - first] = numbers
+    if rows := driver_of(connection).execute(query, (first, last)).fetchall():
+        ids, sizes = zip(*rows, strict=True)
+        found[np.array(ids) - first] = [
+            each[0] if len(each) == 1 else _varint(each) for each in sizes
+        ]
     return found
 
 
-def _totals(connection: Connection, words: str) -> tuple[int, int]:
-    """Return how many rows a list has, and how many words they have together."""
-    query = f"SELECT block FROM {words}_data WHERE id = ?"  # noqa: S608 - a name of the schema
-    block = connection.exec_driver_sql(query, (_TOTALS,)).scalar_one()
-    count, tokens, *_ = [*_varints(block), 0, 0]
-    return count, tokens
-
-
-def _varints(block: bytes) -> list[int]:
-    """Return the numbers in a block as SQLite writes them: seven bits a byte, highest first."""
-    found, number = [], 0
-    for byte in block:
-        number = number << 7 | byte & 0x7F
-        if byte < 0x80:  # noqa: PLR2004 - the eighth bit says that more follow
-            found.append(number)
-            number = 0
-    return found
+def _varint(block: bytes) -> int:
+    """Return a number as SQLite writes it: seven bits a byte, highest first."""
+    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(reversed(block)))
 
 
 def _damaged() -> WordsDamaged:
