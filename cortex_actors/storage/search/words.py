@@ -255,8 +255,8 @@ class Postings:
     def _of(self, connection: Connection, words: str) -> NDArray[np.int32]:
         """Return the lengths of a list as the transaction sees it."""
         newest, epoch = connection.exec_driver_sql(_NEWEST).one()
-        rows = f"FROM {words}_docsize WHERE id <= ?"
-        (count,) = connection.exec_driver_sql(f"SELECT count(*) {rows}", (newest,)).one()
+        # Without a condition SQLite counts pages and not rows: 0.05 ms at 100,000.
+        (count,) = connection.exec_driver_sql(f"SELECT count(*) FROM {words}_docsize").one()  # noqa: S608 - a name of the schema
         with self._lock:
             if epoch != self._epoch:
                 self._reset(epoch)
@@ -267,7 +267,7 @@ class Postings:
             found = np.concatenate([known, new])
         if np.count_nonzero(found >= 0) != count:  # some have gone, or had not gone then
             there = np.zeros(newest + 1, np.bool_)
-            there[_numbers(connection, f"SELECT group_concat(id) {rows}", newest)] = True
+            there[_numbers(connection, f"SELECT group_concat(id) FROM {words}_docsize")] = True  # noqa: S608 - as above
             if (found[there] < 0).any():
                 found = _lengths(connection, words, first=0, last=newest)
             found = np.where(there, found, np.int32(-1))
