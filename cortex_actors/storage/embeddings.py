@@ -204,8 +204,10 @@ def some_unembedded(
         ids.update(each for (each,) in found)
     rows = dict(driver.execute(_BARE, (model, json.dumps(sorted(ids)))).fetchall())
     if rows and among is not None:
-        mine = sa.select(passages.c.id).where(passages.c.id.in_(list(rows)))
-        kept = set(connection.execute(mine.where(passages.c.id.in_(among))).scalars())
+        # Each part is asked for them: within the whole of it SQLite would look for all first.
+        parts: Sequence[Any] = among.selects if isinstance(among, sa.CompoundSelect) else [among]
+        mine = (each.where(passages.c.id.in_(list(rows))) for each in parts)
+        kept = {each for query in mine for each in connection.execute(query).scalars()}
         rows = {number: digest for number, digest in rows.items() if number in kept}
     return len(set(rows.values())), is_all
 

@@ -97,6 +97,9 @@ def _read(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
 #: Selects `passages.id`.
 Ids: TypeAlias = "sa.Select[tuple[int]] | sa.CompoundSelect[tuple[int]]"
 
+#: The passages of items, which who asks joins.
+_PASSAGES = sa.select(schema.passages.c.id)
+
 #: Every collection that has passages.
 COLLECTIONS = (
     insight_records.COLLECTION,
@@ -155,18 +158,25 @@ def scope(
         return Scope(names, None)
     realms_searched, said = set(memory_records.COLLECTIONS.values()), None
     if not (where.of_insights or where.of_knowledge):
-        said = _of(schema.memories.c.id).where(*memory_conditions(where, now, decays))
-    parts = [
-        (_insights(where), tuple(name for name in names if name == insight_records.COLLECTION)),
-        (_knowledge(where), tuple(name for name in names if name == documents.COLLECTION)),
-        (said, tuple(name for name in names if name in realms_searched)),
-        (_crumbs(where), tuple(name for name in names if name == agent_records.COLLECTION)),
+        said = _PASSAGES.where(*memory_conditions(where, now, decays))
+    kinds = [
+        (_insights(where), schema.insights, {insight_records.COLLECTION}),
+        (_knowledge(where), schema.knowledge_chunks, {documents.COLLECTION}),
+        (said, schema.memories, realms_searched),
+        (_crumbs(where), schema.crumbs, {agent_records.COLLECTION}),
     ]
-    kept = [(part, some) for part, some in parts if part is not None and some]
-    selects = [(part.where(schema.passages.c.collection.in_(some)), part) for part, some in kept]
-    searched = tuple(name for _, some in kept for name in some)
-    others = _together([one for one, part in selects if part is not said])
-    allowed = _together([one for one, _ in selects])
+    searched, some, elsewhere = tuple[str, ...](), [], []
+    for part, table, own in kinds:
+        mine = tuple(name for name in names if name in own)
+        if part is not None and mine:
+            found = part.where(schema.passages.c.collection.in_(mine))
+            some.append(found.where(schema.passages.c.item_id == table.c.id))
+            if part is not said:
+                # What it cannot look up SQLite goes through, and looks up the passages of. It knows
+                # not how many there are of either, and would take all passages of memories first.
+                elsewhere.append(found.where(schema.passages.c.item_id == table.c.id.concat("")))
+            searched += mine
+    allowed, others = _together(some), _together(elsewhere)
     if allowed is None:
         return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
     rows: tuple[sa.Select[Any], ...] = ()
@@ -205,7 +215,7 @@ def _insights(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of insights that meet the conditions; None when none can."""
     if where.of_memories or where.of_knowledge:
         return None
-    query = _of(schema.insights.c.id)
+    query = _PASSAGES
     if where.project_id is not None:
         said = sa.exists().where(
             schema.insight_sources.c.insight_id == schema.insights.c.id,
@@ -226,7 +236,7 @@ def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     rows = schema.knowledge_chunks.c
     code = None if where.code is None else int(where.code)
     asked = {"topic": where.topic, "source": where.source, "code_language": where.language}
-    query = _of(rows.id).where(*same(schema.knowledge_chunks, is_code=code, **asked))
+    query = _PASSAGES.where(*same(schema.knowledge_chunks, is_code=code, **asked))
     query = query.where(*_between(rows.read_at, where))
     return query.where(*(listed(rows.tags, tag) for tag in where.tags))
 
@@ -258,19 +268,10 @@ def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
     told = Where(reader=where.reader, agent_id=where.agent_id, since=where.since, until=where.until)
     if where != told:
         return None
-    query = _of(schema.crumbs.c.id).where(agent_records.readable(where.reader))
+    query = _PASSAGES.where(agent_records.readable(where.reader))
     if where.agent_id is not None:
         query = query.where(schema.crumbs.c.agent_id == where.agent_id)
     return query.where(*_between(schema.crumbs.c.left_at, where))
-
-
-def _of(item_id: sa.ColumnElement[str]) -> sa.Select[tuple[int]]:
-    """Return the query for the passages of items, which goes through these and not through those.
-
-    SQLite knows not how many there are of either; looking up an expression it cannot.
-    """
-    found = sa.select(schema.passages.c.id)
-    return found.where(schema.passages.c.item_id == item_id.concat(""))
 
 
 def _between(moment: sa.ColumnElement[int], where: Where) -> list[sa.ColumnElement[bool]]:
