@@ -179,16 +179,21 @@ def scope(
     allowed, others = _together(some), _together(elsewhere)
     if allowed is None:
         return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
-    rows: tuple[sa.Select[Any], ...] = ()
-    if said is not None and realms_searched.intersection(searched):
-        rowid: sa.ColumnElement[int] = sa.literal_column("memories.rowid", sa.Integer)
-        row = sa.select(rowid.label("id")).select_from(schema.memories)
-        if where == Where(reader=where.reader, outward=where.outward):
-            spans = realms.spans(where.reader, outward=where.outward)
-            rows = tuple(row.where(each) for each in spans)
-        else:
-            rows = (row.where(*memory_conditions(where, now, decays)),)
+    is_said = said is not None and realms_searched.intersection(searched)
+    rows = _memory_rows(where, now, decays=decays) if is_said else ()
     return Scope(searched, allowed, rows, others)
+
+
+def _memory_rows(
+    where: Where, now: int, *, decays: Mapping[Layer, Decay]
+) -> tuple[sa.Select[Any], ...]:
+    """Return what selects the `rowid`s of memories that meet the conditions, each once."""
+    rowid: sa.ColumnElement[int] = sa.literal_column("memories.rowid", sa.Integer)
+    row = sa.select(rowid.label("id")).select_from(schema.memories)
+    if where == Where(reader=where.reader, outward=where.outward):
+        spans = realms.spans(where.reader, outward=where.outward)
+        return tuple(row.where(each) for each in spans)
+    return (row.where(*memory_conditions(where, now, decays)),)
 
 
 def _together(selects: Sequence[sa.Select[tuple[int]]]) -> Ids | None:
