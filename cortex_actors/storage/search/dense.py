@@ -341,7 +341,7 @@ class Dense:
 
     def load(self, connection: Connection) -> bool:
         """Read some of the vectors that are kept in memory; True when there are no more."""
-        return self._matrix.load(connection)
+        return self._matrix.bring_more(connection)
 
     def damaged(self) -> list[bytes]:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""

@@ -295,7 +295,7 @@ class VectorMatrix:
                 return None
             return self._held.view()
 
-    def load(self, connection: Connection) -> bool:
+    def bring_more(self, connection: Connection) -> bool:
         """Bring in the next rows that a search would; True when there are no more."""
         driver = driver_of(connection)
         with self._lock:
