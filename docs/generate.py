@@ -357,8 +357,10 @@ def _derived(each: Declared) -> Row:
     row["params"] = [
         _operand(each, given)
         for name, given in operation.signature.parameters.items()
-        if name not in each.leave_out
+        if name not in (*each.leave_out, "here")
     ]
+    if "here" in operation.signature.parameters:
+        row["run"]["here"] = True
     row["params"] += [
         _more(name, own)
         for name, own in each.spelled.items()

@@ -8,6 +8,7 @@ import pytest
 
 from cortex_actors.domain.hit import Hit
 from cortex_actors.errors import BadInput, NotFound, StoreTimeout
+from cortex_actors.text.summary import price
 from tests.federation.remotes import Filed, hit, remote
 from tests.federation.support import Shelf
 from tests.storage.room import Room
@@ -90,14 +91,12 @@ class TestAnswer:
 
     async def test_budget(self, desk: Desk) -> None:
         """An answer says what it costs a reader, and what it might have, where that was limited."""
-        found = await desk.recall("deploy", budget_tokens=11)
+        whole = await desk.recall("deploy")
+        budget = sum(price(Hit(**each)) for each in whole["hits"])
+        found = await desk.recall("deploy", budget_tokens=budget)
 
-        assert (11, 11, 2, 0) == (
-            found["tokens"],
-            found["budget_tokens"],
-            found["count"],
-            len(found["beside"]),
-        )
+        assert (budget, 2, 0) == (found["budget_tokens"], found["count"], len(found["beside"]))
+        assert len(found["text"]) / 4 <= found["tokens"] <= budget
         free = await desk.recall("deploy")
         assert ("budget_tokens" in free, True) == (False, free["tokens"] > found["tokens"])
 

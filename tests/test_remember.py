@@ -64,6 +64,7 @@ async def _answers(desk: FrontDesk) -> None:
         "layer": "sensory",
         "realm": "private",
         "agent": "CLAUDE",
+        "project": None,
         "message": f"Saved as #{first['id']}.",
     } == first
     assert "existing" == (await desk.remember(REDIS))["state"]

@@ -17,7 +17,13 @@ from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.rules import decay as attention
-from cortex_actors.storage import memory_history, memory_lists, memory_records, memory_states
+from cortex_actors.storage import (
+    memory_history,
+    memory_lists,
+    memory_records,
+    memory_states,
+    projects,
+)
 from cortex_actors.storage.agent_records import displays
 from cortex_actors.storage.memory_lists import Wanted
 from cortex_actors.storage.realms import readers_part
@@ -93,6 +99,7 @@ def brief(
 ) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
     names = displays(connection, [each.agent_id for each in some])
+    known = projects.names(connection) if any(each.project_id for each in some) else {}
     told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
     # Hours until half of its attention is left; what does not fade has none.
     rates = {layer: decay.half_life_h for layer, decay in decays.items()}
@@ -100,6 +107,7 @@ def brief(
         {
             **all_fields(memory, "replies_to", "replaced_by", **told),
             "agent_display": names[memory.agent_id],
+            "project": known.get(memory.project_id),
             "pinned": memory.pinned_at is not None,
             "time_range": time_range(memory.said_from, memory.said_until),
             "decay_rate": rates.get(memory.layer),
@@ -196,6 +204,7 @@ async def memory(call: Call, id: str, *, as_agent: str | None = None) -> dict[st
 async def memories(
     call: Call,
     *,
+    project: str | None = None,
     status: str = MemoryStatus.ACTIVE,
     pinned: bool = False,
     conflicts: bool = False,
@@ -216,13 +225,14 @@ async def memories(
     """List memories, those that are pinned first.
 
     Returns a page, and how many there are. `status` is one of them, or `all`; the other conditions
-    are those of `search`. Raises `BadInput`.
+    are those of `search`. Raises `BadInput`, `UnknownProject`.
     """
-    now = call.clock.now()
+    now, of = call.clock.now(), await call.asked_for(project, None)
     what: dict[str, Any] = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: dict[str, Any] = {"since": since, "until": until, "min_attention": min_attention}
     reader = call.caller.reader(as_agent)
-    where = parameters.where(now=now, reader=reader, tags=tags, thread=thread, **what, **when)
+    what |= {"tags": tags, "thread": thread, "project_id": None if of is None else of.id}
+    where = parameters.where(now=now, reader=reader, **what, **when)
     wanted = _wanted(where, status, sort=sort, limit=limit, skip=skip)
     return await _listed(call, replace(wanted, pinned=pinned, conflicts=conflicts), now)
 

@@ -140,6 +140,9 @@ PARAMETERS = {
     "full": Parameter("Forget clusters and begin from nothing."),
     "fundamentals": Parameter("Principles alone."),
     "generation": Parameter("0 for ours, -1 for an ancestor's."),
+    "here": Parameter(
+        "The absolute path of the caller's folder, which belongs to a project or not."
+    ),
     "hops": Parameter("Rounds of search; from the second on with what was found.", least=1, most=4),
     "id": _id("Its id, or 8 characters of its beginning or more.", complete="memories"),
     "idempotency_key": Parameter(
@@ -220,6 +223,20 @@ PARAMETERS = {
     "principle": _id("The id of a principle, or the beginning of it.", complete="principles"),
     "priority": Parameter("How urgent it is.", words=Priority),
     "project": Parameter("A project's name, id or folder.", complete="projects"),
+    **dict.fromkeys(
+        ("remember.project", "leave_crumb.project"),
+        Parameter("The project it belongs to (default: that of your folder).", complete="projects"),
+    ),
+    **dict.fromkeys(
+        ("recall.project", "search.project", "memories.project"),
+        Parameter("Only what belongs to this project.", complete="projects"),
+    ),
+    **dict.fromkeys(
+        ("crumbs.project", "latest_crumb.project", "unfinished.project"),
+        Parameter(
+            "Only of this project (default: of your folder's, and of none).", complete="projects"
+        ),
+    ),
     "provider": Parameter("The provider of the model."),
     "query": Parameter("A question in plain words."),
     "realm": Parameter("Who may read it.", words=Realm),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cas
 from cortex_actors.api import status
 from cortex_actors.api.parameters import about
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.errors import ActorAway, Busy, CortexError, ModelChanged
+from cortex_actors.errors import ActorAway, BadInput, Busy, CortexError, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.names import NamedActor
@@ -193,6 +193,20 @@ class Call:
     async def project_id(self, path: str | None) -> str | None:
         """Return the id of a project that may not be meant at all; raises as `project` does."""
         return None if path is None else (await self.project(path)).id
+
+    async def asked_for(self, project: str | None, here: str | None) -> Project | None:
+        """Return the project of a call: the one that it names, else that of the folder `here`.
+
+        None where it names none with "", or the folder is of no project. Raises `UnknownProject`
+        for a name, and `BadInput` for a folder that is not given by its whole path.
+        """
+        if project:
+            return await self.project(project)
+        if project is not None or not here:
+            return None
+        if not here.startswith("/"):
+            raise BadInput(f"here must be the absolute path of a folder, not {here!r}")
+        return await self.records.read(lambda c: status.project_around(c, here))
 
     async def change(
         self, work: Callable[[Connection], T], *said: Said, dry_run: bool = False

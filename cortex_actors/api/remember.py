@@ -28,7 +28,6 @@ from cortex_actors.rules.merging import Prefer
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text.credentials import cleared
-from cortex_actors.text.summary import format_recalled
 from cortex_actors.text.terms import moment
 from cortex_actors.topics import MEMORY_REMEMBERED
 
@@ -36,6 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.project import Project
+    from cortex_actors.memory.request import Remembered
+    from cortex_actors.storage.search.query import Where
 
 
 #: Agents, answered memories and superseded ones that one memory may name.
@@ -49,6 +51,7 @@ async def remember(
     layer: str | None = None,
     realm: str | None = None,
     *,
+    project: str | None = None,
     agent: str | None = None,
     tags: list[str] | None = None,
     type: str = MemoryType.OBSERVATION,
@@ -64,31 +67,49 @@ async def remember(
     redact: bool = False,
     merge: bool = True,
     idempotency_key: str | None = None,
+    here: str | None = None,
 ) -> dict[str, Any]:
     """Remember a text; what the agent knows already in other words becomes one memory with it.
 
+    It belongs to `project` ("" for none), else to that of the folder `here`, if there is one.
     Returns what became of it, once it is on the disk. What contradicts it is named, and both are
-    kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `Refused` for a secret
-    (`redact` masks it), and `Busy`.
+    kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `UnknownProject`,
+    `Refused` for a secret (`redact` masks it), and `Busy`.
     """
-    settings = call.settings().memory
+    owner = await call.asked_for(project, here)
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
     with call.life.turn():
         wish = Wish(
             # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
             **await asyncio.to_thread(texts),
-            agent=call.caller.acting(agent, settings.agent),
-            **_words(layer, realm, type_=type, prefer=prefer or settings.prefer),
-            related=tuple(dict.fromkeys(map(agent_id, _some(related_agents, "related_agents")))),
-            replies_to=_some(responding_to, "responding_to"),
-            supersedes=_some(supersedes, "supersedes"),
+            agent=call.caller.acting(agent, call.settings().memory.agent),
+            **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
+            **_links(related_agents, responding_to, supersedes=supersedes),
             **_times(said_from, said_until, now=call.clock.now()),
             merge=merge,
             key=_key(idempotency_key),
             caller=call.caller,
+            project_id="" if owner is None else owner.id,
         )
         _refuse_nobody(wish)
-        return (await call.actors.archivist.within(None).ask(Archivist.remember, wish)).shown()
+        done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
+    return _done(done, owner)
+
+
+def _done(done: Remembered, owner: Project | None) -> dict[str, Any]:
+    """Return what became of a wish as clients get it, with what its project is called."""
+    return {**done.shown(), "project": None if owner is None else owner.name}
+
+
+def _links(
+    related: list[str] | None, replies_to: list[str] | None, *, supersedes: list[str] | None
+) -> dict[str, Any]:
+    """Return the agents and the memories that a memory names."""
+    return {
+        "related": tuple(dict.fromkeys(map(agent_id, _some(related, "related_agents")))),
+        "replies_to": _some(replies_to, "responding_to"),
+        "supersedes": _some(supersedes, "supersedes"),
+    }
 
 
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
@@ -199,24 +220,25 @@ async def recall(
     as_of: int | str | None = None,
     as_agent: str | None = None,
     track: bool = True,
+    here: str | None = None,
 ) -> dict[str, Any]:
     """Ask everything that is known, here and in other stores; each answer says whose it is.
 
     The best come first. With `budget_tokens` and no `limit` there are as many as that pays for. A
     condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone.
-    Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
+    Without a `project` that of the folder `here` is preferred ("" prefers none), and so is what is
+    of none. Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
     """
-    now = call.clock.now()
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
-    more: _Given = {"tags": tags, "thread": thread, **what, **when}
-    reader, project_id = call.caller.reader(as_agent), await call.project_id(project)
-    where = parameters.where(now=now, reader=reader, project_id=project_id, **more)
+    more: _Given = {"as_agent": as_agent, "tags": tags, "thread": thread, **what, **when}
+    where, near = await _narrowed(call, project, here=here, **more)
     question = Question(
         query,
         parameters.whole(limit, name="limit"),
         where=where,
-        past=parameters.past(as_of, now=now),
+        past=parameters.past(as_of, now=call.clock.now()),
+        here=near,
         explain=explain,
         stores=parameters.words(stores, name="stores"),
         hops=parameters.whole(hops, name="hops"),
@@ -231,6 +253,7 @@ async def search(
     query: str,
     limit: int = 10,
     *,
+    project: str | None = None,
     explain: bool = False,
     layers: Sequence[str] = (),
     realm: str | None = None,
@@ -245,21 +268,39 @@ async def search(
     original_only: bool = False,
     as_agent: str | None = None,
     track: bool = True,
+    here: str | None = None,
 ) -> dict[str, Any]:
     """Search the memories, of now or of another time; the best come first.
 
     `original_only` looks at what was said and not at what was made of it, active or not; with
     `as_of` at what was believed at a moment. Raises as `recall` does.
     """
-    now = call.clock.now()
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
-    more: _Given = {"tags": tags, "thread": thread, **what, **when}
-    where = parameters.where(now=now, reader=call.caller.reader(as_agent), **more)
-    past = parameters.past(as_of, now=now, original=original_only)
-    alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,)}
+    more: _Given = {"as_agent": as_agent, "tags": tags, "thread": thread, **what, **when}
+    where, near = await _narrowed(call, project, here=here, **more)
+    past = parameters.past(as_of, now=call.clock.now(), original=original_only)
+    alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near}
     question = Question(query, limit, where=where, past=past, explain=explain, **alone)
     return await _answered(call, question, track=track)
+
+
+async def _narrowed(
+    call: Call,
+    project: str | None,
+    *,
+    here: str | None,
+    as_agent: str | None,
+    **more: Any,  # noqa: ANN401 - the conditions of `parameters.where`
+) -> tuple[Where, str | None]:
+    """Return the conditions of a question, and the id of the project that is preferred."""
+    found = await call.asked_for(project, here)
+    near = None if found is None else found.id
+    narrow: _Given = {
+        "reader": call.caller.reader(as_agent),
+        "project_id": near if project else None,
+    }
+    return parameters.where(now=call.clock.now(), **narrow, **more), near
 
 
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
@@ -270,15 +311,12 @@ async def _answered(call: Call, question: Question, *, track: bool) -> dict[str,
     hits = found.hits
     if track and question.past is None:
         call.accesses.report(_accesses(hits))
-    # Whose answer is lacking; who answers in part is not named there.
-    there = {LOCAL, *found.asked}
-    absent = [each for each in (*found.failed, *found.skipped) if each[0] not in there]
     limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
     return {
         "query": found.query,
         "count": len(hits),
         "hits": [_plain(hit) for hit in hits],
-        "text": format_recalled(hits, found.beside, absent=absent),
+        "text": found.text,
         "beside": [_plain(hit) for hit in found.beside],
         "stores_searched": list(found.asked),
         "failed": [{"store": name, "reason": why} for name, why in found.failed],

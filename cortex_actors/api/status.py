@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.principle import Ending
 from cortex_actors.domain.project import AlertKind, innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
+from cortex_actors.files import repository
 from cortex_actors.storage import events, insight_records, passages, principles, reviews
 from cortex_actors.storage import insights as insight_rows
 from cortex_actors.storage import projects as project_rows
@@ -190,6 +192,32 @@ def project(connection: Connection, wanted: str) -> Project:
     if named:
         message = f"{len(named)} projects are called {wanted}; give the path of one"
     raise UnknownProject(message)
+
+
+def project_around(connection: Connection, folder: str) -> Project | None:
+    """Return the followed project that a folder belongs to; None for one of no project. Blocks.
+
+    That is the innermost that holds it. A worktree or a clone that is not followed itself belongs
+    to the project at the same place of another checkout of its repository; of several to the one
+    that was followed first.
+    """
+    path = real(folder)
+    followed = sorted(project_rows.followed(connection), key=attrgetter("added_at"))
+    if not path or not followed:
+        return None
+    inside, top = innermost(followed, path), repository.top(path)
+    if top is None or (inside is not None and len(inside.root) >= len(top)):
+        return inside
+    origin = repository.origin(top)
+    origins = project_rows.located(connection, (each.id for each in followed))
+    found, deepest = inside, -1
+    for each in followed:
+        if origin is not None and origins[each.id] == origin:
+            start = repository.top(each.root) or each.root
+            there = str(Path(start, os.path.relpath(path, top)))
+            if each.holds(there) and (depth := len(each.root) - len(start)) > deepest:
+                found, deepest = each, depth
+    return found
 
 
 def projects(connection: Connection) -> dict[str, Any]:

@@ -283,7 +283,8 @@ async def import_memories(
 
     All of it is looked at before anything is written. A large file takes several calls: `next`
     is the `skip` of the next one, with the same `stamp`; None at the end. How many records and
-    secrets there are is told by the first. Taken in again, it adds nothing. Raises `BadInput`
+    secrets there are is told by the first. Taken in again, it adds nothing. `unplaced` are those of
+    projects that are not known here, by name: they belong to none from now on. Raises `BadInput`
     with the place of a wrong record, `NotFound`, and `Refused` for a file that was changed
     meanwhile.
     """
@@ -312,6 +313,7 @@ async def _import(
             total.added += some.added
             total.existing += some.existing
             total.differing += some.differing
+            total.unplaced.update(some.unplaced)
     finally:
         with suppress(ValueError):  # cancelled, while the thread still reads
             waiting.close()
@@ -327,6 +329,7 @@ async def _import(
         "added": dict(total.added),
         "existing": total.existing,
         "differing": total.differing[:TOLD],
+        "unplaced": dict(total.unplaced),
         "next": None if whole else done,
     }
 

@@ -314,14 +314,18 @@ async def leave_crumb(
     priority: str = "MEDIUM",
     crumb_type: str | None = None,
     session_id: str | None = None,
+    project: str | None = None,
     agent: str | None = None,
     redact: bool = False,
+    here: str | None = None,
 ) -> dict[str, Any]:
     """Leave a crumb for an agent's next session: what was done, found out and left to do.
 
     Returns it, with its text. Without a type it is a task where something is unfinished, else for
-    orientation. Raises `BadInput`, `Refused` for a secret (`redact` takes them out), `NotYours`.
+    orientation. Its project is that of a memory. Raises `BadInput`, `UnknownProject`, `Refused` for
+    a secret (`redact` takes them out), `NotYours`.
     """
+    owner = await call.asked_for(project, here)
     given = Given(
         summary=session_summary,
         discoveries=key_discoveries,
@@ -335,7 +339,10 @@ async def leave_crumb(
         redact=redact,
     )
     acting = call.caller.acting(agent, _default_agent(call))
-    left = await call.actors.trail.ask(Trail.leave, given, agent=acting, by=call.caller.by)
+    place = "" if owner is None else owner.id
+    left = await call.actors.trail.ask(
+        Trail.leave, given, agent=acting, by=call.caller.by, project_id=place
+    )
     return _told(left)
 
 
@@ -366,15 +373,19 @@ async def crumbs(
     type: str | None = None,
     limit: int = 10,
     *,
+    project: str | None = None,
     as_agent: str | None = None,
+    here: str | None = None,
 ) -> dict[str, Any]:
     """Read what sessions left in the last hours, newest first, and what of it is still to do.
 
-    `agent` is whose: without one, everybody's whose crumbs one may read. `summary` counts all
-    there are in that time, `crumbs` shows `limit` of them. Raises `BadInput`, `NotYours`.
+    `agent` is whose: without one, everybody's whose crumbs one may read. Without a `project` they
+    are those of the folder `here`'s and of none; where it is of none, or with "", everything's.
+    `summary` counts all there are in that time, `crumbs` shows `limit` of them. Raises `BadInput`,
+    `UnknownProject`, `NotYours`.
     """
     wanted = replace(
-        _wanted(call, agent, as_agent, hours=lookback_hours),
+        await _wanted(call, agent, as_agent, project=project, here=here, hours=lookback_hours),
         priority=admission.word_of(priority, Priority, name="priority"),
         type=admission.word_of(type, CrumbType, name="type"),
     )
@@ -396,17 +407,22 @@ async def crumbs(
 
 @operation("crumbs.latest", http="GET /crumbs/latest", agents=True)
 async def latest_crumb(
-    call: Call, agent: str | None = None, *, as_agent: str | None = None
+    call: Call,
+    agent: str | None = None,
+    *,
+    project: str | None = None,
+    as_agent: str | None = None,
+    here: str | None = None,
 ) -> dict[str, Any]:
-    """Read the crumb that an agent left last, however long ago.
+    """Read the crumb that an agent left last, however long ago; its project is as in `crumbs`.
 
     Without an agent it is that of whom is spoken for, as in `leave_crumb`: no session follows what
     another agent left for its own. Where there is none the answer is None. Raises `BadInput`,
-    `NotYours`.
+    `UnknownProject`, `NotYours`.
     """
     whose = as_agent if agent is None else agent
     whose = call.caller.acting(None, _default_agent(call)) if whose is None else whose
-    wanted = _wanted(call, whose, as_agent)
+    wanted = await _wanted(call, whose, as_agent, project=project, here=here)
     found = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
     return {"crumb": _shown(found[0]) if found else None}
 
@@ -418,17 +434,20 @@ async def unfinished(
     lookback_hours: float = LOOKBACK,
     limit: int = 50,
     *,
+    project: str | None = None,
     as_agent: str | None = None,
+    here: str | None = None,
 ) -> dict[str, Any]:
-    """List what sessions left to do, the newest first.
+    """List what sessions left to do, the newest first; their project is as in `crumbs`.
 
-    Each task comes once; `limit` crumbs are read. Raises `BadInput`, `NotYours`.
+    Each task comes once; `limit` crumbs are read. Raises `BadInput`, `UnknownProject`, `NotYours`.
     """
-    wanted = _wanted(call, agent, as_agent, hours=lookback_hours, unfinished=True)
+    found = await _wanted(call, agent, as_agent, project=project, here=here, hours=lookback_hours)
+    wanted = replace(found, unfinished=True)
     parameters.page(limit, 0, of="crumbs")
-    found = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
+    left_behind = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
     tasks: dict[tuple[str, str], dict[str, Any]] = {}
-    for crumb in found:
+    for crumb in left_behind:
         for task in crumb.unfinished:
             left = fields_of(crumb, "session_id", "priority", "left_at", agent="agent_id")
             left |= {"task": task, "crumb": crumb.id}
@@ -441,21 +460,24 @@ def _default_agent(call: Call) -> str:
     return call.settings().memory.agent
 
 
-def _wanted(
+async def _wanted(
     call: Call,
     agent: str | None,
     as_agent: str | None,
     *,
+    project: str | None,
+    here: str | None,
     hours: float | None = None,
-    unfinished: bool = False,
 ) -> Wanted:
-    """Return which crumbs are meant; raises `BadInput`, `NotYours`."""
-    return Wanted(
+    """Return which crumbs are meant; raises `BadInput`, `UnknownProject`, `NotYours`."""
+    wanted = Wanted(
         reader=call.caller.reader(as_agent),
         agent=None if agent is None else agent_id(agent),
         since=None if hours is None else call.clock.now() - int(_span(hours) * _HOUR),
-        unfinished=unfinished,
     )
+    found = await call.asked_for(project, here)
+    name = None if found is None else found.id
+    return replace(wanted, project_id=name) if project else replace(wanted, here=name)
 
 
 def _span(hours: object) -> float:

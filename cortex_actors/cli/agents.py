@@ -17,6 +17,7 @@ from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, command, read_text, shows
+from cortex_actors.cli.recall import GLOBAL
 from cortex_actors.cli.show import counted, joined, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, NotFound, visible
@@ -256,6 +257,7 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, list[str]]:
     asks="crumbs.leave",
     session_summary=Joined(metavar="SUMMARY..."),
     priority=_PRIORITY,
+    is_global=GLOBAL,
     emotional_state=Option(read=feelings),
     references=Option(read=references),
 )
@@ -272,9 +274,15 @@ def show_left(found: Answer) -> None:
     about="Leave a crumb for the next session, and read what was left for this one.",
     is_group=True,
     priority=_PRIORITY,
+    is_global=GLOBAL,
 )
 @shows(
-    "agents crumb get", "", "--agent AZOTH --priority HIGH", asks="crumbs.list", priority=_PRIORITY
+    "agents crumb get",
+    "",
+    "--agent AZOTH --priority HIGH",
+    asks="crumbs.list",
+    priority=_PRIORITY,
+    is_global=GLOBAL,
 )
 def show_crumbs(found: Answer) -> None:
     """Print what was left, and what of it is still to do."""
@@ -290,15 +298,18 @@ def show_crumbs(found: Answer) -> None:
     print(f"{len(crumbs)} of {counted(total, 'crumb')}; {tally}")
 
 
-@shows("agents crumb latest", "--agent AZOTH", asks="crumbs.latest")
+@shows("agents crumb latest", "--agent AZOTH", asks="crumbs.latest", is_global=GLOBAL)
 def show_latest(found: Answer) -> None:
     """Print the crumb that an agent left last; raises `NotFound` where there is none."""
     if found["crumb"] is None:
-        raise NotFound("no crumb of that agent was left yet; everybody's: cortex agents crumb get")
+        raise NotFound(
+            "no crumb of that agent was left for this project yet; everybody's, of all projects: "
+            "cortex agents crumb get --global"
+        )
     show.lines(*found["crumb"]["text"].split("\n"), "")
 
 
-@shows("agents crumb tasks", "", "--json", asks="crumbs.unfinished")
+@shows("agents crumb tasks", "", "--json", asks="crumbs.unfinished", is_global=GLOBAL)
 def show_tasks(found: Answer) -> None:
     """Print what sessions left to do."""
     entries = [

@@ -225,6 +225,8 @@ def show_imported(done: Answer) -> None:
         f"{counted(done['redacted'], 'secret')} left out" if done["redacted"] else None,
     )
     show.lines(facts or None)
+    for name, number in done.get("unplaced", {}).items():
+        show.lines(f"of no project now, because {name} is not known here: {number:,}")
     if done["differing"]:
         some = ", ".join(done["differing"][:_NAMED])
         show.lines(f"left as they are here, though the file says something else: {some}")

@@ -9,7 +9,7 @@ examples and parameters, and what runs it, in `run`:
   were given; `--json` prints its answer, else the function shows it: `show(found)`, or
   `show(found, given)` where it takes two. It may take `timeout` seconds; where no daemon runs,
   `offline` answers, if that is there; where an id is given, `one` says which operation is asked for
-  that one thing.
+  that one thing. With `here` it is told in which folder it is asked.
 - `{"quick": "name"}`: `fast` reads the words itself.
 
 Help needs the table alone: the module of a command is imported when the command runs.
@@ -31,7 +31,7 @@ import click
 from click.core import ParameterSource
 
 from cortex_actors.cli.declare import MOVED
-from cortex_actors.client.connection import TIMEOUT, Client
+from cortex_actors.client.connection import TIMEOUT, Client, folder
 from cortex_actors.errors import CortexError, DaemonDown, UsageError
 from cortex_actors.home import Home
 
@@ -344,6 +344,8 @@ def _asked(row: Row, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         elif each.get("complete") == "projects":
             value = load("cortex_actors.cli.projects:meant")(value)
         params[each["name"]] = value
+    if row["run"].get("here"):
+        params["here"] = folder()
     source = click.get_current_context().get_parameter_source
     said = [name for name in params if source(name) is ParameterSource.COMMANDLINE]
     for one in row["run"].get("one", ()):

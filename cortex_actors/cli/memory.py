@@ -213,6 +213,7 @@ def _entry(found: Answer) -> show.Block:
     facts = joined(
         found["id"],
         f"{found['agent']} ({found['realm']})",
+        found.get("project"),
         found["layer"],
         f"attention {found['attention']:.2f}",
         when(found["created_at"]),
@@ -239,6 +240,7 @@ def _facts(found: Answer) -> list[tuple[str, object]]:
         ("type", found["type"]),
         ("tags", ", ".join(found["tags"])),
         ("thread", found["thread"]),
+        ("project", found.get("project")),
         ("answers", ", ".join(found["responding_to"])),
         ("said", joined(when(found["created_at"]), found["time_range"])),
         ("saved by", found["saved_by"]),

@@ -128,6 +128,9 @@ def show_lists(hits: list[dict[str, Any]]) -> None:
 #: Characters of words that are no match worth a colour, such as "is".
 _SHORT = 2
 
+#: What stands before a statement that was found, amid its section, and before the others.
+_FOUND, _AROUND = "   > ", "     "
+
 #: The place of a hit and its score, at the beginning of its line.
 _SCORE = r"^\d+\. \d\.\d+"
 
@@ -146,6 +149,8 @@ def _show_hit(
     """Print one thing that was found."""
     from rich.text import Text  # noqa: PLC0415 - `--json` does without
 
+    from cortex_actors.domain.hit import also, marked  # noqa: PLC0415 - as above
+
     extra = hit.get("extra") or {}
     is_other = hit.get("trust") == _REMOTE
     if is_other:
@@ -156,14 +161,21 @@ def _show_hit(
     shown = Text(visible(line), style="bold")
     shown.highlight_regex(_SCORE, "cyan")
     out.print(shown)
-    for each in _excerpt(hit, extra).splitlines():
-        text = Text(f"   {visible(each)}")
+    section = None if is_other else extra.get("section")
+    if section:
+        matches = [section["text"][start:end] for start, end in section["words"]]
+    whole = [(False, each) for each in _excerpt(hit, extra).splitlines()]
+    for is_found, each in marked(section) if section else whole:
+        text = Text("   " if section is None else _FOUND if is_found else _AROUND)
+        text.append(visible(each), style="bold" if is_found else "")
         text.highlight_words(matches or (), "bold yellow", case_sensitive=False)
         out.print(text)
     if is_other:
         for reason in extra.get("suspicious") or ():
             out.print(visible(f"   suspicious: {reason}"), style="bold red")
     else:
+        for each in also(extra):
+            out.print(visible(f"   {each}"), style="dim")
         _show_state(out, hit, extra)
     out.print()
 
@@ -211,14 +223,17 @@ def _excerpt(hit: dict[str, Any], extra: dict[str, Any]) -> str:
 
 def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     """Return where something was read, if it was read anywhere; for a principle how it stands."""
+    from cortex_actors.domain.hit import lines_of  # noqa: PLC0415 - as above
+
     if hit.get("store") == _PRINCIPLES:
         said = ", ".join(map(str, extra.get("projects") or ()))
         return [f"principle {hit['id']}", f"rank {extra.get('rank', 0.0):.2f}", said]
     is_beside = "hop" in extra or extra.get("source") in _EDGES
     where = str(extra.get("document" if is_beside else "source") or "")
     if hit.get("path"):
-        where = f"{hit['path']}:{hit['line_start']}-{hit['line_end']}"
-    return [hit.get("heading") or "", hit.get("project") or "", where]
+        where = f"{hit['path']}:{lines_of(hit['line_start'], hit['line_end'])}"
+    heading = (extra.get("section") or hit).get("heading")
+    return [heading or "", hit.get("project") or "", where]
 
 
 def _voice(extra: dict[str, Any], now: int) -> list[str]:
@@ -265,6 +280,9 @@ QUESTION = Joined(metavar="QUESTION...", read=question_of)
 _EXPLAIN = Option("--explain/--no-explain")
 _PLAIN = Preset("--plain", help="Print it as an agent reads it.")
 
+#: Asks as from a folder of no project.
+GLOBAL = Preset("--global", sets=("project", ""), help="As from a folder that is of no project.")
+
 
 @shows(
     "recall",
@@ -277,12 +295,14 @@ _PLAIN = Preset("--plain", help="Print it as an agent reads it.")
     about="""Ask everything that is known, here and in other stores; each answer says whose it is.
 
 A condition that a kind of thing cannot meet leaves it out: only memories have an agent, a realm, a
-layer or a thread, only insights belong to a project.""",
+layer or a thread, documents belong to no project. What belongs to the project of your folder, or to
+none, is preferred.""",
     timeout=TIMEOUT,
     query=QUESTION,
     project=Option(read=meant),
     explain=_EXPLAIN,
     plain=_PLAIN,
+    is_global=GLOBAL,
 )
 def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
     """Print what was found, for a person or as an agent reads it."""
@@ -305,6 +325,7 @@ def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
     query=QUESTION,
     explain=_EXPLAIN,
     plain=_PLAIN,
+    is_global=GLOBAL,
 )
 def show_memories(found: Answer, given: Answer) -> None:
     """Print the memories that were found."""
@@ -350,17 +371,22 @@ def piped(text: str) -> str:
     '"Deploys wait for CI" --tag deploy --layer working',
     '"VAJRA owns the parser" --realm bridge --about VAJRA',
     '"The API listens on 9090" --supersedes mem_01J...',
+    '"I prefer short commit messages" --global',
     about="""Remember a text; it is on the disk when this returns.
 
 What the agent knows already in other words becomes one memory with it. What contradicts it is
-named, and both are kept until you decide.""",
+named, and both are kept until you decide. It belongs to the project of your folder, if that is
+followed: in a worktree or a clone, too.""",
     timeout=_SAID_TIMEOUT,
+    is_global=Preset("--global", sets=("project", ""), help="It belongs to no project."),
     content=Argument(metavar="TEXT", help="What to keep; - reads it from stdin.", read=piped),
 )
 def show_saved(found: Answer) -> None:
     """Print what became of what was said."""
     name = found["id"]
     show.lines(found["message"])
+    if found.get("project"):
+        show.lines(f"  belongs to the project {found['project']}")
     if found["superseded"]:
         print(f"  replaced {', '.join(f'#{each}' for each in found['superseded'])}")
     if found["merged"]:

@@ -35,6 +35,14 @@ UNKNOWN_PARAMETER = "unexpected keyword argument"
 Answer = dict[str, Any]
 
 
+def folder() -> str | None:
+    """Return the folder of this process, of which the daemon finds the project; None if gone."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - as text, and without `pathlib`
+    except OSError:
+        return None
+
+
 class Client:
     """Calls the daemon of one home; blocking."""
 

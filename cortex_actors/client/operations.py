@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from cortex_actors.client import results
+from cortex_actors.client.connection import folder
 from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
@@ -117,6 +118,13 @@ def speaks_as(verb: str) -> str | None:
     return next((word for word in words if row["agents"] and word in may_be_left_out), None)
 
 
+@cache
+def asks_from(verb: str) -> bool:
+    """Tell whether an operation takes the folder from which it is asked."""
+    row = snapshot().get(verb, {"parameters": ()})
+    return any(each["name"] == "here" for each in row["parameters"])
+
+
 class Operations:
     """What does more than ask; the other methods are put beside it, see `derived`."""
 
@@ -130,6 +138,8 @@ class Operations:
         given = results.plain(verb, said)
         if self._agent is not None and (word := speaks_as(verb)):
             given.setdefault(word, self._agent)
+        if asks_from(verb):
+            given.setdefault("here", folder())
         return await self._door.ask(verb, given, timeout)
 
     async def forget(self, *ids: str, as_agent: str | None = None) -> dict[str, Any]:
@@ -244,17 +254,20 @@ class Operations:
         whole = str(Path(path).expanduser().absolute())  # noqa: ASYNC240 - touches no disk
         said: dict[str, Any] = {"path": whole, "dry_run": dry_run}
         added: Counter[str] = Counter()
+        unplaced: Counter[str] = Counter()
         existing, differing, first = 0, [], None
         while True:
             answer = await self._ask("import_memories", LONG, **said)
             first = first or answer
             added.update(answer["added"])
+            unplaced.update(answer.get("unplaced", {}))
             existing += answer["existing"]
             differing += answer["differing"]
             if answer["next"] is None:
                 break
             said |= {"skip": answer["next"], "stamp": answer["stamp"]}
         total = {**first, "added": dict(added), "existing": existing, "differing": differing}
+        total["unplaced"] = dict(unplaced)
         return Imported.of(total)
 
     async def _pages(self, kind: str, **said: object) -> AsyncGenerator[list[dict[str, Any]], None]:

@@ -59,11 +59,13 @@ class Saved(Result):
         conflicts: memories that cannot hold beside it, each with the reason.
         superseded: ids of the memories that it has replaced.
         tags_added: tags that a known memory got.
+        project: what the project is called that it belongs to; None for none.
 
     """
 
     id: str = ""
     state: str = ""
+    project: str | None = None
     merged: tuple[str, ...] = ()
     pending: bool = False
     conflicts: tuple[Mapping[str, Any], ...] = ()
@@ -83,11 +85,13 @@ class Recollection(Result):
 
     Attributes:
         attention: how present it is now.
+        project: what its project is called; None for none.
 
     """
 
     id: str = ""
     text: str = ""
+    project: str | None = None
     status: str = ""
     agent: str = ""
     realm: str = ""
@@ -120,7 +124,6 @@ class Hit(Recollection):
 
     score: float = 0.0
     store: str = ""
-    project: str | None = None
     path: str | None = None
     line_start: int | None = None
     line_end: int | None = None
@@ -425,6 +428,7 @@ class Imported(Result):
         existing: how many were there.
         differing: ids that are there with another text; that one stays.
         redacted: secrets that were left out.
+        unplaced: how many of those added were of a project that is not known here, by its name.
 
     """
 
@@ -435,4 +439,5 @@ class Imported(Result):
     existing: int = 0
     differing: tuple[str, ...] = ()
     redacted: int = 0
+    unplaced: Mapping[str, int] = field(default_factory=dict)
     dry_run: bool = False

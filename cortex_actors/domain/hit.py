@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,6 +67,32 @@ class Hit:
         object.__setattr__(self, "score", min(max(float(self.score), 0.0), 1.0))
 
 
+#: Other places of an answer that a person is told, the others being counted.
+PLACES: Final = 3
+
+
+def lines_of(first: int | None, last: int | None) -> str:
+    """Return the numbers of lines in a file: one, or the first and the last of several."""
+    return f"{first}" if first == last else f"{first}-{last}"
+
+
+def marked(section: Mapping[str, Any]) -> list[tuple[bool, str]]:
+    """Return the lines of a section that is shown, each with whether a found statement is on it."""
+    found, at = [], 0
+    for line in section["text"].split("\n"):
+        end = at + len(line)
+        found.append((any(at <= each["start"] <= end for each in section["marks"]), line))
+        at = end + 1
+    return found
+
+
+def also(extra: Mapping[str, Any]) -> list[str]:
+    """Return the line that names the other places of an answer; none where there is only one."""
+    places = extra.get("also") or []
+    more = [f"and {len(places) - PLACES} more"] if len(places) > PLACES else []
+    return ["also in " + ", ".join([*places[:PLACES], *more])] if places else []
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """Everything one query found, best first, and honestly what did not answer.
@@ -79,7 +105,8 @@ class Recall:
         beside: what was found beside the answer, by topic or by way of a hit: no part of the
             ranking, and over and above what was asked for.
         asked: the stores that answered.
-        tokens: what the hits, and what is beside them, cost a reader.
+        text: all of it as an agent reads it.
+        tokens: what the text costs a reader.
         budget_tokens: what they were allowed to cost.
 
     """
@@ -91,6 +118,7 @@ class Recall:
     took_ms: float = 0.0
     beside: tuple[Hit, ...] = ()
     asked: tuple[str, ...] = ()
+    text: str = ""
     tokens: int = 0
     budget_tokens: int | None = None
 

@@ -129,6 +129,7 @@ class Memory:
         pinned_at: UTC microseconds since it is kept as it is; None for one that is not.
         replaced_by: the memory that says what holds now.
         merge_due: whether it has still to be compared with the others: it had no vector.
+        project_id: the project it belongs to; empty for a global one.
 
     """
 
@@ -159,6 +160,7 @@ class Memory:
     pinned_at: int | None = None
     replaced_by: str | None = None
     merge_due: bool = False
+    project_id: str = ""
 
     @property
     def readers(self) -> frozenset[str] | None:
@@ -201,6 +203,7 @@ class Crumb:
         references: a kind of thing (`message_ids`, `thread_ids`, `files` ...) -> what to look up.
         if_disoriented: what to do first, in that order.
         saved_by: `owner`, or the agent whose token it was.
+        project_id: the project whose session it was; empty for none.
 
     """
 
@@ -217,6 +220,7 @@ class Crumb:
     references: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     if_disoriented: tuple[str, ...] = ()
     saved_by: str = "owner"
+    project_id: str = ""
 
     @property
     def has_unfinished(self) -> bool:

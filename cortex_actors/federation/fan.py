@@ -26,12 +26,14 @@ from cortex_actors.errors import (
     NotFound,
     Unembeddable,
 )
+from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.local import LocalStore, sendable
 from cortex_actors.federation.store import LOCAL, Answer, Fan, Member, Outcome, Outward, Question
 from cortex_actors.rules.fusion import Listed, Placed, Seats, across, alone, asks, packed, seated
 from cortex_actors.storage.principles import COLLECTION as PRINCIPLES
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
 from cortex_actors.text.hazards import visible
+from cortex_actors.text.summary import price
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -276,11 +278,12 @@ def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
 
 
 def merged(lists: Sequence[Listed], wants: Wanted, knobs: FederationSettings) -> list[Placed]:
-    """Return the hits of the answer, best first."""
+    """Return the hits of the answer, best first, as many as the budget pays for."""
     seats = Seats(wants.rows, knobs.min_per_store, knobs.max_store_share)
     if wants.budget is None:
         return seated(fused(lists, knobs), seats)
-    return packed(fused(lists, knobs), wants.budget, seats)
+    # What makes a hit look like an attack is printed, too.
+    return packed(fused(lists, knobs), wants.budget, seats, price=lambda hit: price(flagged(hit)))
 
 
 def fused(lists: Sequence[Listed], knobs: FederationSettings) -> list[Placed]:

@@ -46,12 +46,13 @@ from cortex_actors.federation.store import LOCAL, Member, Outcome, Question
 from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.text.summary import BESIDE, absent_price, format_recalled, price, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.rules.fusion import Placed
+    from cortex_actors.rules.fusion import Listed, Placed
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import FederationSettings
     from cortex_actors.storage.embeddings import EmbedInTime
@@ -301,24 +302,30 @@ class Federation(AsyncioActor):
             whom.members, whom.question, limit=wants.ask, seconds=seconds, clock=self._clock
         )
         self.spawn(self._noted(first.outcomes), name="note")
-        packet = fan.merged(first.lists, wants, knobs)
+        # Whose answer is lacking; who answers in part is not named there.
+        gaps = (*first.failed, *first.skipped, *whom.skipped)
+        absent = [each for each in gaps if each[0] not in {LOCAL, *first.answered}]
+        packet = await _merged(first.lists, wants, knobs=knobs, frame=absent_price(absent))
         answered = [each for each in whom.members if each.store.name in first.answered]
         beside = await self._found_beside(
             replace(whom, members=tuple(answered)), packet, knobs, until=until
         )
-        hits = [one.shown for one in packet]
-        spent = sum(fusion.cost(hit) for hit in hits)
+        hits = await _looked_through([bare(one.shown) for one in packet])
+        more = await _looked_through(beside)
         if wants.budget is not None:
-            beside = fusion.beside(beside, wants.budget - spent)
+            left = wants.budget - sum(map(price, hits)) - tokens(f"{BESIDE}\n")
+            more = tuple(fusion.beside(more, left, price=price))
+        text = format_recalled(hits, more, absent=absent, budget=wants.budget)
         return Recall(
             query=question.text,
-            hits=await _looked_through(hits),
+            hits=hits,
             failed=first.failed,
             skipped=(*first.skipped, *whom.skipped),
             took_ms=(self._clock.monotonic() - begun) * 1_000,
-            beside=await _looked_through(beside),
+            beside=more,
             asked=first.answered,
-            tokens=spent + sum(fusion.cost(hit) for hit in beside),
+            text=text,
+            tokens=tokens(f"{text}\n"),
             budget_tokens=wants.budget,
         )
 
@@ -406,8 +413,22 @@ async def _or_nothing(more: Awaitable[list[Hit]]) -> list[Hit]:
         return []
 
 
+async def _merged(
+    lists: Sequence[Listed], wants: fan.Wanted, *, knobs: FederationSettings, frame: int
+) -> list[Placed]:
+    """Return the hits of the answer, as many as are paid for beside the line of absent stores.
+
+    That line costs `frame` tokens; it has half of a budget at most, else there is none. Pricing
+    looks through the texts of other programs, which is no work for the loop.
+    """
+    if wants.budget is None:
+        return fan.merged(lists, wants, knobs)
+    left = wants.budget - (frame if 2 * frame <= wants.budget else 0)
+    return await asyncio.to_thread(fan.merged, lists, replace(wants, budget=left), knobs)
+
+
 async def _looked_through(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Return hits of which those of other programs say what makes them look like an attack."""
     if sum(len(hit.text) for hit in hits if hit.trust == REMOTE) <= AT_ONCE:
-        return tuple(flagged(bare(hit)) for hit in hits)
-    return await asyncio.to_thread(lambda: tuple(flagged(bare(hit)) for hit in hits))
+        return tuple(map(flagged, hits))
+    return await asyncio.to_thread(lambda: tuple(map(flagged, hits)))

@@ -110,7 +110,7 @@ class LocalStore:
         more than `COMMON` memories is none: it tells nothing of what belongs to what. A condition
         that memories cannot meet leaves them out here as well.
         """
-        if question.where.of_insights or question.where.of_knowledge:
+        if question.where.of_knowledge:
             return Answer(())
         found = await self._search.records.read(
             lambda c: tagged(

@@ -51,10 +51,20 @@ def origin(root: str) -> str | None:
     first commit, or `git:` and a path. Raises nothing.
     """
     try:
-        folder = Path(os.path.realpath(root))
-        around = (_shared(each / ".git") for each in (folder, *folder.parents))
-        shared = next((each for each in around if each is not None), None)
+        around = top(root)
+        shared = None if around is None else _shared(Path(around, ".git"))
         return None if shared is None else _of(shared, STEPS)
+    except (OSError, ValueError):
+        return None
+
+
+def top(folder: str) -> str | None:
+    """Return the top folder of the clone or worktree around a folder; None outside any. Blocks."""
+    try:
+        whole = Path(os.path.realpath(folder))
+        tops = (each for each in (whole, *whole.parents) if _shared(each / ".git") is not None)
+        found = next(tops, None)
+        return None if found is None else str(found)
     except (OSError, ValueError):
         return None
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Fields that a memory has as they were wished.
 _SAME = (
     *("realm", "text", "thread", "layer", "type", "tags", "related", "replies_to", "role"),
-    *("trust", "said_from", "said_until"),
+    *("trust", "said_from", "said_until", "project_id"),
 )
 
 
@@ -44,6 +44,7 @@ class Wish:
         prefer: whose words count in a merge: `a`, this one's, `b`, those of what was known.
         merge: whether it may become one with what says the same.
         key: what the client calls this wish, so that saying it again is saying it once.
+        project_id: the project it belongs to; empty for none.
 
     """
 
@@ -66,6 +67,7 @@ class Wish:
     key: str | None = None
     caller: Caller = OWNER
     trust: Trust = Trust.AGENT
+    project_id: str = ""
 
     @property
     def text(self) -> str:

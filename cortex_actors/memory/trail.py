@@ -58,8 +58,8 @@ class Trail(AsyncioActor):
         self._clock = clock
 
     @deferred
-    async def leave(self, given: Given, *, agent: str, by: str) -> Crumb:
-        """Keep a crumb and return it; the mailbox goes on meanwhile.
+    async def leave(self, given: Given, *, agent: str, by: str, project_id: str = "") -> Crumb:
+        """Keep a crumb of a project, or of none, and return it; the mailbox goes on meanwhile.
 
         Two that an agent leaves in one moment are two. Raises `BadInput`, `Refused` for a secret,
         and what writing the ledger raises.
@@ -73,6 +73,7 @@ class Trail(AsyncioActor):
             at=now,
             saved_by=by,
             session=session_of(agent, now),
+            project_id=project_id,
         )
         return (await self._taken(make, once=False))[0]
 

@@ -77,6 +77,7 @@ def given(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         "posted_at": _iso(record["created_at"]),
         **{name: _iso(record.get(name)) for name in ("created_at", "promoted_at")},
         "last_accessed_ts": _seconds(record.get("accessed_at")),
+        **_project(record),
     }
 
 
@@ -99,6 +100,7 @@ def taken(collection: str, found: object) -> dict[str, Any]:
         **{ours: said.get(theirs) for ours, (theirs, _) in _FIELDS.items()},
         "text": said.get("content", said.get("text")),
         "realm": _SAID.get(str(realm), realm),
+        **_project(said),
         **{name: _list(said, name) for name in ("tags", "related_agents", "responding_to")},
         "created_at": _moment(said, "created_at", "posted_at", "timestamp"),
         "promoted_at": _moment(said, "promoted_at", empty=True),
@@ -120,7 +122,15 @@ def _given_crumb(record: Mapping[str, Any]) -> dict[str, Any]:
         "priority": str(crumb.priority),
         "timestamp": _iso(crumb.left_at),
         "has_unfinished": crumb.has_unfinished,
+        **_project(record),
     }
+
+
+def _project(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the project of a record, where it is one of ours: in our own words."""
+    if not str(said.get("project_id")).startswith("prj_"):
+        return {}
+    return {name: said.get(name) for name in ("project_id", "project")}
 
 
 def _taken_crumb(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,6 +153,7 @@ def _taken_crumb(said: Mapping[str, Any]) -> dict[str, Any]:
         "references": {kind: list(some) for kind, some in crumb.references.items()},
         "if_disoriented": list(crumb.if_disoriented),
         "left_at": crumb.left_at,
+        **_project(said),
     }
 
 

@@ -147,7 +147,16 @@ class Given:
     redact: bool = False
 
 
-def crumb(given: Given, *, agent: str, name: str, at: int, saved_by: str, session: str) -> Crumb:
+def crumb(
+    given: Given,
+    *,
+    agent: str,
+    name: str,
+    at: int,
+    saved_by: str,
+    session: str,
+    project_id: str = "",
+) -> Crumb:
     """Return a crumb called `name`, left at a time (UTC microseconds).
 
     `session` is what the session is called where nobody says so. Raises `BadInput`, and `Refused`
@@ -168,6 +177,7 @@ def crumb(given: Given, *, agent: str, name: str, at: int, saved_by: str, sessio
         references=_references(given),
         if_disoriented=tuple(_entries(given.if_disoriented, "if_disoriented", given)),
         saved_by=saved_by,
+        project_id=project_id,
     )
     size = len(render(made).encode())
     if size > LONGEST:

@@ -78,7 +78,7 @@ def memory(found: Mapping[str, Any]) -> dict[str, Any]:
         "created_at": created,
         "layer": word(found, "layer", domain.Layer, domain.Layer.WORKING),
         "type": word(found, "type", domain.MemoryType, domain.MemoryType.OBSERVATION),
-        **{each: name(found, each) for each in ("thread", "role")},
+        **{each: name(found, each) for each in ("thread", "role", "project_id", "project")},
         **{each: _told(found, each) for each in ("abstract", "summary")},
         "tags": list(_tags(found)),
         "related_agents": sorted({agent_id(each) for each in _list(found, "related_agents")}),
@@ -289,6 +289,7 @@ def crumb(found: Mapping[str, Any]) -> dict[str, Any]:
         "summary": summary,
         "redacted": redacted,
         "session": name(found, "session") or given,
+        **{each: name(found, each) for each in ("project_id", "project")},
         "type": word(found, "type", domain.CrumbType, domain.CrumbType.ORIENTATION),
         "priority": word(found, "priority", domain.Priority, domain.Priority.MEDIUM),
         **{each: _texts(found, each) for each in _CRUMB_LISTS},
@@ -315,6 +316,7 @@ def to_crumb(record: Mapping[str, Any]) -> domain.Crumb:
         priority=domain.Priority(record["priority"]),
         emotional_state=record["emotional_state"],
         references={kind: tuple(some) for kind, some in record["references"].items()},
+        project_id=record.get("project_id") or "",
         **lists,
     )
 

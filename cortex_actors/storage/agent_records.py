@@ -179,6 +179,8 @@ class Wanted:
         reader: through whose eyes; None for the owner's.
         since: UTC microseconds, the first that counts.
         unfinished: only those with something left to do.
+        project_id: only those of that project.
+        here: that project's, and those of none.
 
     """
 
@@ -188,6 +190,8 @@ class Wanted:
     priority: Priority | None = None
     type: CrumbType | None = None
     unfinished: bool = False
+    project_id: str | None = None
+    here: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +285,11 @@ def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
 
 def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     """Return what a row must meet to be meant."""
-    asked = columns.same(crumbs, agent_id=wanted.agent, priority=wanted.priority, type=wanted.type)
+    said = {"agent_id": wanted.agent, "project_id": wanted.project_id}
+    asked = columns.same(crumbs, priority=wanted.priority, type=wanted.type, **said)
     found = [readable(wanted.reader), *asked]
+    if wanted.here is not None:
+        found.append(_ROWS.project_id.in_(("", wanted.here)))
     if wanted.since is not None:
         found.append(_ROWS.left_at >= wanted.since)
     if wanted.unfinished:

@@ -357,6 +357,11 @@ def _must_fit(first: Memory, second: Memory) -> None:
     """Raise `BadInput` for two memories of which one cannot stand for the other."""
     if first.id == second.id:
         raise BadInput(f"cannot consolidate {first.id} with itself: name two memories")
+    if first.project_id != second.project_id:
+        raise BadInput(
+            f"cannot consolidate {first.id} and {second.id}: they belong to different projects, or "
+            "one of them to none"
+        )
     if (first.realm, first.agent_id) != (second.realm, second.agent_id):
         sides = [f"{each.id} is {each.agent_id}'s in {each.realm}" for each in (first, second)]
         message = "cannot consolidate two memories of different voices or readers"

@@ -56,7 +56,8 @@ _ONCE = ", ".join(f"'{each}'" for each in MERGEABLE)
 _TWINS = (
     "WITH wanted(id) AS (SELECT value FROM json_each(?1)) SELECT m.id, t.id FROM wanted"  # noqa: S608 - words of the domain
     " JOIN memories AS m ON m.id = wanted.id JOIN memories AS t ON t.text_hash = m.text_hash"
-    " AND t.realm = m.realm AND t.agent_id = m.agent_id AND t.thread = m.thread AND t.id <> m.id"
+    " AND t.realm = m.realm AND t.agent_id = m.agent_id AND t.thread = m.thread"
+    " AND t.project_id = m.project_id AND t.id <> m.id"
     f" WHERE m.realm <> 'bridge' AND m.type IN ({_ONCE}) AND t.type IN ({_ONCE})"
     " AND (t.status = 'active' OR t.id IN (SELECT id FROM wanted)) AND t.id <> ?2"
     " ORDER BY m.id, t.id LIMIT 1"

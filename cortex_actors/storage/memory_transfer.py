@@ -31,10 +31,10 @@ from cortex_actors.domain.memory import MERGEABLE, PROBE, MemoryStatus, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
 from cortex_actors.rules import interchange
-from cortex_actors.storage import agent_records, memory_records, village
+from cortex_actors.storage import agent_records, memory_records, projects, village
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import chunks, put_rows, rows_in, same
+from cortex_actors.storage.tables.columns import chunks, grouped, put_rows, rows_in, same
 from cortex_actors.storage.tables.schema import memories as rows
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _PLAIN = (
     *("id", "realm", "thread", "layer", "type", "text", "role", "abstract", "summary", "status"),
     *("merged_into", "merged_as", "merged_at", "merged_by", "merged_why", "replaced_by"),
     *("replaced_at", "archived_at", "created_at", "layer_since", "promoted_at", "pinned_at"),
-    *("said_from", "said_until", "saved_by", "trust"),
+    *("said_from", "said_until", "saved_by", "trust", "project_id"),
 )
 
 #: Columns that a record of a crumb, or of what was done with a memory, calls something else.
@@ -115,6 +115,8 @@ def crumb_page(
     query = query.where(row.id > after, agent_records.readable(wanted.reader))
     query = query.where(*same(schema.crumbs, agent_id=wanted.agent))
     made = _told(connection, "crumb", query.order_by(row.id).limit(limit))
+    names = projects.names(connection)
+    made = [{**each, "project": names.get(each["project_id"])} for each in made]
     return made, made[-1]["id"] if len(made) == limit else None
 
 
@@ -198,12 +200,13 @@ def _records(
 ) -> list[dict[str, Any]]:
     """Return memories as records, in that order."""
     made: dict[str, dict[str, Any]] = {}
-    here = set(ids)
+    here, names = set(ids), projects.names(connection)
     for some in chunks(ids):
         query = select(schema.memories, schema.memory_attention).outerjoin(schema.memory_attention)
         links = _links(connection, some, reader)
         for row in connection.execute(query.where(schema.memories.c.id.in_(some))):
             said = {name: getattr(row, name) for name in _PLAIN}
+            said["project"] = names.get(row.project_id)
             made[row.id] = {
                 "kind": "memory",
                 "agent": row.agent_id,
@@ -267,8 +270,9 @@ _NOWHERE = dict.fromkeys(
 )
 
 #: Where a text is said only once, and the text's hash; on a bridge also when.
-_Said = tuple[str, str, str, bytes, int]
-_SAID = (rows.c.realm, rows.c.agent_id, rows.c.thread, rows.c.text_hash, rows.c.created_at)
+_Said = tuple[str, str, str, str, bytes, int]
+_WHERE = ("realm", "agent_id", "thread", "project_id", "text_hash", "created_at")
+_SAID = tuple(rows.c[name] for name in _WHERE)
 
 
 @dataclass(slots=True)
@@ -343,14 +347,14 @@ def _once(found: Found) -> _Said | None:
     """Return where a memory says what is said only once; None where it may be said again."""
     if found["status"] != MemoryStatus.ACTIVE or found["type"] not in MERGEABLE:
         return None
-    names = ("realm", "agent", "thread", "text_hash", "created_at")
-    return _place(*(found[name] for name in names))
+    return _place(*({**found, "agent_id": found["agent"]}[name] for name in _WHERE))
 
 
-def _place(realm: str, agent: str, thread: str, digest: bytes, at: int) -> _Said:
+def _place(*said: Any) -> _Said:
     """Return where a text is said."""
     # To other readers it is another memory, and nobody but they would be told.
-    return realm, agent, thread, digest, at if realm == Realm.BRIDGE else 0
+    realm, *place, at = said
+    return (realm, *place, at if realm == Realm.BRIDGE else 0)
 
 
 def _standing(found: Found, here: _Here) -> Found:
@@ -405,18 +409,20 @@ class Arrived:
         added: by what they are: a memory's realm, or the kind of another record.
         existing: what is there already.
         differing: ids that are there with another text: that one stays.
+        unplaced: how many of those added belonged to a project that is not known here, by its name.
 
     """
 
     added: Counter[str] = field(default_factory=Counter)
     existing: int = 0
     differing: list[str] = field(default_factory=list)
+    unplaced: Counter[str] = field(default_factory=Counter)
 
 
 def arrive(connection: Connection, found: Sequence[Found], *, at: int) -> Arrived:
     """Write those records that are not there yet, in their order; memories many at once."""
     arrived = Arrived()
-    for kind, some in groupby(found, key=lambda each: each["kind"]):
+    for kind, some in groupby(_placed(connection, found), key=lambda each: each["kind"]):
         those = list(some)
         if kind == "memory":
             new, differing = take_in(connection, those)
@@ -424,8 +430,31 @@ def arrive(connection: Connection, found: Sequence[Found], *, at: int) -> Arrive
         else:
             new = [each for each in those if _ARRIVE[kind](connection, each, at)]
         arrived.added.update(each.get("realm") or each["kind"] for each in new)
+        arrived.unplaced.update(each["lost"] for each in new if each.get("lost"))
         arrived.existing += len(those) - len(new)
     return arrived
+
+
+def _placed(connection: Connection, found: Sequence[Found]) -> list[Found]:
+    """Return records with the id of their project here.
+
+    It is the one of their own id, else the followed one of that name, where only one is called so.
+    Any other record is of no project from now on, and `lost` is what its project was called.
+    """
+    if not any(each.get("project_id") for each in found):
+        return list(found)
+    known = projects.names(connection)
+    called = grouped((each.name, each.id) for each in projects.followed(connection))
+    made: list[Found] = []
+    for each in found:
+        given, name = each.get("project_id", ""), each.get("project", "")
+        if given and given not in known:
+            ids = called.get(name, ())
+            lost = {"project_id": "", "lost": name or given}
+            made.append({**each, **({"project_id": ids[0]} if len(ids) == 1 else lost)})
+        else:
+            made.append(each)
+    return made
 
 
 def answer(connection: Connection, found: Sequence[Found]) -> None:

@@ -60,14 +60,14 @@ _LEAVES = (
 #: Where memories lie. The conditions of a scope are compared afterwards: with them SQLite goes
 #: through all of the scope and looks for each in the list.
 _PLACES = (
-    "SELECT m.id, m.type, m.status, m.realm, m.agent_id, m.thread, m.role"
+    "SELECT m.id, m.type, m.status, m.realm, m.agent_id, m.thread, m.role, m.project_id"
     " FROM json_each(?) AS wanted CROSS JOIN memories AS m ON m.id = wanted.value"
 )
 
 #: What has a text; by the hash alone, because SQLite prefers the index of the agent, and goes
 #: through all of the scope there.
 _SAYING = (
-    "SELECT id, type, status, realm, agent_id, thread FROM memories"
+    "SELECT id, type, status, realm, agent_id, thread, project_id FROM memories"
     " INDEXED BY memories_by_text WHERE text_hash = ? ORDER BY status, id"
 )
 
@@ -77,13 +77,14 @@ _KINDS = ", ".join(f"'{each}'" for each in MERGEABLE)
 _SCOPE = (
     "FROM memories AS m INDEXED BY memories_said_once {join}"
     " WHERE m.realm = ?1 AND m.agent_id = ?2 AND m.thread = ?3 AND m.role = ?4"
+    " AND m.project_id = ?5"
     f" AND m.status = 'active' AND m.type IN ({_KINDS}) AND m.realm <> 'bridge'"
 )
 _COUNT = f"SELECT count(*) FROM (SELECT 1 {_SCOPE.format(join='')} LIMIT {SMALL + 1})"  # noqa: S608 - ours
 _WHOLE = (
     "SELECT p.id "
     f"{_SCOPE.format(join='CROSS JOIN passages AS p ON p.item_id = m.id')}"
-    " AND p.collection = ?5 AND p.place <> 'paired'"
+    " AND p.collection = ?6 AND p.place <> 'paired'"
 )
 
 
@@ -100,14 +101,21 @@ class Scope:
     agent_id: str
     thread: str
     role: str
+    project_id: str = ""
     named: frozenset[str] = frozenset()
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where its memories lie: what they have in common, but for their readers."""
+        return self.realm, self.agent_id, self.thread, self.role, self.project_id
 
     @classmethod
     def of(cls, memory: Memory) -> Scope:
         """Return the scope of a memory."""
         named = frozenset(memory.related) if memory.realm is Realm.BRIDGE else frozenset[str]()
         named -= {memory.agent_id}
-        return cls(memory.realm, memory.agent_id, memory.thread, memory.role, named)
+        where = (memory.agent_id, memory.thread, memory.role, memory.project_id)
+        return cls(memory.realm, *where, named)
 
 
 class Neighbour(NamedTuple):
@@ -196,7 +204,7 @@ def _saying(
 
     Whatever their role, which is part of the text.
     """
-    here = (scope.realm, scope.agent_id, scope.thread)
+    here = (scope.realm, scope.agent_id, scope.thread, scope.project_id)
     found = driver_of(connection).execute(_SAYING, (text_hash,))
     return [
         name
@@ -208,7 +216,7 @@ def _saying(
 def _within(connection: Connection, scope: Scope, ids: Collection[str]) -> set[str]:
     """Return which of those memories are active and lie in a scope."""
     found = driver_of(connection).execute(_PLACES, (json.dumps(list(ids)),))
-    here = (MemoryStatus.ACTIVE, scope.realm, scope.agent_id, scope.thread, scope.role)
+    here = (MemoryStatus.ACTIVE, *scope.place)
     mine = [name for name, kind, *place in found if tuple(place) == here and kind in MERGEABLE]
     return set(_of_readers(connection, scope, mine))
 
@@ -224,12 +232,13 @@ def _of_readers(connection: Connection, scope: Scope, ids: Iterable[str]) -> lis
 
 def _count(connection: Connection, scope: Scope) -> int:
     """Return how many memories a scope has, as far as that is of interest."""
-    place = (scope.realm, scope.agent_id, scope.thread, scope.role)
     if scope.realm is Realm.BRIDGE:
         some = select(memories.c.id).where(*_conditions(scope)).limit(SMALL + 1).subquery()
         return columns.count_rows(connection, some)
     return int(
-        driver_of(connection).execute(_COUNT, tuple(map(columns.stored_text, place))).fetchone()[0]
+        driver_of(connection)
+        .execute(_COUNT, tuple(map(columns.stored_text, scope.place)))
+        .fetchone()[0]
     )
 
 
@@ -243,14 +252,15 @@ def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
             reads = select(memory_agents.c.memory_id).where(memory_agents.c.agent_id == agent)
             query = query.where(memories.c.id.in_(reads))
         return np.array(connection.execute(query).scalars().all(), np.int64)
-    place = (scope.realm, scope.agent_id, scope.thread, scope.role, COLLECTIONS[scope.realm])
+    place = (*scope.place, COLLECTIONS[scope.realm])
     rows = driver_of(connection).execute(_WHOLE, tuple(map(columns.stored_text, place))).fetchall()
     return np.array([number for (number,) in rows], np.int64)
 
 
 def _conditions(scope: Scope) -> list[ColumnElement[bool]]:
     """Return the conditions that a memory is active and lies in a scope, whoever may read it."""
-    place = {name: getattr(scope, name) for name in ("realm", "agent_id", "thread", "role")}
+    same = ("realm", "agent_id", "thread", "role", "project_id")
+    place = {name: getattr(scope, name) for name in same}
     return [
         *columns.same(memories, status=MemoryStatus.ACTIVE, **place),
         memories.c.type.in_(MERGEABLE),

@@ -12,6 +12,13 @@ Pointers to other files: `@docs/style.md`, as Claude Code and its like import th
 They are recorded and never followed. A file that is pointed to may lie anywhere, in somebody's home
 folder or outside the project; one that instructs agents is found by its own name anyway.
 
+Excerpts: what of a section is shown around a statement that was found.
+
+A statement alone is often no answer: what introduces it, the command of the line before and the
+next entry of its list belong to it. An excerpt is made of the statements that the ledger has of a
+section, in their order, and of what they stand under. What was kept back or taken out of a file is
+no statement, and so it is in no excerpt.
+
 Which files instruct agents, and which parser reads them.
 
 Adding a dialect is adding one entry to `DIALECTS`.
@@ -23,15 +30,18 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import cache
+from itertools import takewhile
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from cortex_actors.domain.project import Fragment, file_hash
 from cortex_actors.text import markdown
 from cortex_actors.text.markdown import Heading, Kind, Line, Trail, heading, lines, underlined
+from cortex_actors.text.statements import bare
+from cortex_actors.text.terms import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 
 #: Headings of a resolved section that stands without marks: as Cerno wrote it, or as somebody left
@@ -398,3 +408,109 @@ def _expression(where: str) -> str:
     """Return a path with `**/` and `*` as a regular expression."""
     parts = re.split(r"(\*\*/|\*)", where)
     return "".join({"**/": "(?:.+/)?", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts)
+
+
+#: A fragment, and which of its statements.
+Spot: TypeAlias = tuple[str, int]
+
+#: Characters of an excerpt's statements: five of six of the 2,887 lists and paragraphs under one
+#: heading in 101 real repositories have fewer, half of them 231 at most. Ten hits of this length
+#: are about 1,500 tokens.
+EXCERPT: Final = 600
+
+#: Lines from one statement to the next of the same list or fence: one may have a comment above it.
+_GAP: Final = 2
+
+#: What ends a part of a heading that was too long.
+_SHORTENED: Final = "\u2026"
+
+
+class ExcerptLine(NamedTuple):
+    """A statement: where it stands, lines counted from 1, and what it says there."""
+
+    spot: Spot
+    heading: str | None
+    line_start: int
+    line_end: int
+    text: str
+
+    @property
+    def path(self) -> list[str]:
+        """What it stands under, outermost first."""
+        return self.heading.split(" > ") if self.heading else []
+
+
+def around(
+    section: Sequence[ExcerptLine], spot: Spot, *, taken: Container[Spot] = ()
+) -> Sequence[ExcerptLine]:
+    """Return a statement with those around it that belong to it, in their order.
+
+    `section` holds the statements of its fragment in their order; nothing where it lacks the spot.
+    What is nearer comes first, while there is room. What is `taken` is shown elsewhere and ends the
+    excerpt.
+    """
+    at = next((number for number, each in enumerate(section) if each.spot == spot), -1)
+    if at < 0:
+        return ()
+    room, ends, sides = EXCERPT - len(section[at].text), {-1: at, 1: at}, {-1, 1}
+    while sides:
+        side = min(sides, key=lambda each: (abs(ends[each] - at), each))
+        number = ends[side] + side
+        other = section[number] if 0 <= number < len(section) else None
+        if (
+            other is None
+            or other.spot in taken
+            or len(other.text) > room
+            or not _is_near(section[at], other, edge=section[ends[side]])
+        ):
+            sides.remove(side)
+        else:
+            ends[side], room = number, room - len(other.text)
+    return section[ends[-1] : ends[1] + 1]
+
+
+def _is_near(own: ExcerptLine, other: ExcerptLine, *, edge: ExcerptLine) -> bool:
+    """Tell whether another statement is shown: not under more, or directly beside what is shown."""
+    gap = max(other.line_start - edge.line_end, edge.line_start - other.line_end)
+    return _common(own.path, other.path) == other.path or gap <= _GAP
+
+
+def _common(*paths: Sequence[str]) -> list[str]:
+    """Return what paths have in common, from the outermost part on."""
+    parts = zip(*paths, strict=False)
+    return [each[0] for each in takewhile(lambda some: len(set(some)) == 1, parts)]
+
+
+def excerpt(
+    some: Sequence[ExcerptLine], found: Mapping[Spot, str], *, question: str
+) -> dict[str, Any]:
+    """Return an excerpt as plain JSON values.
+
+    `heading` is what stands above all of it, `marks` where the found statements are (by id: their
+    lines in the file, their characters in `text` from `start` up to `end`), `words` the characters
+    of the words that the question has, too. An innermost heading is a line of the text: it may be
+    the sentence that introduces a list.
+    """
+    shared = _common(*(each.path for each in some))
+    above = shared[:-1] or shared
+    text, marks, before, said = "", [], above, ""
+    for each in some:
+        path = each.path
+        for level in range(max(len(_common(before, path)), len(above)), len(path)):
+            # The item that a list is nested in is a statement, too, and stands there already.
+            if not said.startswith(path[level].rstrip(_SHORTENED)):
+                # Of a label in bold type the heading has lost the first marks.
+                text += f"{'  ' * (level - len(above))}{path[level].replace('**', '')}:\n"
+        text += "  " * (len(path) - len(above))
+        if name := found.get(each.spot):
+            lines, end = {"line_start": each.line_start, "line_end": each.line_end}, len(each.text)
+            marks.append({"id": name, "start": len(text), "end": len(text) + end, **lines})
+        text, before, said = f"{text}{each.text}\n", path, bare(each.text)
+    return {
+        "heading": " > ".join(above),
+        "text": text.rstrip("\n"),
+        "line_start": some[0].line_start,
+        "line_end": max(each.line_end for each in some),
+        "marks": marks,
+        "words": [list(each) for each in matches(text, question)],
+    }

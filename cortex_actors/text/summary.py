@@ -29,12 +29,14 @@ in the last line.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.domain.hit import REMOTE, Hit
+from cortex_actors.domain.hit import REMOTE, Hit, also, lines_of, marked
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.text.credentials import mask_secrets
@@ -42,7 +44,7 @@ from cortex_actors.text.hazards import hidden, told, visible
 from cortex_actors.text.lexicon import STOP_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from cortex_actors.domain.agent import Agent
 
@@ -415,27 +417,84 @@ _NO_ID = str.maketrans(dict.fromkeys(' ()"', "_"))
 _INDENT = " " * 4
 
 
+#: Characters of a token, which needs no model and is near enough for a page.
+CHARACTERS: Final = 4
+
+#: The place of a hit as its price counts it: there are never so many.
+_WIDEST: Final = 9_999
+
+
+def tokens(text: str) -> int:
+    """Return what a text costs: a quarter of its characters, rounded up, and at least 1."""
+    return max(math.ceil(len(text) / CHARACTERS), 1)
+
+
+def price(hit: Hit) -> int:
+    """Return what a hit costs: its lines of an answer, and the text that a store found it by.
+
+    That text is in no line, but programs read it.
+    """
+    metadata = hit.extra.get("metadata")
+    via = metadata.get("matched_via") if isinstance(metadata, Mapping) else None
+    return tokens(f"{_entry(_WIDEST, hit)}\n") + sum(map(tokens, _texts(via)))
+
+
+def absent_price(absent: Iterable[tuple[str, str]]) -> int:
+    """Return what the line costs that names the stores without an answer; 0 where there is none."""
+    return sum(tokens(f"{line}\n") for line in _absent(absent))
+
+
 def format_recalled(
-    hits: Iterable[Hit], beside: Iterable[Hit] = (), *, absent: Iterable[tuple[str, str]] = ()
+    hits: Iterable[Hit],
+    beside: Iterable[Hit] = (),
+    *,
+    absent: Iterable[tuple[str, str]] = (),
+    budget: int | None = None,
 ) -> str:
     """Return an answer as text, and what stands beside it; a sentence where nothing was found.
 
     `absent` are (store, reason) of those that failed or were not asked: the answer lacks theirs.
+    What no hit has room for in a `budget` of tokens is left out. Nothing in it is hidden.
     """
-    entries = [_entry(place, hit) for place, hit in enumerate(hits, start=1)] or [NOTHING]
+    entries = [_entry(place, hit) for place, hit in enumerate(hits, start=1)]
     more = [_entry(place, hit) for place, hit in enumerate(beside, start=len(entries) + 1)]
-    return "\n".join([*entries, *([BESIDE, *more] if more else []), *_absent(absent)])
+    found = "\n".join([*(entries or [NOTHING]), *([BESIDE, *more] if more else [])])
+    some = ("\n".join([found, *_absent(absent)]), found, "")
+    return next(each for each in some if budget is None or tokens(f"{each}\n") <= budget)
 
 
-def _entry(place: int, hit: Hit) -> str:
+def _entry(number: int, hit: Hit) -> str:
     """Return the lines of one hit; what has no abstract has its heading or its first sentence."""
-    short = str(hit.extra.get("abstract") or "") or hit.heading or abstract(hit.text)
-    summary = str(hit.extra.get("summary") or "") or hit.text
-    if " ".join(summary.split()) == " ".join(str(hit.extra.get("abstract") or "").split()):
-        summary = ""
-    name, said = hit.id.translate(_NO_ID), " ".join(short.split())
-    head = f'[{place}] #{name} (score={hit.score:.2f}{_origin(hit)}) "{said}"'
-    return "\n".join([head, *(f"{_INDENT}{line}" for line in summary.splitlines())])
+    ours: Mapping[str, Any] = hit.extra if hit.trust != REMOTE else {}
+    section = ours.get("section")
+    source = ours.get("document", ours.get("source")) if "ordinal" in ours else None
+    place = f"{hit.path}:{lines_of(hit.line_start, hit.line_end)}" if hit.path else source
+    said = str(hit.extra.get("abstract") or "") or hit.heading or abstract(hit.text)
+    # What stands under no heading is in its section, and not said twice.
+    said = " ".join((section["heading"] if section else said).split())
+    facts = [f'"{said}"' if said else "", hit.project, place]
+    name = hit.id.translate(_NO_ID)
+    head = f"[{number}] #{name} (score={hit.score:.2f}{_origin(hit)})"
+    if section:
+        lines = [f"{'> ' if is_found else '  '}{each}" for is_found, each in marked(section)]
+    else:
+        summary, brief = str(hit.extra.get("summary") or "") or hit.text, hit.extra.get("abstract")
+        is_said = " ".join(summary.split()) == " ".join(str(brief or "").split())
+        lines = [] if is_said else summary.splitlines()
+    lines = [f"{_INDENT}{each}" for each in (*lines, *also(ours))]
+    first = " ".join(" ".join(filter(None, [head, *facts])).splitlines())
+    return "\n".join(map(visible, [first, *lines]))
+
+
+def _texts(via: object) -> list[str]:
+    """Return the texts of what a store says a hit was found by."""
+    if isinstance(via, str):
+        return [via] if via else []
+    if isinstance(via, Mapping):
+        return _texts(via.get("content"))
+    if isinstance(via, Sequence):
+        return [text for each in via for text in _texts(each)]
+    return []
 
 
 def _absent(stores: Iterable[tuple[str, str]]) -> list[str]:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 from cortex_actors.domain.agent import shown
 from cortex_actors.errors import BadInput
 from cortex_actors.text.hazards import hidden
-from cortex_actors.text.lexicon import STOP_WORDS
+from cortex_actors.text.lexicon import STOP_WORDS, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -257,3 +257,16 @@ def _text(text: str, now: int) -> int | None:
     # Without a zone it is UTC's.
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     return (found - _FIRST) // _MICROSECOND
+
+
+#: A run of letters, digits and marks.
+_RUN = re.compile(r"[^\W_]+")
+
+
+def matches(text: str, question: str) -> list[tuple[int, int]]:
+    """Return where words of a question stand in a text, in any form: (start, end) of each.
+
+    Stop words count only where the question has no others, as in a search.
+    """
+    stems = {stem(word) for term in terms(question) for word in split(term.text)}
+    return [each.span() for each in _RUN.finditer(text) if stem(each[0].lower()) in stems]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from cortex_actors.errors import BadInput, UsageError
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from tests.cli.answering import answering
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _ANSWERS: dict[str, dict[str, Any]] = {
     "tree": {
@@ -198,7 +196,7 @@ class TestPrinting:
         """The words of a question are one question, and options are passed on."""
         entry.main(["recall", "which", "port", "--limit", "3", "--project", "atlas"])
 
-        flags = {"explain": False, "track": True}
+        flags = {"explain": False, "track": True, "here": str(Path.cwd())}
         given = {"query": "which port", "limit": 3, "project": "atlas"}
         assert [("recall", {**given, **flags})] == asked
 

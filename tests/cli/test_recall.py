@@ -66,6 +66,33 @@ class TestPrinciple:
         )
 
 
+class TestSection:
+    def test_shown(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A hit of a file shows its section, with the found statement marked, and other places."""
+        section = {
+            "heading": "Tests",
+            "text": "Run one:\n  make up\n  make test",
+            "marks": [{"id": "ins_1", "start": 21, "end": 30, "line_start": 4, "line_end": 4}],
+            "words": [[26, 30]],
+        }
+        hit = {"id": "ins_1", "text": "make test", "score": 1.0, "store": "cortex_insights"}
+        place = {"project": "atlas", "path": "/a/CLAUDE.md", "line_start": 4, "line_end": 4}
+        extra = {"section": section, "also": ["/b/AGENTS.md:7"]}
+        found = {**_NOTHING, "hits": [{**hit, **place, "heading": "Tests > Run", "extra": extra}]}
+        answering(monkeypatch, {"recall": found})
+
+        assert 0 == entry.main(["recall", "test"])
+        assert (
+            "1. 1.000  Tests  atlas  /a/CLAUDE.md:4\n"
+            "     Run one:\n"
+            "       make up\n"
+            "   >   make test\n"
+            "   also in /b/AGENTS.md:7\n"
+        ) in capsys.readouterr().out
+
+
 class TestQuestion:
     def test_no_text(self, asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
         """A question of bytes that are no text is refused as such, and never asked."""

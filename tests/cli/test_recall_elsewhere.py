@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,7 +75,8 @@ class TestOptions:
         """What is not said is the federation's to know."""
         assert 0 == entry.main(["recall", "deploy"])
 
-        assert {"query": "deploy", "explain": False, "track": True} == asked[0]
+        here = str(Path.cwd())
+        assert {"query": "deploy", "explain": False, "track": True, "here": here} == asked[0]
 
     def test_all(self, asked: list[dict[str, Any]]) -> None:
         """Stores, a budget and how often to ask are passed on."""

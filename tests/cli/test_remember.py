@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +25,7 @@ FOUND: dict[str, Any] = {
     "layer": "sensory",
     "realm": "private",
     "agent": "CLAUDE",
+    "project": "atlas",
     "superseded": ["mem_3"],
     "message": "Saved as #mem_9.",
 }
@@ -74,6 +76,13 @@ class TestRemember:
 
         assert json.loads(capsys.readouterr().out) == FOUND
         assert 1 == len(asked)
+
+    def test_projects(self, asked: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+        """A person is told to which project it belongs; with --global it is to be of none."""
+        assert 0 == entry.main(["remember", "a b", "--global"])
+
+        assert "belongs to the project atlas" in capsys.readouterr().out
+        assert ("", str(Path.cwd())) == (asked[0][1]["project"], asked[0][1]["here"])
 
     def test_stdin(self, asked: list[Any], piped: Callable[[bytes], None]) -> None:
         """A dash reads what is piped in."""

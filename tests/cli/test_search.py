@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ Asked = list[tuple[str, dict[str, Any]]]
 
 #: What is asked without any option.
 PLAIN = {"query": "deploy", "limit": 10, "explain": False, "track": True, "original_only": False}
+PLAIN["here"] = str(Path.cwd())
 
 
 @pytest.fixture
@@ -94,7 +96,25 @@ class TestAsked:
             "as_agent": "vajra",
             "track": False,
             "explain": True,
+            "here": str(Path.cwd()),
         }
+
+    @pytest.mark.parametrize("command", ["search", "recall"])
+    def test_projects(
+        self,
+        asked: Asked,
+        command: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The folder is always said; a project is one of the caller's folders, a name, or none."""
+        monkeypatch.chdir(tmp_path)
+        for words in ([], ["--project", "atlas"], ["--project", "."], ["--global"]):
+            assert 0 == entry.main([command, "deploy", *words])
+        assert 64 == entry.main([command, "deploy", "--project", "atlas", "--global"])
+
+        assert [None, "atlas", str(tmp_path), ""] == [each.get("project") for _, each in asked]
+        assert {str(tmp_path)} == {each["here"] for _, each in asked}
 
     def test_original(self, asked: Asked) -> None:
         """What was said, not what was made of it, is for `search` alone."""

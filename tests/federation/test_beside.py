@@ -12,6 +12,7 @@ from cortex_actors.federation import federation
 from cortex_actors.federation.store import LOCAL
 from cortex_actors.sections import FederationSettings
 from cortex_actors.testing import PATIENCE, ManualClock
+from cortex_actors.text.summary import BESIDE, price, tokens
 from tests.federation.remotes import Filed, hit, remote
 from tests.federation.support import Shelf, Village
 
@@ -98,13 +99,14 @@ class TestAdditive:
         """What is left of a budget pays for it, and nothing beyond."""
         far = Filed(hit("a", topic="ci"), filed=[hit("t", "x" * 400), hit("u", "x" * 4)])
         village = await Village([remote(far)]).begin()
-        found = await village.recall(limit=None, budget_tokens=7)
+        budget = 2 * price(hit("a")) + tokens(f"{BESIDE}\n")
+        found = await village.recall(limit=None, budget_tokens=budget)
 
-        assert (["a"], ["u"], 6) == (
+        assert (["a"], ["u"]) == (
             [each.id for each in found.hits],
             [each.id for each in found.beside],
-            found.tokens,
         )
+        assert len(f"{found.text}\n") / 4 <= found.tokens <= budget
 
     async def test_document(self) -> None:
         """A document that lies behind the answer still says where it was read."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors.domain.hit import Hit
+from cortex_actors.text.summary import price
 from tests.federation.everything import ADDED, KNOWN, Everything, everything
 
 if TYPE_CHECKING:
@@ -80,14 +82,14 @@ class TestEverybody:
         assert [id_ for id_, _ in expected] == [hit["id"] for hit in found]
         assert [worth for _, worth in expected] == pytest.approx([h["fused_score"] for h in found])
 
-    @pytest.mark.parametrize("budget", [40, 120])
+    @pytest.mark.parametrize("budget", [120, 300])
     def test_budget(self, all_: Everything, budget: int) -> None:
         """A budget is kept to, whoever answers; a store whose first hit it pays for is in it."""
         due = _due(all_.recall(QUESTION, limit=ALL)["hits"], budget)
         found = all_.recall(QUESTION, budget_tokens=budget)
 
         assert budget == found["budget_tokens"]
-        assert sum(map(_price, found["hits"])) <= found["tokens"] <= budget
+        assert len(found["text"]) / 4 <= found["tokens"] <= budget
         assert 1 < len(due)
         assert due <= {_store(hit) for hit in found["hits"]}
 
@@ -132,8 +134,8 @@ class TestOneMore:
 
 
 def _price(hit: dict[str, Any]) -> int:
-    """Return what a hit costs: a quarter of its characters, rounded up, and 1."""
-    return -(-len(hit["text"]) // 4) + 1
+    """Return what a hit costs: the lines in which it is printed."""
+    return price(Hit(**hit))
 
 
 def _due(hits: Sequence[dict[str, Any]], budget: int) -> set[str]:
@@ -142,9 +144,9 @@ def _due(hits: Sequence[dict[str, Any]], budget: int) -> set[str]:
     for hit in hits:
         first.setdefault(_store(hit), _price(hit))
     due = set()
-    for store, price in first.items():
-        if price <= budget:
-            budget -= price
+    for store, due_price in first.items():
+        if due_price <= budget:
+            budget -= due_price
             due.add(store)
     return due
 

@@ -52,16 +52,17 @@ class TestNumbers:
 
     async def test_budget(self, one: Shelf, two: Shelf) -> None:
         """A budget of tokens is filled with whole hits, and what they cost is told."""
-        found = await (await Village([one, two]).begin()).recall(limit=None, budget_tokens=9)
+        found = await (await Village([one, two]).begin()).recall(limit=None, budget_tokens=35)
 
-        # "text of a" is nine characters: three tokens and one for what is around it.
-        assert (2, 8, 9) == (len(found.hits), found.tokens, found.budget_tokens)
+        # A line of 31 and one of 13 characters with their ends: two hits have 92, 23 tokens.
+        assert (2, 23, 35) == (len(found.hits), found.tokens, found.budget_tokens)
+        assert 92 == len(f"{found.text}\n")
 
     async def test_budget_and_limit(self, one: Shelf) -> None:
         """A number beside a budget is kept, too."""
         found = await (await Village([one]).begin()).recall(limit=1, budget_tokens=1_000)
 
-        assert (1, 4) == (len(found.hits), found.tokens)
+        assert (1, 12) == (len(found.hits), found.tokens)
 
     async def test_budget_asks(self, one: Shelf, two: Shelf) -> None:
         """Stores are asked for as many short hits as would fill a budget."""
@@ -73,7 +74,7 @@ class TestNumbers:
         """Without a budget it is told what the answer costs, and nothing is left out."""
         found = await (await Village([one]).begin()).recall()
 
-        assert (12, None) == (found.tokens, found.budget_tokens)
+        assert (35, None) == (found.tokens, found.budget_tokens)
 
     @pytest.mark.parametrize("budget", [0, -5, BUDGET_LIMIT + 1])
     async def test_refused(self, one: Shelf, budget: int) -> None:

@@ -15,6 +15,8 @@ from cortex_actors.testing import EPOCH
 KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"
 
 MEMORY: dict[str, Any] = {
+    "project_id": "prj_1",
+    "project": "atlas",
     "kind": "memory",
     "id": "mem_01M829ZJ33QR80BXYYJ2W257T1",
     "agent": "AZOTH",
@@ -39,6 +41,8 @@ CRUMB: dict[str, Any] = {
     "left_at": EPOCH,
     "summary": "Moved the tests.",
     "session": "s",
+    "project_id": "prj_1",
+    "project": "atlas",
     "unfinished": ["the docs"],
     "references": {"files": ["a.md"]},
     "emotional_state": {"calm": "very"},

@@ -23,14 +23,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hashing")]
 SILENT = {
     "Saved": {
         *("merged", "pending", "conflicts", "message", "type", "thread"),
-        *("superseded", "tags_added"),
+        *("superseded", "tags_added", "project"),
     },
     "Crumb": {"message"},
     "Convergence": {"apart"},
     "Stale": {"access_count", "last_accessed", "days_since_access"},
-    "Imported": {"differing", "redacted", "dry_run", "added"},
+    "Imported": {"differing", "redacted", "dry_run", "added", "unplaced"},
     "Found": {"beside", "failed", "skipped"},
-    "Detail": {"access_count", "changes", "conflicts", "lineage", "merged_into", "pinned"},
+    "Detail": {
+        *("access_count", "changes", "conflicts", "lineage", "merged_into", "pinned", "project"),
+    },
     "Hit": {
         *("access_count", "conflicts", "merged_from", "pinned", "promoted_at"),
         *("heading", "line_start", "line_end", "path", "project", "source", "title", "topic"),

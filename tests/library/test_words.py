@@ -105,8 +105,8 @@ class TestEvery:
         cortex.forget("mem_1", "mem_2")
 
         assert [
-            ("crumbs", {"agent": "NOURI", "lookback_hours": 2}),
-            ("search", {"query": "x", "limit": 3, "as_agent": "KETHER"}),
+            ("crumbs", {"agent": "NOURI", "lookback_hours": 2, "here": str(Path.cwd())}),
+            ("search", {"query": "x", "limit": 3, "as_agent": "KETHER", "here": str(Path.cwd())}),
             ("thread", {"thread": "ci", "as_agent": "KETHER"}),
             ("knowledge_topics", {}),
             ("topics", {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -41,6 +42,11 @@ def listed(
     given = [*bases, *([LEVEL] * (len(names) - len(bases)))]
     hits = [hit(id_, base, store=store) for id_, base in zip(names, given, strict=True)]
     return Listed(store, hits, weight, floor, capped)
+
+
+def cost(hit: Hit) -> int:
+    """Return what a hit costs where nothing depends on how it is printed: its text and 1."""
+    return max(math.ceil(len(hit.text) / 4), 1) + 1
 
 
 def ids(placed: Sequence[Placed]) -> list[str]:

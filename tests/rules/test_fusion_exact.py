@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.rules.fusion import Listed, Mode, Seats, across, cost, packed, seated
-from tests.rules.answering import answers, ids
+from cortex_actors.rules.fusion import Listed, Mode, Seats, across, packed, seated
+from tests.rules.answering import answers, cost, ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ class TestModel:
         model = Model(lists, k, mode)
         model.led(margin)
         fused = across(lists, k=k, mode=mode, authority_margin=margin)
-        found = seated(fused, seats) if budget is None else packed(fused, budget, seats)
+        found = seated(fused, seats) if budget is None else packed(fused, budget, seats, price=cost)
 
         assert [hit.id for _, hit in model.order] == ids(fused)
         assert model.seated(seats, budget) == ids(found)

@@ -16,12 +16,10 @@ from cortex_actors.rules.fusion import (
     across,
     asks,
     beside,
-    cost,
     packed,
     seated,
-    tokens,
 )
-from tests.rules.answering import answers, hit, ids
+from tests.rules.answering import answers, cost, hit, ids
 
 if TYPE_CHECKING:
     from cortex_actors.rules.fusion import Placed
@@ -41,75 +39,42 @@ def spent(found: list[Placed]) -> int:
     return sum(cost(one.hit) for one in found)
 
 
-class TestCost:
-    @pytest.mark.parametrize(("expected", "length"), [(1, 0), (1, 1), (1, 4), (2, 5), (25, 100)])
-    def test_text(self, expected: int, length: int) -> None:
-        """A token is four characters, begun ones count, and nothing costs one as well."""
-        assert expected == tokens("x" * length)
-
-    def test_hit(self) -> None:
-        """A hit costs its text and one more."""
-        assert 3 == cost(hit("a", text="x" * 8))
-
-    @pytest.mark.parametrize(
-        ("expected", "via"),
-        [
-            (6, {"content": "y" * 12, "tier": "short"}),
-            (6, "y" * 12),
-            (9, [{"content": "y" * 12}, {"content": "z" * 12}]),
-            (3, ""),
-            (3, None),
-            (3, {"tier": "short"}),
-            (3, 7),
-        ],
-    )
-    def test_found_by(self, expected: int, via: object) -> None:
-        """The text that a hit was found by, where it is another one, is read and paid for."""
-        found = replace(hit("a", text="x" * 8), extra={"metadata": {"matched_via": via}})
-
-        assert expected == cost(found)
-
-    def test_strange_metadata(self) -> None:
-        """What another program says beside a hit may have any shape."""
-        assert 3 == cost(replace(hit("a", text="x" * 8), extra={"metadata": ["matched_via"]}))
-
-
 class TestPacked:
     def test_all(self) -> None:
         """A budget that is large enough changes nothing."""
         fused = across([priced("a", 11, 11), priced("b", 11)])
 
-        assert fused == packed(fused, 33, Seats())
+        assert fused == packed(fused, 33, Seats(), price=cost)
 
     def test_too_dear(self) -> None:
         """A hit that is too dear is passed over, and the search for others goes on."""
         fused = across([priced("a", 101, 11), priced("b", 11, 11)])
 
-        assert ["b0", "a1", "b1"] == ids(packed(fused, 33, Seats()))
+        assert ["b0", "a1", "b1"] == ids(packed(fused, 33, Seats(), price=cost))
 
     def test_every_store(self) -> None:
         """Every store has its seats before the rest of the budget goes to the best."""
         heavy = replace(priced("a", 11, 11, 11, 11), weight=3)
         fused = across([heavy, priced("b", 11)])
 
-        assert ["a0", "a1", "b0"] == ids(packed(fused, 33, Seats()))
-        assert ["a0", "a1", "a2"] == ids(packed(fused, 33, Seats(min_per_store=0)))
+        assert ["a0", "a1", "b0"] == ids(packed(fused, 33, Seats(), price=cost))
+        assert ["a0", "a1", "a2"] == ids(packed(fused, 33, Seats(min_per_store=0), price=cost))
 
     def test_rows(self) -> None:
         """A limit beside the budget is one of the hits."""
         fused = across([priced("a", 11, 11), priced("b", 11, 11)])
 
-        assert ["a0", "b0"] == ids(packed(fused, 400, Seats(2)))
+        assert ["a0", "b0"] == ids(packed(fused, 400, Seats(2), price=cost))
 
     @pytest.mark.parametrize("budget", [-5, 0, 1])
     def test_nothing(self, budget: int) -> None:
         """No budget, and one that no hit fits into, is an empty result."""
-        assert [] == packed(across([priced("a", 2, 2)]), budget, Seats())
+        assert [] == packed(across([priced("a", 2, 2)]), budget, Seats(), price=cost)
 
     def test_share(self) -> None:
         """A limit of a store's share is one of the budget, but for its first hit."""
         fused = across([priced("a", 30, 10, 10), priced("b", 10, 10, 10, 10, 10)])
-        found = packed(fused, 100, Seats(max_share=0.25))
+        found = packed(fused, 100, Seats(max_share=0.25), price=cost)
 
         assert ["a0", "b0", "b1"] == ids(found)
 
@@ -117,7 +82,7 @@ class TestPacked:
         """It is none for a store that is not capped."""
         fused = across([priced("a", 10, 10, 10, capped=False), priced("b", 10, 10, 10)])
 
-        assert ["a0", "b0", "a1", "a2"] == ids(packed(fused, 100, Seats(max_share=0.1)))
+        assert ["a0", "b0", "a1", "a2"] == ids(packed(fused, 100, Seats(max_share=0.1), price=cost))
 
 
 class TestBeside:
@@ -125,8 +90,8 @@ class TestBeside:
         """What was found beside a result has what is left, in its order, without the dear ones."""
         hits = priced("a", 10, 30, 10, 10).hits
 
-        assert ["a0", "a2"] == [each.id for each in beside(hits, 25)]
-        assert [] == beside(hits, 0)
+        assert ["a0", "a2"] == [each.id for each in beside(hits, 25, price=cost)]
+        assert [] == beside(hits, 0, price=cost)
 
 
 class TestAsks:
@@ -166,7 +131,7 @@ class TestProperties:
     @given(pages(), st.integers(-3, 300), st.integers(0, 3))
     def test_within_budget(self, fused: list[Placed], budget: int, least: int) -> None:
         """A page never costs more than its budget, keeps the order, and has no room for more."""
-        found = packed(fused, budget, Seats(min_per_store=least))
+        found = packed(fused, budget, Seats(min_per_store=least), price=cost)
         left = budget - spent(found)
 
         assert not found or left >= 0
@@ -179,4 +144,4 @@ class TestProperties:
         """With a budget for everything, the seats are those without one."""
         seats = Seats(limit, least)
 
-        assert seated(fused, seats) == packed(fused, spent(fused), seats)
+        assert seated(fused, seats) == packed(fused, spent(fused), seats, price=cost)

@@ -20,9 +20,9 @@ _CIRCLES = (
 
 #: What is wrong at any moment -> rows for which it is.
 ALWAYS = {
-    "a text is remembered twice in one scope": "SELECT realm, agent_id, thread, text, count(*)"
-    " FROM memories WHERE status = 'active' AND type IN ('fact', 'observation')"
-    " AND realm <> 'bridge' GROUP BY 1, 2, 3, 4 HAVING count(*) > 1",
+    "a text is remembered twice in one scope": "SELECT realm, agent_id, thread, project_id, text,"
+    " count(*) FROM memories WHERE status = 'active' AND type IN ('fact', 'observation')"
+    " AND realm <> 'bridge' GROUP BY 1, 2, 3, 4, 5 HAVING count(*) > 1",
     "an active memory is not believed since some moment": "SELECT id FROM memories"
     " WHERE status = 'active' AND (SELECT count(*) FROM beliefs WHERE memory_id = id"
     " AND ended_at IS NULL) <> 1",
@@ -42,7 +42,8 @@ ALWAYS = {
     " HAVING count(*) <> max(merged_as) + 1",
     "a part is of another scope than its whole": "SELECT p.id, w.id FROM memories p"
     " JOIN memories w ON w.id = p.merged_into"
-    " WHERE (p.realm, p.agent_id, p.thread) <> (w.realm, w.agent_id, w.thread)",
+    " WHERE (p.realm, p.agent_id, p.thread, p.project_id)"
+    " <> (w.realm, w.agent_id, w.thread, w.project_id)",
     "a memory has no attention": "SELECT id FROM memories"
     " WHERE id NOT IN (SELECT memory_id FROM memory_attention)",
     "a merge of nothing that is there is on record": "SELECT id, memory_id FROM memory_changes"

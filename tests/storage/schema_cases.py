@@ -178,7 +178,9 @@ REFUSED = {
     " WHERE status = 'merged'",
     "memories.merged_by_is_known": "UPDATE memories SET merged_by = 'dice' WHERE status = 'merged'",
     "memories(merged_into, merged_as)": "UPDATE memories SET merged_as = 1 WHERE status = 'merged'",
-    "memories(realm, agent_id, thread, text_hash)": "UPDATE memories SET text_hash = zeroblob(32)",
+    "memories(realm, agent_id, thread, project_id, text_hash)": (
+        "UPDATE memories SET text_hash = zeroblob(32)"
+    ),
     "memories.agent_id -> agents": "UPDATE memories SET agent_id = 'NOBODY'",
     "memories.merged_into -> memories": "UPDATE memories SET merged_into = 'mem_0'"
     " WHERE status = 'merged'",

@@ -7,6 +7,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
 
 from cortex_actors.errors import StoreTooNew, StoreTooOld
 from cortex_actors.storage.ledger import connection as opening
@@ -186,6 +187,36 @@ class TestScans:
         with engine.begin() as connection:
             found = connection.exec_driver_sql("SELECT * FROM said_since").all()
         assert [(INSIGHTS[1], "prj_a", 20)] == [tuple(each) for each in found]
+
+
+class TestBelonging:
+    def test_none(self, engine: Engine, path: Path) -> None:
+        """What an older home remembers and left belongs to no project, and is said once as ever."""
+        tables = ("agents", "memories", "crumbs")
+        with engine.begin() as connection:
+            make_version_7(connection)
+            for name in tables:
+                for row in ROWS[name]:
+                    connection.execute(insert(metadata.tables[name]).values(row))
+            before = [list(connection.exec_driver_sql(f"SELECT id FROM {e}")) for e in tables]  # noqa: S608
+        migrate(engine, path, keep=False)
+
+        with engine.begin() as connection:
+            after = [list(connection.exec_driver_sql(f"SELECT id FROM {e}")) for e in tables]  # noqa: S608
+        assert before == after
+        for name in tables[1:]:
+            assert {""} == set(ask(engine, f"SELECT project_id FROM {name}"))  # noqa: S608
+        columns = list(map(str, ask(engine, "SELECT name FROM pragma_table_info('memories')")))
+
+        def copied(**values: str) -> str:
+            some = {"id": "'mem_' || hex(randomblob(13))", **values}
+            chosen = ", ".join(some.get(each, f'"{each}"') for each in columns)
+            return f"INSERT INTO memories SELECT {chosen} FROM memories WHERE status = 'active'"  # noqa: S608
+
+        with engine.begin() as connection:
+            connection.exec_driver_sql(copied(project_id="'prj_a'"))
+        with engine.begin() as connection, pytest.raises(IntegrityError, match="project_id"):
+            connection.exec_driver_sql(copied())
 
 
 #: What schema 8 has of models: layer, question and answer -> the relation it is kept with.

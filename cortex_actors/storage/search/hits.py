@@ -8,6 +8,10 @@ Remembered: memories as answers, with everything that is known of them.
 All memories of an answer are looked up at once: how many reads that takes does not depend on how
 many they are. What whoever asks may not read is named nowhere, not even by its id.
 
+Folded: of hits that say one thing, or stand in one excerpt of a file, one is made before the limit
+is filled, so that ten hits are ten answers. Other programs get every statement by itself: they are
+given what was found, and nothing of what stands around it.
+
 Tagged: memories that are filed under some words, whatever they say.
 
 The other way into what is known: something that shares a topic with a question is found here
@@ -19,15 +23,17 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, literal_column, or_, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
 from cortex_actors.rules import decay as attention
+from cortex_actors.rules.contradiction import repeats
 from cortex_actors.storage import (
     agent_records,
     documents,
@@ -35,6 +41,7 @@ from cortex_actors.storage import (
     insights,
     memory_records,
     principles,
+    projects,
     realms,
     similar_memories,
 )
@@ -43,8 +50,10 @@ from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.search import scans
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.tables.columns import grouped
-from cortex_actors.storage.tables.schema import beliefs, memories, memory_tags
+from cortex_actors.storage.tables.columns import grouped, rows_in
+from cortex_actors.storage.tables.schema import beliefs, insight_sources, memories, memory_tags
+from cortex_actors.storage.tables.schema import insights as insight_rows
+from cortex_actors.text.sections import ExcerptLine, Spot, around, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -52,6 +61,9 @@ if TYPE_CHECKING:
 
 #: How many original memories each whole was made of.
 _ORIGINALS = f"{PARTS} SELECT whole, count(*) FROM below WHERE {SAID} GROUP BY whole"  # noqa: S608 - ours
+
+#: Under this name a hit of an insight has its spots until it is folded; the first is its own.
+SPOTS: Final = "spots"
 
 #: Fields of an insight's first place, which its answer names.
 _PLACE = ("project", "path", "line_start", "line_end", "heading")
@@ -71,9 +83,18 @@ def remembered(
     known = memory_records.read(connection, ids, states)
     seen = [known[each] for each in ids if each in known and _may_read(known[each], query)]
     extra = _extra(connection, seen, query) if seen else {}
-    stores = memory_records.COLLECTIONS
+    stores, of = memory_records.COLLECTIONS, {each.project_id for each in seen} - {""}
+    # Another program is told of no project that it does not know from a file.
+    names = projects.names(connection) if of and not query.where.outward else {}
     return [
-        Hit(each.id, each.text, scores[each.id], stores[each.realm], extra=extra[each.id])
+        Hit(
+            each.id,
+            each.text,
+            scores[each.id],
+            stores[each.realm],
+            project=names.get(each.project_id),
+            extra=extra[each.id],
+        )
         for each in seen
     ]
 
@@ -109,6 +130,7 @@ def _extra(
             "pinned": each.pinned_at is not None,
             "abstract": each.abstract,
             "summary": each.summary,
+            "project_id": "" if where.outward else each.project_id,
             "merged_from": parts.get(each.id, 0),
             "conflicts": sorted(one for one, _ in standing.get(each.id, ()) if one in named),
             **spans.get(each.id, {}),
@@ -164,9 +186,9 @@ def shown(
 def _insights(
     connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
 ) -> list[Hit]:
-    """Return insights with where they were read; places in the project that was named lead."""
+    """Return insights with where they were read; places in the project that is meant lead."""
     known = insights.by_id(connection, ids)
-    places = insights.sources(connection, ids, first=query.where.project_id)
+    places = insights.sources(connection, ids, first=query.where.project_id or query.here)
     if query.where.outward:
         # Only what files say that are for more than one person, and the projects of these.
         private = insight_records.PRIVATE
@@ -187,6 +209,8 @@ def _insights(
             "observed": insight.observation_count,
             "also": [f"{one.path}:{one.line_start}" for one in others],
         }
+        if insight.granularity is Granularity.STATEMENT and not query.where.outward:
+            extra[SPOTS] = [one.spot for one in places[each]]
         where = {name: getattr(place, name) for name in _PLACE}
         store = insight_records.COLLECTION
         found.append(Hit(each, insight.content, scores[each], store, **where, extra=extra))
@@ -238,6 +262,7 @@ def _crumbs(
                 "priority": str(crumb.priority),
                 "unfinished": list(crumb.unfinished),
                 "saved_by": crumb.saved_by,
+                "project_id": crumb.project_id,
                 "at": iso(crumb.left_at),
                 "created_at": crumb.left_at,
             },
@@ -352,3 +377,91 @@ def _newest(where: Where, now: int) -> Select[tuple[str, int]]:
         .order_by(tags.memory_id.desc())
         .limit(bindparam("most"))
     )
+
+
+#: What sections say now, but for what a person has to look at first.
+_SAID = (
+    select(
+        *insight_sources.c["fragment_id", "ordinal", "heading", "line_start", "line_end"],
+        insight_rows.c.content,
+    )
+    .join(insight_rows, insight_rows.c.id == insight_sources.c.said_id)
+    .where(insight_sources.c.withdrawn_at.is_(None), insight_rows.c.review.is_(None))
+    .where(insight_rows.c.granularity == Granularity.STATEMENT)
+    .order_by(insight_sources.c.fragment_id, insight_sources.c.ordinal)
+)
+
+
+@dataclass(slots=True)
+class _Folded:
+    """One hit, what of its section is shown, and which statements of that were found."""
+
+    hit: Hit
+    extra: dict[str, Any]
+    excerpt: Sequence[ExcerptLine] = ()
+    found: dict[Spot, str] = field(default_factory=dict)
+
+
+class Folding:
+    """Takes hits, best first, and makes answers of them; only insights are folded."""
+
+    def __init__(self, connection: Connection, question: str) -> None:
+        """Begin without any; what of a section is shown is read through the connection."""
+        self._connection = connection
+        self._question = question
+        self._answers: list[_Folded] = []
+        self._shown: dict[Spot, _Folded] = {}
+
+    def __len__(self) -> int:
+        """Return how many answers there are."""
+        return len(self._answers)
+
+    def add(self, hits: Iterable[Hit]) -> None:
+        """Take more hits, which stand behind those that were taken before."""
+        some = [_Folded(hit, dict(hit.extra)) for hit in hits]
+        spots: list[list[Spot]] = [each.extra.pop(SPOTS, []) for each in some]
+        column = insight_sources.c.fragment_id
+        rows = rows_in(self._connection, _SAID, column, (own[0] for own, *_ in filter(None, spots)))
+        said = grouped((row[0], ExcerptLine((row[0], row[1]), *row[2:])) for row in rows)
+        for answer, own in zip(some, spots, strict=True):
+            if own and self._is_folded(answer, own):
+                continue
+            self._answers.append(answer)
+            if own:
+                answer.extra["folded"], answer.found[own[0]] = [], answer.hit.id
+                answer.excerpt = around(said.get(own[0][0], ()), own[0], taken=self._shown)
+                self._shown |= {each.spot: answer for each in answer.excerpt}
+
+    def _is_folded(self, other: _Folded, spots: Sequence[Spot]) -> bool:
+        """Mark a statement in the excerpt that has it, or name its places where it is said."""
+        spot = next((each for each in spots if each in self._shown), None)
+        claim = Claim(other.hit.text, other.hit.heading)
+        for answer in self._answers if spot is None else [self._shown[spot]]:
+            if spot is not None:
+                answer.found.setdefault(spot, other.hit.id)
+            elif answer.found and repeats(
+                Claim(answer.hit.text, answer.hit.heading),
+                claim,
+                within=answer.hit.project == other.hit.project,
+            ):
+                place = f"{other.hit.path}:{other.hit.line_start}"
+                answer.extra["also"] = [*answer.extra["also"], place, *other.extra["also"]]
+            else:
+                continue
+            answer.extra["folded"].append(other.hit.id)
+            return True
+        return False
+
+    def hits(self) -> list[Hit]:
+        """Return the answers as hits; the lines are those of all that was found in an excerpt."""
+        return [self._told(each) for each in self._answers]
+
+    def _told(self, answer: _Folded) -> Hit:
+        """Return an answer with what of its section is shown."""
+        found = [each for each in answer.excerpt if each.spot in answer.found]
+        if not found:
+            return replace(answer.hit, extra=answer.extra)
+        section = excerpt(answer.excerpt, answer.found, question=self._question)
+        extra = {**answer.extra, "section": section}
+        lines = found[0].line_start, max(each.line_end for each in found)
+        return replace(answer.hit, line_start=lines[0], line_end=lines[1], extra=extra)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Where:
     """What a search is narrowed to; what is left out narrows nothing.
 
-    A condition that a kind of thing cannot meet leaves that kind out: only insights belong to a
-    project, only memories have a layer, only knowledge has a source.
+    A condition that a kind of thing cannot meet leaves that kind out: documents and principles
+    belong to no project, only memories have a layer, only knowledge has a source.
 
     Attributes:
         reader: the agent who asks: memories it may not read do not exist for it. None is the
@@ -33,6 +33,7 @@ class Where:
         outward: the answer leaves for another program: only what is everybody's may be in it,
             whoever asks. That is the village's memories, what shared files say, documents, and
             principles that projects may be given.
+        project_id: what its files say, and what was remembered or left for it.
         agent_id: who wrote the memory.
         tags: all of them.
         since: UTC microseconds, the first that counts: when an insight was last said, a memory
@@ -60,11 +61,6 @@ class Where:
     source: str | None = None
     code: bool | None = None
     language: str | None = None
-
-    @property
-    def of_insights(self) -> bool:
-        """Whether something is asked that only insights have."""
-        return self.project_id is not None
 
     @property
     def of_memories(self) -> bool:

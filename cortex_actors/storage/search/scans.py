@@ -52,7 +52,7 @@ def search_whole(
     `BadInput` for text that is not valid Unicode.
     """
     kept, where, of_past = Kept(), query.where, query.past is not None
-    is_none = where.of_insights or where.of_memories or where.of_knowledge
+    is_none = where.project_id is not None or where.of_memories or where.of_knowledge
     if of_past:
         for some in connection.execute(_selected_memories(query)).partitions(READ):
             items = [(memory_records.COLLECTIONS[row.realm], row.id) for row in some]

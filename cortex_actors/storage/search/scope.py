@@ -33,7 +33,7 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import same
+from cortex_actors.storage.tables.columns import grouped, rows_in, same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,7 +157,7 @@ def scope(
     if where == Where():
         return Scope(names, None)
     realms_searched, said = set(memory_records.COLLECTIONS.values()), None
-    if not (where.of_insights or where.of_knowledge):
+    if not where.of_knowledge:
         said = _PASSAGES.where(*memory_conditions(where, now, decays))
     kinds = [
         (_insights(where), schema.insights, {insight_records.COLLECTION}),
@@ -165,7 +165,7 @@ def scope(
         (said, schema.memories, realms_searched),
         (_crumbs(where), schema.crumbs, {agent_records.COLLECTION}),
     ]
-    searched, some, elsewhere = tuple[str, ...](), [], []
+    searched, some, apart = tuple[str, ...](), [], []
     for part, table, own in kinds:
         mine = tuple(name for name in names if name in own)
         if part is not None and mine:
@@ -174,9 +174,9 @@ def scope(
             if part is not said:
                 # What it cannot look up SQLite goes through, and looks up the passages of. It knows
                 # not how many there are of either, and would take all passages of memories first.
-                elsewhere.append(found.where(schema.passages.c.item_id == table.c.id.concat("")))
+                apart.append(found.where(schema.passages.c.item_id == table.c.id.concat("")))
             searched += mine
-    allowed, others = _together(some), _together(elsewhere)
+    allowed, others = _together(some), _together(apart)
     if allowed is None:
         return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
     is_said = said is not None and realms_searched.intersection(searched)
@@ -216,6 +216,24 @@ def late(connection: sa.Connection, model: str, seen: Scope) -> tuple[int, bool]
     return embeddings.some_unembedded(connection, model, seen.ids)
 
 
+def elsewhere(connection: sa.Connection, items: Mapping[str, str], *, here: str) -> set[str]:
+    """Return which items belong to other projects than `here`, and not to none.
+
+    `items` names each one's collection. What nobody says in `here` is elsewhere, of insights.
+    """
+    found = {each for each, name in items.items() if name == insight_records.COLLECTION}
+    said = schema.insight_sources.c
+    mine = sa.select(said.insight_id).where(said.project_id == here, said.withdrawn_at.is_(None))
+    found -= {each for (each,) in rows_in(connection, mine, said.insight_id, list(found))}
+    homes = dict.fromkeys(memory_records.COLLECTIONS.values(), schema.memories)
+    homes[agent_records.COLLECTION] = schema.crumbs
+    asked = grouped((homes[name], each) for each, name in items.items() if name in homes)
+    for table, ids in asked.items():
+        other = sa.select(table.c.id).where(table.c.project_id.not_in(("", here)))
+        found |= {each for (each,) in rows_in(connection, other, table.c.id, ids)}
+    return found
+
+
 def _insights(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of insights that meet the conditions; None when none can."""
     if where.of_memories or where.of_knowledge:
@@ -236,7 +254,7 @@ def _insights(where: Where) -> sa.Select[tuple[int]] | None:
 
 def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of documents that meet the conditions; None when none can."""
-    if where.of_insights or where.of_memories:
+    if where.project_id is not None or where.of_memories:
         return None
     rows = schema.knowledge_chunks.c
     code = None if where.code is None else int(where.code)
@@ -251,7 +269,8 @@ def memory_conditions(
 ) -> list[sa.ColumnElement[bool]]:
     """Return the conditions on rows of `memories`, whatever their status."""
     rows = schema.memories.c
-    asked = {name: getattr(where, name) for name in ("realm", "agent_id", "thread")}
+    names = ("realm", "agent_id", "thread", "project_id")
+    asked = {name: getattr(where, name) for name in names}
     found = same(schema.memories, **asked)
     found.append(realms.visible(where.reader, outward=where.outward))
     if where.layers:
@@ -268,14 +287,13 @@ def memory_conditions(
 def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of crumbs that meet the conditions; None when none can.
 
-    All that a crumb has of them is an agent and a time, and nobody else ever reads one.
+    All that a crumb has of them is agent, project and time, and nobody else ever reads one.
     """
-    told = Where(reader=where.reader, agent_id=where.agent_id, since=where.since, until=where.until)
-    if where != told:
+    asked: dict[str, Any] = {"agent_id": where.agent_id, "project_id": where.project_id}
+    if where != Where(reader=where.reader, since=where.since, until=where.until, **asked):
         return None
     query = _PASSAGES.where(agent_records.readable(where.reader))
-    if where.agent_id is not None:
-        query = query.where(schema.crumbs.c.agent_id == where.agent_id)
+    query = query.where(*same(schema.crumbs, **asked))
     return query.where(*_between(schema.crumbs.c.left_at, where))
 
 

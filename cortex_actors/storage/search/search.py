@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import sameness
-from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED
+from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED, nearer
 from cortex_actors.storage import embeddings, memory_records, passages, principles
 from cortex_actors.storage.search import scans, words
 from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
-from cortex_actors.storage.search.hits import shown
+from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
-from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, scope
+from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, scope
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -146,6 +146,8 @@ class Search:
         else:
             plan, terms, total = self._whole(connection, run, lists, asked)
         fused = lists.fused(self._profile, total=total)
+        if run.query.here is not None:
+            fused = nearer(fused, elsewhere(connection, lists.items, here=run.query.here))
         # It depends on how many rows there are in all, which is nothing that an agent is told.
         told = plan if run.is_owner else None
         hits = self._looked_up(connection, fused, lists, run=run, how=(told, terms))
@@ -176,19 +178,20 @@ class Search:
         run: _Run,
         how: tuple[Plan | None, list[Term]],
     ) -> list[Hit]:
-        """Return as many hits as are wanted: what is not shown takes nobody's place."""
-        hits: list[Hit] = []
+        """Return as many answers as are wanted: what is not shown, or repeats one, is none."""
+        answers = Folding(connection, run.query.text)
         items, limit = lists.items, run.query.limit
-        while fused and len(hits) < limit:
-            some, fused = fused[: limit - len(hits)], fused[limit - len(hits) :]
+        while fused and len(answers) < limit:
+            wanted = limit - len(answers)
+            some, fused = fused[:wanted], fused[wanted:]
             scores = {each.id: each.score for each in some}
             known = shown(connection, items, scores, run.query)
-            hits += [
+            answers.add(
                 self._told(known[each.id], each, lists, run=run, how=how)
                 for each in some
                 if each.id in known
-            ]
-        return hits
+            )
+        return answers.hits()
 
     def _by_words(
         self, connection: Connection, run: _Run, lists: Lists, ids: NDArray[np.int64] | None

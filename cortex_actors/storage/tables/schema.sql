@@ -564,6 +564,8 @@ CREATE TABLE memories (
     archived_at INTEGER,
     -- 1 while it has still to be compared with the others: it was saved without a vector.
     merge_due INTEGER DEFAULT 0 NOT NULL,
+    -- The project it belongs to; empty for a global one, as with `thread`. No foreign key for that.
+    project_id TEXT DEFAULT '' NOT NULL,
     PRIMARY KEY (id),
     UNIQUE (merged_into, merged_as),
     CONSTRAINT id_is_of_the_moment CHECK (id GLOB 'mem_*' AND length(id) = 30),
@@ -597,11 +599,13 @@ CREATE TABLE memories (
 CREATE INDEX memories_by_agent ON memories (agent_id, realm, created_at);
 CREATE INDEX memories_by_thread ON memories (thread, created_at);
 CREATE INDEX memories_by_text ON memories (text_hash);
+CREATE INDEX memories_by_project ON memories (project_id, created_at);
 CREATE INDEX memories_replaced ON memories (replaced_by);
 CREATE INDEX memories_due ON memories (id) WHERE merge_due = 1;
 -- What somebody remembers twice is one memory. On a bridge the same words to other readers are
 -- another memory.
-CREATE UNIQUE INDEX memories_said_once ON memories (realm, agent_id, thread, text_hash)
+CREATE UNIQUE INDEX memories_said_once
+    ON memories (realm, agent_id, thread, project_id, text_hash)
     WHERE status = 'active' AND type IN ('fact', 'observation') AND realm != 'bridge';
 
 CREATE TABLE memory_tags (
@@ -757,6 +761,8 @@ CREATE TABLE crumbs (
     left_at INTEGER NOT NULL,
     -- Who had it left: the owner, or the agent whose token it was; `import` for one from a file.
     saved_by TEXT DEFAULT 'owner' NOT NULL,
+    -- As of a memory.
+    project_id TEXT DEFAULT '' NOT NULL,
     PRIMARY KEY (id),
     CONSTRAINT id_is_of_the_moment CHECK (id GLOB 'crm_*' AND length(id) = 30),
     CONSTRAINT session_id_is_not_empty CHECK (session_id <> ''),

@@ -1,0 +1,16 @@
+"""Memories and crumbs belong to a project; those that are there belong to none."""
+
+from __future__ import annotations
+
+from cortex_actors.storage.ledger.migrate import downgrade, run
+
+revision = "0010"
+down_revision = "0009"
+branch_labels = None
+depends_on = None
+__all__ = ["downgrade", "upgrade"]
+
+
+def upgrade() -> None:
+    """Run the statements, in the caller's transaction."""
+    run(__file__)
