@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.project import Project
-    from cortex_actors.memory.request import Remembered
     from cortex_actors.storage.search.query import Where
 
 
@@ -91,13 +90,13 @@ async def remember(
             caller=call.caller,
             project_id="" if owner is None else owner.id,
         )
-        _refuse_nobody(wish)
-        done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
-    return _done(done, owner)
+        return await _done(call, wish, owner=owner)
 
 
-def _done(done: Remembered, owner: Project | None) -> dict[str, Any]:
-    """Return what became of a wish as clients get it, with what its project is called."""
+async def _done(call: Call, wish: Wish, *, owner: Project | None) -> dict[str, Any]:
+    """Return what becomes of a wish as clients get it, with what its project is called."""
+    _refuse_nobody(wish)
+    done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
     return {**done.shown(), "project": None if owner is None else owner.name}
 
 
