@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cortex_actors.runtime.names import NamedActor
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -115,7 +117,7 @@ class Compiled:
             Pool, self.provider, self._clock, items=ITEMS, seconds=SECONDS, limit=100_000
         )
         self._handle = await start_actor(names, "pool", make)
-        self._embed = names.method("pool", Pool.embed)
+        self._embed = partial(NamedActor[Any]("pool", names).ask, Pool.embed)
 
 
 async def serve(embedder: Embedder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,8 +18,17 @@ from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import LocalStore
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import Answer, Fan, Member, Outcome, Question, StoreSpec
+from cortex_actors.federation.store import (
+    Answer,
+    ByTopic,
+    Fan,
+    Member,
+    Outcome,
+    Question,
+    StoreSpec,
+)
 from cortex_actors.runtime.actor import start_actor
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import FederationSettings, MemorySettings
 from cortex_actors.storage.search.search import Search
 
@@ -28,7 +38,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Recall
     from cortex_actors.federation.store import RecallStore
     from cortex_actors.runtime.actor import ActorHandle
-    from cortex_actors.runtime.names import NamedActor, Names
+    from cortex_actors.runtime.names import Names
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.dense import DenseNeighbours
 
@@ -71,15 +81,7 @@ class Ready:
         """Answer."""
         return self._answer
 
-    async def by_topic(
-        self,
-        topics: Sequence[str],
-        *,
-        limit: int,
-        exclude_ids: Sequence[str],
-        question: Question,
-        seconds: float,
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Have nothing under any topic."""
         return Answer(())
 
@@ -148,7 +150,11 @@ async def fanned(names: Names, stores: Sequence[RecallStore], *, seed: int) -> F
         clock=SystemClock(),
         settings=FederationSettings(),
     )
-    return Fanned(names.method("federation", Federation.recall, timeout=PATIENCE), table, actor)
+    return Fanned(
+        partial(NamedActor[Any]("federation", names, timeout=PATIENCE).ask, Federation.recall),
+        table,
+        actor,
+    )
 
 
 def searching(found: World) -> Search:

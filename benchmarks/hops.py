@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from typing import Any
 
 import pykka
 
@@ -10,7 +12,7 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import Custom
 from cortex_actors.runtime.actor import AsyncioActor, start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from tests.bus.journal import MemoryJournal
 
 #: Messages of one round: some tenths of a second, so that starting a loop counts for nothing.
@@ -180,7 +182,7 @@ def ask_by_name() -> int:
     async def play() -> None:
         names = Names()
         handle = await start_actor(names, "sink", Sink)
-        add = names.method("sink", Sink.add)
+        add = partial(NamedActor[Any]("sink", names).ask, Sink.add)
         for number in range(FEW):
             await add(number)
         await handle.stop(None)

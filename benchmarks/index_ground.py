@@ -102,9 +102,15 @@ class Ground:
         self._noise = np.random.default_rng(seed)
         self._centres = self._noise.standard_normal((200, DIMENSION)).astype(np.float32)
         self._count = 0
-        self._vectors = self.names.method("vectors", Vectors.query, timeout=60)
-        self.describe = self.names.method("vectors", Vectors.describe, timeout=60)
-        self.verify = self.names.method("vectors", Vectors.verify, timeout=110)
+        self._vectors = partial(
+            NamedActor[Any]("vectors", self.names, timeout=60).ask, Vectors.query
+        )
+        self.describe = partial(
+            NamedActor[Any]("vectors", self.names, timeout=60).ask, Vectors.describe
+        )
+        self.verify = partial(
+            NamedActor[Any]("vectors", self.names, timeout=110).ask, Vectors.verify
+        )
         self.actor: Vectors
 
     async def put(self, count: int) -> None:

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import insert
@@ -25,7 +25,7 @@ from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.index import pending
@@ -85,7 +85,7 @@ class World:
         self, collection: str, vector: Matrix, limit: int, model: str | None = None
     ) -> list[tuple[str, float]]:
         """Ask the index, as the product does."""
-        ask = self.names.method("vectors", Vectors.query, timeout=5.0)
+        ask = partial(NamedActor[Any]("vectors", self.names, timeout=5.0).ask, Vectors.query)
         found: list[tuple[str, float]] = await ask(collection, vector, limit, model)
         return found
 
@@ -200,8 +200,10 @@ async def _tell(found: World, home: Home, settings: StorageSettings) -> ActorHan
         on_line=print,
     )
     handle = await start_actor(found.names, "vectors", make)
-    put = found.names.method("vectors", Vectors.put, timeout=600.0)
-    generation = found.names.method("vectors", Vectors.generation, timeout=5.0)
+    put = partial(NamedActor[Any]("vectors", found.names, timeout=600.0).ask, Vectors.put)
+    generation = partial(
+        NamedActor[Any]("vectors", found.names, timeout=5.0).ask, Vectors.generation
+    )
     while True:
         try:
             await generation()

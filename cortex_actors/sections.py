@@ -21,7 +21,6 @@ docs/configuration.md is made from these comments; a test holds it to this modul
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import astuple, fields
@@ -557,8 +556,6 @@ _RESERVED = re.compile(r"local|cortex_\w+")
 #: Most seconds that a store may be given: the watchdog allows a question 120 in all.
 LONGEST_ASK = 30.0
 
-Token = Annotated[str, Field("", repr=False)]
-
 
 class StoreSettings(Section):
     """One `[[federation.stores]]`: a store that is asked beside what is known here."""
@@ -576,7 +573,7 @@ class StoreSettings(Section):
     #: Whether it is asked.
     enabled: bool = True
     #: Its token, in clear text; better is one of the next two. `bearer_token` is read as well.
-    token: Token = Field("", repr=False)
+    token: str = Field("", repr=False)
     #: `service/user` of its token in the keyring of the operating system.
     token_keyring: str = ""
     #: Variable of the daemon's environment with its token.
@@ -693,7 +690,7 @@ class HttpSettings(Section):
     @classmethod
     def _at_home(cls, host: str) -> str:
         """Refuse an address that others reach: what is answered there goes over their network."""
-        if host != "localhost" and not _is_loopback(host):
+        if not addresses.here(host):
             raise ValueError(
                 f"{host} may be reached from other machines, and the door answers this one alone; "
                 "give 127.0.0.1, and forward the port where another machine is to be let in"
@@ -707,11 +704,3 @@ class TlsSettings(Section):
     #: Whether the operating system's certificates count, instead of those that Python brings:
     #: for companies whose proxies open every connection.
     trust_system_store: bool = False
-
-
-def _is_loopback(host: str) -> bool:
-    """Return whether a host is written as an address that only this machine has."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -66,7 +66,7 @@ from cortex_actors.assembly.wiring import Assembly
 from cortex_actors.domain.event import Life, plain
 from cortex_actors.errors import ActorAway, TooManyTasks, UnknownActor
 from cortex_actors.runtime.actor import AsyncioActor, start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.tasks import MAX_TASKS, TaskSupervisor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.storage.ledger import actor
@@ -346,7 +346,7 @@ class Tree:
 
     def crash(self, name: str) -> None:
         """Make an actor crash; raises `UnknownActor`."""
-        if not self.parts.names.notice(name, AsyncioActor.crash)():
+        if not NamedActor[AsyncioActor](name, self.parts.names).tell(AsyncioActor.crash):
             known = ", ".join(sorted(self.parts.names.known()))
             message = f"cannot crash {name}: no actor has that name now; there are {known}"
             raise UnknownActor(message)

@@ -145,7 +145,7 @@ class TestAsked:
         """A condition that only memories have keeps a question here, and the answer says so."""
         found = await desk.recall("deploy", tags=["ops"], layers=["working"])
 
-        assert [("far", "it cannot narrow its answer by layers")] == [
+        assert [("far", "it cannot narrow its answer by layers, tags")] == [
             (each["store"], each["reason"]) for each in found["skipped"] if each["store"] == "far"
         ]
         assert [] == far.asked

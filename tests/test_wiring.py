@@ -13,10 +13,11 @@ from cortex_actors import tree as module
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.settings import Settings
 from cortex_actors.testing import ManualClock
 from tests.architecture.actors import lines_of
-from tests.architecture.wiring import NotedNames, Way, asked, handed, ways, wrong
+from tests.architecture.wiring import asked, handed, ways, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def tree(tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[module.Tree]:
-    """Give the real tree, not started, whose ways to actors are marked."""
-    monkeypatch.setattr(module, "Names", NotedNames)
+def tree(tmp_home: Path) -> Iterator[module.Tree]:
+    """Give the real tree, not started."""
     home = Home(tmp_home)
     home.create()
     logs = LogStream(home.logs / "cortex.ndjson", ManualClock())
@@ -48,6 +48,11 @@ def _below(cls: type[Any]) -> Iterator[type[Any]]:
         yield from _below(child)
         if child.__module__.startswith("cortex_actors."):
             yield child
+
+
+def _way(name: str) -> NamedActor[Any]:
+    """Return an actor by a name that nobody has."""
+    return NamedActor(name, Names())
 
 
 class TestCards:
@@ -77,13 +82,13 @@ class TestWays:
             __slots__ = ("way",)
 
             def __init__(self, name: str) -> None:
-                self.way = Way(name)
+                self.way = _way(name)
 
             async def use(self) -> object:
-                return await self.way()
+                return await self.way.ask(len)
 
         deep = Held("closure")
-        things = partial(print, Held("object"), [Way("list")], key={"k": Way("mapping")})
+        things = partial(print, Held("object"), [_way("list")], key={"k": _way("mapping")})
         bound = Held("method").use
 
         assert {"object", "list", "mapping"} == set(ways(things, set()))
@@ -95,16 +100,16 @@ class TestWays:
 
         class Desk:
             def __init__(self) -> None:
-                self.used, self.other = Way("used"), Way("other")
+                self.used, self.other = _way("used"), _way("other")
 
             async def use(self) -> object:
-                return await self.used()
+                return await self.used.ask(len)
 
         assert {"used"} == set(ways(Desk().use, set()))
 
     def test_ring(self) -> None:
         """Things that hold one another end the search."""
-        ring: list[object] = [Way("a")]
+        ring: list[object] = [_way("a")]
         ring.append(ring)
 
         assert ["a"] == list(ways(ring, set()))

@@ -8,16 +8,10 @@ What the verbs of the village show: posts, threads, and what agents say alike.
 The verbs about forward crumbs: what a session leaves for the next one of its agent.
 
 An agent reads and leaves its own; the owner leaves them for any agent, and reads them all.
-
-The verbs about agents: who is known, their profiles, how they introduce themselves, tokens.
-
-Whoever reads an agent's list or profile sees what it may know of. A profile is written by its agent
-or by the owner; tokens are the owner's.
 """
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,21 +19,19 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation, repeated
 from cortex_actors.api.shapes import all_fields, fields_of
-from cortex_actors.clock import SECOND, iso
-from cortex_actors.domain.agent import BUILT_IN, Agent, agent_id, checked, unknown
-from cortex_actors.domain.memory import CrumbType, MemoryType, Priority, Realm
+from cortex_actors.clock import SECOND
+from cortex_actors.domain.agent import agent_id
+from cortex_actors.domain.memory import CrumbType, Priority, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.memory.request import Message
 from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Village
-from cortex_actors.process.tokens import Tokens
 from cortex_actors.rules import admission
 from cortex_actors.rules import convergence as agreeing
 from cortex_actors.rules.admission import Given
 from cortex_actors.storage import agent_records, realms, village
 from cortex_actors.storage import agent_records as kept
 from cortex_actors.storage.agent_records import Tally, Wanted
-from cortex_actors.text import summary
 from cortex_actors.text.summary import render
 
 if TYPE_CHECKING:
@@ -50,6 +42,7 @@ if TYPE_CHECKING:
     from cortex_actors.rules.convergence import Apart, Group
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.village import Post
+
 
 #: Decimals of a cosine in an answer.
 _DECIMALS = 4
@@ -516,156 +509,3 @@ def _references(found: Sequence[Crumb]) -> dict[str, list[str]]:
         for kind, some in crumb.references.items():
             named.setdefault(kind, {}).update(dict.fromkeys(some))
     return {kind: list(some) for kind, some in named.items()}
-
-
-#: Characters of a moment, as `iso` writes it, that are its day.
-_DAY = 10
-
-#: Who is known from the start, by name.
-_BUILT_IN = frozenset(each.id for each in BUILT_IN)
-
-
-@operation("agents.list", http="GET /agents", agents=True)
-async def agents(
-    call: Call, limit: int = 100, skip: int = 0, *, as_agent: str | None = None
-) -> dict[str, Any]:
-    """List who remembers and posts here.
-
-    Agents come by id, with their profiles. Whether one has a token, only the owner is told. Raises
-    `BadInput`, `NotYours`.
-    """
-    reader = call.caller.reader(as_agent)
-    parameters.page(limit, skip, of="agents")
-    found, total = await call.records.read(
-        lambda c: agent_records.listed(c, reader, limit=limit, skip=skip)
-    )
-    held = await _token_holders(call, reader)
-    return {"total": total, "agents": [_profile(each, held) for each in found]}
-
-
-@operation("agents.show", http="GET /agents/{agent}", agents=True)
-async def agent(call: Call, agent: str, *, as_agent: str | None = None) -> dict[str, Any]:
-    """Show one agent with its profile. Raises `NotFound`, `BadInput`, `NotYours`."""
-    name, reader = agent_id(agent), call.caller.reader(as_agent)
-    found = await _known(call, name, reader)
-    return _profile(found, await _token_holders(call, reader))
-
-
-@operation("agents.summon", http="POST /agents/summon", agents=True)
-async def summon(
-    call: Call,
-    agent_id: str,
-    display_name: str | None = None,
-    *,
-    generation: int | None = None,
-    lineage: str | None = None,
-    specialization: str | None = None,
-    origin_story: str | None = None,
-    color: str | None = None,
-    symbol: str | None = None,
-) -> dict[str, Any]:
-    """Give an agent its profile, or change it, and tell the village; what is left out stays.
-
-    Returns the profile, and the record that was posted. A new agent needs a specialization. The
-    profile outlasts every restart. A crash in between leaves the profile without its record: say it
-    again. Raises `BadInput`, and `NotYours` for an agent that describes another one.
-    """
-    name, now = call.caller.acting(agent_id, agent_id), call.clock.now()
-    given: dict[str, Any] = {"display_name": display_name, "generation": generation}
-    given |= {"lineage": lineage, "specialization": specialization}
-    given |= {"origin_story": origin_story, "color": color, "symbol": symbol}
-    said = {key: value for key, value in given.items() if value is not None}
-
-    def describe(connection: Connection) -> tuple[Agent, bool]:
-        before = agent_records.by_id(connection, name)
-        start = before or unknown(name)
-        whole = checked(replace(start, registered_at=start.registered_at or now, **said))
-        summary.require_shown(whole)
-        agent_records.require_own_name(connection, whole)
-        agent_records.describe(connection, whole)
-        return whole, before is None
-
-    agent, is_new = await call.records.write(describe)
-    kind, tags = MemoryType.AGENT_PROFILE, list(summary.PROFILE_TAGS)
-    record = await _post(
-        call, Message(summary.profile(agent), type=kind, tags=tags), agent=agent.id
-    )
-    return {**_profile(agent), "new": is_new, "record": record}
-
-
-@operation("agents.introduce", http="POST /agents/{agent}/introduce", agents=True)
-async def introduce(call: Call, agent: str) -> dict[str, Any]:
-    """Let an agent greet the village, in a thread of its own for the day.
-
-    Returns its words and where they stand. Raises `NotFound` for one that is not known, `BadInput`,
-    and `NotYours` for an agent that speaks for another one.
-    """
-    found = await _known(call, call.caller.acting(agent, agent), call.caller.reader())
-    words = summary.greeting(found)
-    thread = summary.thread(found, iso(call.clock.now())[:_DAY])
-    kind, tags = MemoryType.CULTURAL, list(summary.GREETING_TAGS)
-    post = await _post(call, Message(words, type=kind, thread=thread, tags=tags), agent=found.id)
-    return {"id": post, "agent": found.id, "thread": thread, "content": words}
-
-
-@operation("agents.token", http="POST /agents/{agent}/token")
-async def agent_token(call: Call, agent: str) -> dict[str, Any]:
-    """Make an agent's token, shown only this once; an earlier one is no longer valid.
-
-    This answer and the file are the only places that hold it. Raises `BadInput`,
-    `HomeUnwritable`.
-    """
-    name, now = agent_id(agent), call.clock.now()
-    await call.records.write(lambda c: agent_records.know(c, [name], at=now))
-    tokens = Tokens(call.home.tokens)
-
-    def make() -> tuple[bool, str]:
-        return name in tokens.agents(), tokens.make(name)
-
-    replaced, token = await asyncio.to_thread(make)
-    path = str(tokens.folder / name)
-    return {"agent": name, "token": token, "path": path, "replaced": replaced}
-
-
-@operation("agents.revoke-token", http="POST /agents/{agent}/revoke-token")
-async def revoke_token(call: Call, agent: str) -> dict[str, Any]:
-    """Make an agent's token invalid, from its next request on.
-
-    Raises `NotFound` for an agent without one, `BadInput`, `HomeUnwritable`.
-    """
-    name = agent_id(agent)
-    if not await asyncio.to_thread(Tokens(call.home.tokens).revoke, name):
-        raise NotFound(f"{name} has no token; who has one is listed by: cortex agents")
-    return {"agent": name, "revoked": True}
-
-
-async def _post(call: Call, message: Message, *, agent: str) -> str:
-    """Say something in the village; return the id of the post."""
-    posted = await call.actors.village.ask(Village.post, message, agent=agent, caller=call.caller)
-    return str(posted["id"])
-
-
-async def _known(call: Call, name: str, reader: str | None) -> Agent:
-    """Return an agent that somebody may know of. Raises `NotFound`."""
-    found = await call.records.read(lambda c: agent_records.by_id(c, name, reader))
-    if found is None:
-        raise NotFound(f"no agent is called {name}; those there are: cortex agents")
-    return found
-
-
-async def _token_holders(call: Call, reader: str | None) -> frozenset[str] | None:
-    """Return who has a token; None for an agent that asks."""
-    if reader is not None:
-        return None
-    return await asyncio.to_thread(Tokens(call.home.tokens).agents)
-
-
-def _profile(agent: Agent, held: frozenset[str] | None = None) -> dict[str, Any]:
-    """Return an agent as a client sees it; who has a token is given for the owner alone."""
-    found = {
-        **all_fields(agent, "ascii"),
-        "ascii_symbol": agent.plain_symbol,
-        "registered_at": agent.registered_at or None,
-        "built_in": agent.id in _BUILT_IN,
-    }
-    return found if held is None else {**found, "has_token": agent.id in held}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import supervision
 from cortex_actors import settings
 from cortex_actors.errors import ConfigurationError
+from cortex_actors.runtime.tasks import Background
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
@@ -110,7 +111,7 @@ class Reload:
         self._places = places
         self._branch = branch
         self._turn = asyncio.Lock()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Background()
 
     async def __call__(self) -> dict[str, Any]:
         """Follow the settings as they are in the file now; return what came of it.
@@ -133,10 +134,7 @@ class Reload:
 
     async def _shielded(self, work: Coroutine[Any, Any, T], name: str) -> T:
         """Do something to its end, whoever asked for it and is cancelled meanwhile."""
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return await asyncio.shield(task)
+        return await asyncio.shield(self._tasks.begin(work, name))
 
     async def _reload(self) -> dict[str, Any]:
         """Do it, when it is our turn."""
@@ -205,12 +203,6 @@ class Reload:
         """Have every life that begins from now on follow these."""
         self._adopt(chosen)
         self._chosen = chosen
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        """Forget a reload; its error was somebody's who may have gone."""
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()
 
 
 def places(branch: Branch) -> list[Place]:

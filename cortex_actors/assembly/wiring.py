@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.api.desk import FrontDesk
 from cortex_actors.api.registry import SOON, Actors, Call, Life
-from cortex_actors.assembly.branches import (
-    BranchParts,
-    Makers,
-    downward,
-    federation,
-    memory,
-    upward,
-)
+from cortex_actors.assembly import branches
 from cortex_actors.assembly.desk import Practice
 from cortex_actors.assembly.embedder import Incumbent
 from cortex_actors.bus.bus import Bus
@@ -94,7 +87,7 @@ class Assembly:
         self.watching = WatcherParts(
             self.bus, self._clock, self.records, self.threads, settings.watching, self.hints
         )
-        parts = BranchParts(
+        parts = branches.BranchParts(
             self._world,
             settings,
             self.actors,
@@ -107,13 +100,13 @@ class Assembly:
             self._matrix,
             self._register,
         )
-        self.make: Makers = {
+        self.make: branches.Makers = {
             **self._storage(),
             **self._embedding(),
-            **upward(parts),
-            **downward(parts),
-            **memory(parts),
-            **federation(parts),
+            **branches.upward(parts),
+            **branches.downward(parts),
+            **branches.memory(parts),
+            **branches.federation(parts),
             **self._others(),
         }
 
@@ -164,7 +157,7 @@ class Assembly:
             return now
         return VectorMatrix(self.model, most)
 
-    def _storage(self) -> Makers:
+    def _storage(self) -> branches.Makers:
         """Return how the storage branch's actors are made."""
         world = self._world
         return {
@@ -193,7 +186,7 @@ class Assembly:
             ),
         }
 
-    def _embedding(self) -> Makers:
+    def _embedding(self) -> branches.Makers:
         """Return how the actors are made that hold models."""
         settings = self._settings.embedding
         return {
@@ -231,7 +224,7 @@ class Assembly:
             ),
         }
 
-    def _others(self) -> Makers:
+    def _others(self) -> branches.Makers:
         """Return how the actors are made that are alone in their branch, or nearly so."""
         return {
             "watchlist": partial(

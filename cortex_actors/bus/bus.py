@@ -259,7 +259,7 @@ class Bus:
 
         False when nothing was committed, because an earlier life had settled a part of it.
         """
-        return await asyncio.shield(self._commits.keep(self._settle(delivery, outcome)))
+        return await asyncio.shield(self._commits.running.begin(self._settle(delivery, outcome)))
 
     def event(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
         """Return a new event that has not been said yet."""

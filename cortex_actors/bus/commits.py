@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from cortex_actors import topics
 from cortex_actors.domain.event import Custom, plain
 from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, LedgerDown
+from cortex_actors.runtime.tasks import Background
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from cortex_actors.domain.event import Event, Payload
 
@@ -153,7 +154,7 @@ class Commits:
         self._journal = journal
         self._say = say
         self._added: deque[_Publish] = deque()
-        self.running: set[asyncio.Task[Any]] = set()
+        self.running = Background()
 
     def add(self, events: Sequence[Event[Payload]]) -> asyncio.Future[Stored]:
         """Store events with whatever else is added in this turn of the loop, and say them.
@@ -170,25 +171,12 @@ class Commits:
     def add_once(self, event: Event[Payload], key: str) -> asyncio.Future[Stored]:
         """Store an event under an idempotency key, and say it unless the key was known."""
         done: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
-        self.keep(self._store_once(_Publish([event], done), key))
+        self.running.begin(self._store_once(_Publish([event], done), key))
         return done
-
-    def keep(self, work: Coroutine[None, None, T]) -> asyncio.Task[T]:
-        """Begin a commit and its signals, which go on whatever becomes of the caller."""
-        task = asyncio.get_running_loop().create_task(work)
-        self.running.add(task)
-        task.add_done_callback(self._on_done)
-        return task
-
-    def _on_done(self, task: asyncio.Task[Any]) -> None:
-        """Let a commit go; one that failed after its caller had gone has nobody to tell."""
-        self.running.discard(task)
-        if not task.cancelled():
-            task.exception()
 
     def _begin(self) -> None:
         """Begin a commit on behalf of several: it belongs to no actor's turn."""
-        Context().run(self.keep, self._store_added())
+        Context().run(self.running.begin, self._store_added())
 
     async def _store_added(self) -> None:
         """Store what was added, as many as may share a commit at a time."""

@@ -18,14 +18,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.endpoint.connection import Kept, context, pause, read_answer, silence
-from cortex_actors.endpoint.replies import Answer, Passing, QuestionRefused, endpoint, verdict
-from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown, StoreTimeout
+from cortex_actors.endpoint.replies import (
+    Answer,
+    Passing,
+    QuestionRefused,
+    endpoint,
+    in_time,
+    verdict,
+)
+from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown
 from cortex_actors.runtime.threads import within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from httpx import AsyncClient
+    from httpx2 import AsyncClient
 
     from cortex_actors.clock import Clock
     from cortex_actors.endpoint.replies import Endpoint, Use
@@ -69,10 +76,10 @@ class Breaker:
 
     def refusal(self, at: float) -> str:
         """Return why no attempt is let through, and when the next one is; "" when one is."""
+        if self.position is Position.HALF_OPEN:
+            return f"left alone until one question has shown that it is back: {self.reason}"
         rest = self.remaining(at)
-        if rest or self.position is Position.HALF_OPEN:
-            return f"{self.reason}; next attempt in {rest:.0f} s"
-        return ""
+        return f"left alone for {rest:.0f} s more: {self.reason}" if rest else ""
 
     def admits(self, at: float) -> bool:
         """Return whether an attempt may be made now; with True it is under way."""
@@ -226,11 +233,8 @@ class Client(Kept["AsyncClient"]):
         """Make one attempt and tell the breaker what came of it."""
         at = self._clock.monotonic()
         if not self._breaker.admits(at):
-            rest, reason = self._breaker.remaining(at), self._breaker.reason
-            raise EndpointDown(
-                f"{self.endpoint.named} is left alone for {rest:.0f} s more, because {reason}; "
-                "ask again after that"
-            )
+            why = self._breaker.refusal(at)
+            raise EndpointDown(f"{self.endpoint.named} is {why}; ask again after that")
         try:
             seconds = min(self._timeout, max(0.0, until - at))
             found = await self._post(body, read, most=most, seconds=seconds)
@@ -259,7 +263,7 @@ class Client(Kept["AsyncClient"]):
         """
         self.requests += 1
         client = await self._opened()
-        import httpx  # noqa: PLC0415 - in memory since the client was made, on its thread
+        import httpx2  # noqa: PLC0415 - in memory since the client was made, on its thread
 
         where, use = self.endpoint.named, self.endpoint.use
         large = EndpointDown(
@@ -273,11 +277,11 @@ class Client(Kept["AsyncClient"]):
             ):
                 pieces, now = response.aiter_raw(), self._clock.now()
                 answer = await read_answer(response, pieces, large, most=most, now=now)
-        except (TimeoutError, httpx.TimeoutException) as error:
+        except (TimeoutError, httpx2.TimeoutException) as error:
             raise Passing(f"{where} did not answer within {seconds:g} s") from error
-        except httpx.ConnectError as error:
+        except httpx2.ConnectError as error:
             raise Passing(f"{where} cannot be reached ({_reason(error)})") from error
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise Passing(f"the connection to {where} broke ({_reason(error)})") from error
         if (failure := verdict(answer, self.endpoint)) is not None:
             raise failure
@@ -287,19 +291,19 @@ class Client(Kept["AsyncClient"]):
 
 def _client(endpoint: Endpoint) -> AsyncClient:
     """Make the client, on a thread."""
-    import httpx  # noqa: PLC0415 - takes a fifth of a second, and most homes never need it
+    import httpx2  # noqa: PLC0415 - takes a fifth of a second, and most homes never need it
 
     silence()
     headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
     if endpoint.key:
         headers["Authorization"] = f"Bearer {endpoint.key}"
     secure = endpoint.url.startswith("https:")
-    return httpx.AsyncClient(
+    return httpx2.AsyncClient(
         headers=headers,
-        timeout=None,  # noqa: S113 - `_post` has one for the whole of it, drips included
+        timeout=None,  # `_post` has one for the whole of it, drips included
         # Without TLS there are no certificates to read, which takes most of the time.
         verify=context(system_store=endpoint.system_store) if secure else False,
-        limits=httpx.Limits(max_connections=CONNECTIONS, keepalive_expiry=KEPT_ALIVE),
+        limits=httpx2.Limits(max_connections=CONNECTIONS, keepalive_expiry=KEPT_ALIVE),
         trust_env=not endpoint.is_loopback,
     )
 
@@ -347,7 +351,7 @@ class Guard:
         """Return why the store is not asked now; "" when it may be. Nothing is used up by it."""
         if self.waiting >= self._most:
             return f"{self.waiting} questions wait for it already"
-        return self._rested()
+        return self.breaker.refusal(self._clock.monotonic())
 
     @asynccontextmanager
     async def attempt(self, seconds: float) -> AsyncIterator[float]:
@@ -367,32 +371,21 @@ class Guard:
         self.running += 1
         try:
             # Others may have opened it, or be trying it, while this one waited.
-            if reason := self._rested():
-                raise LeftAlone(reason)
-            self.breaker.admits(self._clock.monotonic())
+            at = self._clock.monotonic()
+            if not self.breaker.admits(at):
+                raise LeftAlone(self.breaker.refusal(at))
             async with self._told(until, seconds):
                 yield max(0.0, until - self._clock.monotonic())
         finally:
             self.running -= 1
             self._places.release()
 
-    def _rested(self) -> str:
-        """Return why the breaker lets nobody through; "" when it would let one."""
-        breaker = self.breaker
-        if breaker.position is Position.HALF_OPEN:
-            return f"left alone until one question has shown that it is back: {breaker.reason}"
-        if (left := breaker.remaining(self._clock.monotonic())) > 0:
-            return f"left alone for {left:.0f} s more: {breaker.reason}"
-        return ""
-
     async def _place(self, seconds: float) -> None:
         """Wait for a free place; raises `StoreTimeout`."""
         self.waiting += 1
         try:
-            async with asyncio.timeout(seconds):
+            async with in_time(seconds, doing=", waiting for others"):
                 await self._places.acquire()
-        except TimeoutError:
-            raise StoreTimeout(f"timeout after {seconds:.2f} s, waiting for others") from None
         finally:
             self.waiting -= 1
 

@@ -1,6 +1,6 @@
 """One remote store's connection: what goes out and comes back, and nothing else ever does.
 
-What every client has in common that keeps connections open. The door to httpx.
+What every client has in common that keeps connections open. The door to httpx2.
 
 Whose certificates are believed when a connection is made with TLS. The door to truststore.
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 import ssl
 from datetime import UTC, datetime
@@ -31,7 +32,7 @@ from cortex_actors.runtime.threads import Threads
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 
-    from httpx import AsyncClient, AsyncHTTPTransport, Response
+    from httpx2 import AsyncClient, AsyncHTTPTransport, Request, Response
 
     from cortex_actors.clock import Clock
     from cortex_actors.endpoint.pinning import Resolver
@@ -50,9 +51,12 @@ def context(*, system_store: bool) -> ssl.SSLContext:
         import truststore  # noqa: PLC0415 - most homes never need it
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    import httpx  # noqa: PLC0415 - takes a fifth of a second
+    import certifi  # noqa: PLC0415 - as above
 
-    return httpx.create_ssl_context()
+    file, folder = (os.environ.get(each) for each in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+    return ssl.create_default_context(
+        cafile=file or (None if folder else certifi.where()), capath=None if file else folder
+    )
 
 
 #: Seconds before the first repetition, before jitter.
@@ -108,7 +112,7 @@ C = TypeVar("C", bound="AsyncClient | AsyncHTTPTransport")
 class Kept(Generic[C]):
     """Open connections, made at their first use on a thread of their own.
 
-    httpx is imported there as well: that takes a fifth of a second, and reading certificates may
+    httpx2 is imported there as well: that takes a fifth of a second, and reading certificates may
     hang on a disk.
     """
 
@@ -180,6 +184,13 @@ ERROR_BYTES = 65_536
 #: Bytes from which an answer is read on the thread: below, that takes longer than the reading.
 LARGE = 131_072
 
+#: What every request of ours says of itself.
+_HEADERS = {
+    "Accept": "application/json",
+    "Content-Type": "application/json",
+    "User-Agent": "cortex-actors",
+}
+
 
 class Line(Kept["AsyncHTTPTransport"]):
     """Sends requests to one store, at the addresses that its name was found to stand for.
@@ -248,11 +259,8 @@ class Line(Kept["AsyncHTTPTransport"]):
         first. Raises `StoreUnusable`, `StoreDown` and `StoreTimeout`.
         """
         self._require_open()
-        try:
-            async with asyncio.timeout(seconds):
-                return await self.pin.resolved()
-        except TimeoutError:
-            raise replies.late(seconds) from None
+        async with replies.in_time(seconds):
+            return await self.pin.resolved()
 
     async def close(self) -> None:
         """Close the connections and end the thread; who waits for an answer gets `StoreDown`."""
@@ -286,51 +294,37 @@ class Line(Kept["AsyncHTTPTransport"]):
         if self.address.scheme not in SCHEMES:
             raise StoreUnusable("its address must begin with http:// or https://")
         self._require_open()
-        try:
-            async with asyncio.timeout(seconds):
-                answer = await self._sent(method, path, body=body, seconds=seconds)
-                if failure := replies.store_verdict(answer, self.token):
-                    raise failure
-                if len(answer.body) < LARGE:
-                    return replies.parsed(answer.body)
-                return await self.run(partial(replies.parsed, answer.body))
-        except TimeoutError:
-            raise replies.late(seconds) from None
+        async with replies.in_time(seconds):
+            answer = await self._sent(method, path, body=body, seconds=seconds)
+            if failure := replies.store_verdict(answer, self.token):
+                raise failure
+            if len(answer.body) < LARGE:
+                return replies.parsed(answer.body)
+            return await self.run(partial(replies.parsed, answer.body))
 
     async def _sent(self, method: str, path: str, *, body: bytes, seconds: float) -> replies.Answer:
-        """Return the answer of the first address that can be connected to."""
-        transport = await self._opened()
-        import httpx  # noqa: PLC0415 - in memory since the transport was made, on its thread
+        """Return the answer to a request, read as far as it may be."""
+        await self._opened()
+        import httpx2  # noqa: PLC0415 - in memory since the transport was made, on its thread
 
-        async def send(ip: str, share: int) -> Response:
-            where = f"{bracketed(ip)}:{self.address.port}{self.address.path}{path}"
-            request = httpx.Request(
-                method,
-                f"{self.address.scheme}://{where}",
-                headers=self._headers(),
-                content=body,
-                extensions={
-                    "sni_hostname": self.address.host,
-                    # One that takes no connections must not use up the time of the others.
-                    "timeout": {"connect": seconds / share if share > 1 else None},
-                },
-            )
-            return await transport.handle_async_request(request)
-
-        unreached = (httpx.ConnectError, httpx.ConnectTimeout)
         large = replies.large(self.most)
         try:
-            response = await self.first(send, unreached=unreached)
-        except unreached as error:
-            raise replies.refused(error) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            request = httpx2.Request(
+                method,
+                f"{self.address.origin}{self.address.path}{path}",
+                headers=_HEADERS,
+                content=body,
+                extensions={"timeout": {"connect": seconds}},
+            )
+        except httpx2.InvalidURL as error:
             raise replies.broken(error) from None
+        response = await self.send(request)
         try:
             if response.is_success and _length(response) > self.most:
                 raise large
             pieces, now = cast("AsyncIterable[bytes]", response.stream), self._clock.now()
             answer = await read_answer(response, pieces, large, most=self.most, now=now)
-        except (httpx.HTTPError, httpx.StreamError) as error:
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise replies.broken(error) from None
         finally:
             await response.aclose()
@@ -339,18 +333,40 @@ class Line(Kept["AsyncHTTPTransport"]):
             raise StoreDown("answered compressed, which it was not asked to")
         return answer
 
-    def _headers(self) -> dict[str, str]:
-        """Return what every request says of itself."""
-        headers = {
-            "Host": self.address.netloc,
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-            "Content-Type": "application/json",
-            "User-Agent": "cortex-actors",
-        }
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        return headers
+    async def send(self, request: Request) -> Response:
+        """Return the answer of the first address that can be connected to, its body not yet read.
+
+        The request goes there under the store's name and with its token, wherever it was meant to
+        go. Raises `StoreUnusable` and `StoreDown`.
+        """
+        transport = await self._opened()
+        import httpx2  # noqa: PLC0415 - as above
+
+        headers = request.headers.copy()
+        headers |= {"Host": self.address.netloc, "Accept-Encoding": "identity"}
+        headers |= {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        times = dict(request.extensions.get("timeout", {}))
+        longest = times.get("connect")
+
+        async def send(ip: str, share: int) -> Response:
+            # One that takes no connections must not use up the time of the others.
+            times["connect"] = longest and longest / share
+            moved = httpx2.Request(
+                request.method,
+                request.url.copy_with(host=ip),
+                headers=headers,
+                stream=request.stream,
+                extensions={"sni_hostname": self.address.host, "timeout": times},
+            )
+            return await transport.handle_async_request(moved)
+
+        unreached = (httpx2.ConnectError, httpx2.ConnectTimeout)
+        try:
+            return await self.first(send, unreached=unreached)
+        except unreached as error:
+            raise replies.refused(error) from error
+        except httpx2.HTTPError as error:
+            raise replies.broken(error) from error
 
 
 async def read_answer(
@@ -373,27 +389,22 @@ async def read_answer(
     return replies.Answer(response.status_code, kind, bytes(body), rest, location)
 
 
-def bracketed(ip: str) -> str:
-    """Return an IP address as it stands in a URL."""
-    return f"[{ip}]" if ":" in ip else ip
-
-
 def _transport(scheme: str, *, system_store: bool) -> AsyncHTTPTransport:
     """Make what connects, on a thread."""
-    import httpx  # noqa: PLC0415 - takes a fifth of a second, and most homes never need it
+    import httpx2  # noqa: PLC0415 - takes a fifth of a second, and most homes never need it
 
     silence()
-    return httpx.AsyncHTTPTransport(
+    return httpx2.AsyncHTTPTransport(
         # Without TLS there are no certificates to read, which takes most of the time.
         verify=context(system_store=system_store) if scheme == "https" else False,
-        limits=httpx.Limits(max_connections=None, keepalive_expiry=KEPT),
+        limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEPT),
         trust_env=False,
     )
 
 
 def silence() -> None:
-    """Keep httpx from writing a line for every request."""
-    for name in ("httpx", "httpcore"):
+    """Keep httpx2 from writing a line for every request."""
+    for name in ("httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

@@ -15,26 +15,30 @@ Why a store could not be asked, in one line each, without the store's name. Pure
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
 import ssl
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from cortex_actors import errors
-from cortex_actors.rules.addresses import here
+from cortex_actors.rules.addresses import SCHEMES, address, here
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
+
+    from cortex_actors.rules.addresses import Address
 
 
 #: Where requests go when `base_url` is empty.
 OPENAI = "https://api.openai.com/v1"
 
-#: Ports that an address does not name.
-_PORTS = {"http": 80, "https": 443}
+#: How an address is written.
+_HOW = "write it like http://localhost:11434/v1, without a key in it"
 
 #: Characters a key or a token may have: what a header can carry, without the space that would end
 #: it.
@@ -83,67 +87,40 @@ def endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -
     shows the key.
     """
     section = use.section
-    parts = _split(base_url or OPENAI, section)
+    where = _address(base_url, section)
     if key and not FOR_HEADERS.issuperset(key):
         raise errors.EndpointUnusable(
             f"{section}.api_key cannot be sent: it holds a space, a line end or a character that "
             f"is not ASCII; set CORTEX_{section.upper()}__API_KEY to the key alone"
         )
-    name = (parts.hostname or "").lower()
     # What is sent to this machine, nobody else sees (RFC 6761, 6.3).
-    loopback = name.endswith(".localhost") or here(name)
-    if key and parts.scheme == "http" and not loopback:
+    loopback = where.host.endswith(".localhost") or here(where.host)
+    if key and where.scheme == "http" and not loopback:
         raise errors.EndpointUnusable(
-            f"{section}.api_key is not sent to {_host(parts)}: over http anybody on the way can "
+            f"{section}.api_key is not sent to {where.netloc}: over http anybody on the way can "
             f"read it; use https in {section}.base_url, or an endpoint without a key"
         )
-    return Endpoint(
-        use,
-        f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/{use.path}",
-        _host(parts),
-        loopback,
-        key,
-        system_store,
-    )
+    url = f"{where.origin}{where.path}/{use.path}"
+    return Endpoint(use, url, where.netloc, loopback, key, system_store)
 
 
 def host_of(base_url: str) -> str:
     """Return the host part of a model id for any address, even one that cannot be used."""
     try:
-        return _host(_split(base_url or OPENAI, ""))
+        return _address(base_url, "").netloc
     except errors.EndpointUnusable:
         return "?"
 
 
-def _split(base_url: str, section: str) -> SplitResult:
-    """Return the parts of an address; `EndpointUnusable` when they are not what one has."""
+def _address(base_url: str, section: str) -> Address:
+    """Return where an endpoint is; `EndpointUnusable` for what is no address of one."""
     try:
-        parts = urlsplit(base_url)
-        port_is_right = parts.port is None or parts.port > 0
-    except ValueError:
-        parts, port_is_right = SplitResult("", "", "", "", ""), False
-    if parts.username is not None or parts.password is not None:
-        raise errors.EndpointUnusable(
-            f"{section}.base_url holds a name or password; take it out, and give a key as "
-            f"CORTEX_{section.upper()}__API_KEY"
-        )
-    if parts.scheme not in _PORTS or not parts.hostname or not port_is_right:
-        raise errors.EndpointUnusable(
-            f"{section}.base_url cannot be used: it is no address with http or https and a host; "
-            "write it like http://localhost:11434/v1"
-        )
-    if parts.query or parts.fragment:
-        raise errors.EndpointUnusable(
-            f"{section}.base_url cannot have a part after ? or #; end it with the path, mostly /v1"
-        )
-    return parts
-
-
-def _host(parts: SplitResult) -> str:
-    """Return host and port, the port only where it is not the scheme's own."""
-    name = (parts.hostname or "").lower()
-    name = f"[{name}]" if ":" in name else name
-    return name if parts.port in (None, _PORTS[parts.scheme]) else f"{name}:{parts.port}"
+        where = address(base_url or OPENAI, how=_HOW)
+    except errors.StoreUnusable as error:
+        raise errors.EndpointUnusable(f"{section}.base_url: {error}") from None
+    if where.scheme not in SCHEMES:
+        raise errors.EndpointUnusable(f"{section}.base_url cannot be used: {_HOW}")
+    return where
 
 
 #: Letters of a server's own words that an error shows.
@@ -434,9 +411,20 @@ def unread(error: Exception) -> errors.StoreUnusable:
     )
 
 
-def late(seconds: float) -> errors.StoreTimeout:
-    """Return that the time is over."""
-    return errors.StoreTimeout(f"timeout after {seconds:.2f} s")
+@asynccontextmanager
+async def in_time(
+    seconds: float, *, told: float | None = None, doing: str = ""
+) -> AsyncIterator[None]:
+    """Give what is done with a store that many seconds; raises `StoreTimeout` after them.
+
+    The error names `told` seconds, where what came before was part of them.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        after = seconds if told is None else told
+        raise errors.StoreTimeout(f"timeout after {after:.2f} s{doing}") from None
 
 
 def large(most: int) -> errors.StoreDown:

@@ -282,21 +282,21 @@ class _Plain:
 
 
 def nearest(
-    store: str,
-    id_: object,
-    words: str,
-    *,
-    distance: object,
-    is_cosine: bool,
-    metadata: Mapping[str, object],
-) -> Hit | None:
-    """Return a row of a store of vectors as a hit; None for one without an id or a text.
+    store: str, rows: Sequence[Mapping[str, Any]], *, is_cosine: bool, limit: int, shape: str
+) -> Answer:
+    """Return the hits of a store of vectors in their order; raises as `answer` does.
 
-    Of a cosine distance the cosine is the store's own score.
+    A row has `id`, `text`, `distance` and `metadata`. Of a cosine distance the cosine is the
+    store's own score.
     """
-    far = number(distance)
-    score = 1.0 - far if is_cosine and far is not None else None
-    return measured(store, id_, text=words, distance=far, score=score, metadata=metadata)
+
+    def read(row: Mapping[str, Any]) -> Hit | None:
+        far = number(row["distance"])
+        score = 1.0 - far if is_cosine and far is not None else None
+        words, more = row["text"], row["metadata"]
+        return measured(store, row["id"], text=words, distance=far, score=score, metadata=more)
+
+    return answer(rows, read, limit=limit, shape=shape)
 
 
 def measured(

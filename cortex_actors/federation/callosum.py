@@ -11,16 +11,18 @@ anything is built, and so is what is nested deeper than such a file ever is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.errors import BadInput
 from cortex_actors.federation import schema
-from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.sections import FederationSettings
 from cortex_actors.text.credentials import TOKEN_KEYS, plain
+
+if TYPE_CHECKING:
+    from cortex_actors.federation.store import StoreSpec
 
 #: Entries that a file may have: more is not a list that anybody has written.
 MOST_STORES: Final = 256
@@ -40,11 +42,8 @@ _ELSEWHERE: Final = {
     "budget_tokens": "give it with a question: cortex recall --budget-tokens",
 }
 
-#: Keys of an entry that are not an adapter's.
-_OWN: Final = frozenset(
-    {"name", "type", "url", "weight", "floor", "enabled", "options", "managed", *TOKEN_KEYS}
-)
-
+#: Keys of an entry whose values are texts.
+_TEXTS: Final = ("name", "type", "url", *TOKEN_KEYS)
 
 #: Bytes of a file: one with a hundred stores has some 20,000.
 LONGEST = 262_144
@@ -133,23 +132,16 @@ def _store(entry: object) -> StoreSpec:
     if not isinstance(entry, Mapping) or not all(isinstance(key, str) for key in entry):
         raise BadInput("it is no table of keys and values")
     said = plain({key: value for key, value in entry.items() if value is not None})
-    options = said.get("options", {})
-    if not isinstance(options, Mapping):
-        raise BadInput("`options` is no table of keys and values")
-    if not isinstance(said.get("enabled", True), bool):
-        raise BadInput("`enabled` is neither true nor false")
-    extra = {key: value for key, value in said.items() if key not in _OWN}
-    return StoreSpec(
-        name=_text(said, "name", needed=True),
-        type=_text(said, "type", needed=True),
-        url=_text(said, "url", needed=True).rstrip("/"),
-        weight=_bounded_number(said.get("weight", 1.0), "`weight`", 0, 1_000),
-        floor=_bounded_number(said.get("floor", 0.0), "`floor`", 0, 1),
-        enabled=said.get("enabled", True),
-        options={**extra, **options},
-        managed=True,
-        auth=Auth(**{key: _text(said, key) for key in ("token", "token_keyring", "token_env")}),
-    )
+    said.pop("managed", None)
+    # A number may stand where a text is meant, and in quotes.
+    said |= {key: str(said[key]).strip() for key in _TEXTS if type(said.get(key)) in {str, int}}
+    for key in ("weight", "floor"):
+        with suppress(KeyError, ValueError):
+            said[key] = float(said[key]) if isinstance(said[key], str) else said[key]
+    for key in ("name", "type", "url"):
+        if not said.get(key):
+            raise BadInput(f"{key} is required")
+    return schema.read(said)
 
 
 def _knobs(federation: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -190,28 +182,6 @@ def _shortened(key: object) -> str:
     """Return a key or a name on one line, cut to a length."""
     text = " ".join(str(key).split())
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-
-
-def _text(said: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
-    """Return a text, or a number that stands where a text is meant; raises `BadInput`."""
-    value = said.get(key, "")
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise BadInput(f"`{key}` is no text")
-    text = str(value).strip()
-    if needed and not text:
-        raise BadInput(f"{key} is required")
-    return text
-
-
-def _bounded_number(value: object, what: str, least: float, most: float) -> float:
-    """Return a number that lies between two; raises `BadInput`."""
-    try:
-        number = math.nan if isinstance(value, bool) else float(str(value))
-    except ValueError:
-        number = math.nan
-    if not least <= number <= most:
-        raise BadInput(f"{what} is no number from {least:g} to {most:,g}")
-    return number
 
 
 def _document(text: str) -> object:

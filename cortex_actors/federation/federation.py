@@ -42,7 +42,7 @@ from cortex_actors.federation import fan
 from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import LOCAL, Member, Outcome, Question
+from cortex_actors.federation.store import LOCAL, ByTopic, Member, Outcome, Question
 from cortex_actors.rules import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -118,15 +118,11 @@ async def edges(
     seconds = min(seconds, LONGEST)
 
     async def ask(member: Member) -> list[Hit]:
+        known = filed.known.get(member.store.name, ())
+        wanted = ByTopic(filed.of(member), limit=budget, exclude_ids=known, seconds=seconds)
         told = await fan.within(
             member.store.name,
-            lambda: member.store.by_topic(
-                filed.of(member),
-                limit=budget,
-                exclude_ids=filed.known.get(member.store.name, ()),
-                question=question,
-                seconds=seconds,
-            ),
+            lambda: member.store.by_topic(wanted, question),
             seconds=seconds,
             clock=clock,
         )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.domain.memory import Realm
-from cortex_actors.federation.store import LOCAL, Answer, Question
+from cortex_actors.federation.store import LOCAL, Answer, ByTopic, Question
 from cortex_actors.rules.fusion import base_relevance
 from cortex_actors.storage.search.hits import rare, tagged
 from cortex_actors.storage.search.query import Query
@@ -26,7 +26,7 @@ from cortex_actors.text.credentials import mask_secrets
 from cortex_actors.text.hazards import seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from cortex_actors.storage.search.search import Search
 
@@ -95,15 +95,7 @@ class LocalStore:
         hits = tuple(_measured(hit) for hit in found.hits)
         return Answer(hits, tuple(reason for _, reason in found.skipped))
 
-    async def by_topic(
-        self,
-        topics: Sequence[str],
-        *,
-        limit: int,
-        exclude_ids: Sequence[str],
-        question: Question,
-        seconds: float,
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Return memories with any of those tags that whoever asks may read.
 
         Nothing but memories is filed by hand; what most of the topics name comes first. A topic of
@@ -115,10 +107,10 @@ class LocalStore:
         found = await self._search.records.read(
             lambda c: tagged(
                 c,
-                rare(c, topics, most=COMMON, where=question.where),
-                limit=limit,
+                rare(c, asked.topics, most=COMMON, where=question.where),
+                limit=asked.limit,
                 where=question.where,
-                exclude=exclude_ids,
+                exclude=asked.exclude_ids,
                 now=question.now,
             )
         )

@@ -12,18 +12,19 @@ all of them and are RemoteStore's.
 
 from __future__ import annotations
 
-import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from cortex_actors.errors import CortexError, StoreDown, StoreTimeout
+from cortex_actors.endpoint.replies import in_time
+from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation.answers import Asked, fields, received, text
 from cortex_actors.federation.schema import Options
-from cortex_actors.federation.store import Answer, Outward, Question, StoreSpec
+from cortex_actors.federation.store import Answer, ByTopic, Outward, Question, StoreSpec
 from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from cortex_actors.endpoint.client import Guard
     from cortex_actors.endpoint.connection import Line
@@ -38,9 +39,6 @@ class Adapter(Protocol):
 
     #: Hits that such a store gives at most.
     most: ClassVar[int]
-
-    #: Conditions of a question that it can narrow its answer by; any other leaves the store out.
-    meets: ClassVar[frozenset[str]]
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Remember how to ask; nothing is sent."""
@@ -57,9 +55,6 @@ class Adapter(Protocol):
 
 class HttpAdapter:
     """What adapters have in common whose stores are asked over HTTP."""
-
-    #: Conditions that its answers can be narrowed by: none, unless an adapter says more.
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: StoreSpec, line: Line, known: Collection[str]) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option that is not `known`."""
@@ -81,9 +76,7 @@ class HttpAdapter:
 class TopicAdapter(Protocol):
     """An adapter whose stores can be asked by topic."""
 
-    async def by_topic(
-        self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic) -> Answer:
         """Return what is filed under any of some topics, but for what is known already."""
 
 
@@ -118,8 +111,7 @@ class RemoteStore:
 
         Nothing is sent to find out.
         """
-        known = self._adapter.meets | _EVERYBODY
-        strange = [each for each in question.conditions if each not in known]
+        strange = [each for each in question.conditions if each not in _EVERYBODY]
         if strange:
             return f"it cannot narrow its answer by {', '.join(strange)}"
         if question.outward is None:
@@ -143,15 +135,7 @@ class RemoteStore:
         hits = received(answer.hits, store=self.name, limit=wanted)
         return Answer(hits, tuple(visible(each[:_TOLD]) for each in answer.skipped))
 
-    async def by_topic(
-        self,
-        topics: Sequence[str],
-        *,
-        limit: int,
-        exclude_ids: Sequence[str],
-        question: Question,
-        seconds: float,
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Return what it has filed under any of some topics; raises as `recall` does.
 
         What the topics are made of is the asker's care: they are sent as they are.
@@ -160,12 +144,10 @@ class RemoteStore:
         if not isinstance(adapter, TopicAdapter):
             return Answer(())
         _outward(question)
-        wanted = min(max(limit, 1), self.most)
+        wanted = min(max(asked.limit, 1), self.most)
         answer = await self._within(
-            seconds,
-            lambda left: adapter.by_topic(
-                topics, limit=wanted, exclude_ids=exclude_ids, seconds=left
-            ),
+            asked.seconds,
+            lambda left: adapter.by_topic(replace(asked, limit=wanted, seconds=left)),
         )
         return Answer(received(answer.hits, store=self.name, limit=wanted))
 
@@ -185,10 +167,8 @@ class RemoteStore:
     async def _asked(self, seconds: float, ask: Callable[[], Awaitable[T]], *, told: float) -> T:
         """Return what an adapter returns in time; what nobody foresaw is the store's failure."""
         try:
-            async with asyncio.timeout(seconds):
+            async with in_time(seconds, told=told):
                 return await ask()
-        except TimeoutError:
-            raise StoreTimeout(f"timeout after {told:.2f} s") from None
         except CortexError:
             raise
         except Exception as error:

@@ -10,7 +10,7 @@ does not know) says nothing about it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -94,6 +94,24 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class ByTopic:
+    """What is asked for by topics.
+
+    Attributes:
+        limit: hits that are wanted.
+        exclude_ids: ids that are known already.
+        seconds: how long the answer may take.
+
+    """
+
+    topics: Sequence[str]
+    _: KW_ONLY
+    limit: int
+    exclude_ids: Sequence[str] = ()
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a store knows, best first, and what of it did not take part, and why."""
 
@@ -141,15 +159,7 @@ class RecallStore(Protocol):
         `seconds` is how long it may take; a store that has no limit of its own is given up then.
         """
 
-    async def by_topic(
-        self,
-        topics: Sequence[str],
-        *,
-        limit: int,
-        exclude_ids: Sequence[str],
-        question: Question,
-        seconds: float,
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Return what is filed under any of some topics, but for what is known already.
 
         `exclude_ids` are ids of its own; `question` says through whose eyes it is looked at.

@@ -22,11 +22,13 @@ import os
 import signal
 import stat
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from cortex_actors import errors
 from cortex_actors.domain.project import file_hash
 from cortex_actors.files.ignores import is_silent, kind_of, mounts
+from cortex_actors.files.repository import git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -326,9 +328,6 @@ _MARKS = (".{name}.swp", ".#{name}", ".~lock.{name}#", "{name}~lock")
 #: A file that has shrunk to less than this share of what was known may be half saved.
 _SHRUNK = 0.5
 
-#: Bytes of a worktree's `.git` file that are read.
-_POINTER = 4_096
-
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -352,8 +351,10 @@ def undisturbed(place: Place) -> None:
         name = mark.format(name=place.name)
         if place.holds(name):
             raise errors.OpenInEditor.of(place.path, mark=name)
-    repository = _repository(os.path.dirname(place.path))
-    if repository and os.path.lexists(os.path.join(repository, "index.lock")):
+    trees = (each / ".git" for each in Path(place.path).parents)
+    tree = next((each for each in trees if os.path.lexists(each)), None)
+    state = tree and git_folder(tree)
+    if state and os.path.lexists(state / "index.lock"):
         raise errors.GitAtWork.of(place.path, root=place.root)
 
 
@@ -389,20 +390,6 @@ async def settled(
             if rests and found is not None:
                 raise errors.LooksTorn.of(path, size=len(found.data), known=known)
             raise errors.BeingSaved.of(path, seconds=pace.limit)
-
-
-def _repository(folder: str) -> str | None:
-    """Return where git keeps the state of the working tree around a folder; None without one."""
-    while not os.path.lexists(found := os.path.join(folder, ".git")):
-        if folder == (folder := os.path.dirname(folder)):
-            return None
-    if os.path.isdir(found):
-        return found
-    with contextlib.suppress(OSError, ValueError), open(found, "rb") as opened:
-        said = opened.read(_POINTER).decode("utf-8", "surrogateescape")
-        if said.startswith("gitdir:"):
-            return os.path.join(folder, said.removeprefix("gitdir:").strip())
-    return None
 
 
 #: The system, or the file's owner, says no.

@@ -97,14 +97,21 @@ def _of(shared: Path, steps: int) -> str:
     return COMMIT + first[1] if first is not None else f"{PLACE}{shared}"
 
 
+def git_folder(path: Path) -> Path | None:
+    """Return where git keeps a working tree's own state, by what `.git` is; None without one."""
+    if path.is_dir():
+        return path
+    named = _text(path)
+    if not named.startswith("gitdir:"):
+        return None
+    return path.parent / named.removeprefix("gitdir:").strip()
+
+
 def _shared(path: Path) -> Path | None:
-    """Return the folder that all worktrees of a repository share, given its `.git`."""
-    folder = path
-    if not path.is_dir():
-        named = _text(path)
-        if not named.startswith("gitdir:"):
-            return None
-        folder = path.parent / named.removeprefix("gitdir:").strip()
+    """Return the folder that all working trees of a repository share, by what `.git` is in one."""
+    folder = git_folder(path)
+    if folder is None:
+        return None
     common = _text(folder / "commondir").strip()
     whole = Path(os.path.realpath(folder / common))
     return whole if whole.is_dir() else None

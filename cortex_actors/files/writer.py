@@ -40,17 +40,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from cortex_actors import errors
 from cortex_actors.clock import ulid
 from cortex_actors.domain.project import file_hash
-from cortex_actors.errors import (
-    CortexError,
-    EditedSection,
-    FolderMissing,
-    KeepsChanging,
-    NothingToUndo,
-    NotWritten,
-    WriteFailed,
-)
 from cortex_actors.files import place as rest
 from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
 from cortex_actors.files.swap import PART, Entry, Journal, State, Swap, Swapped, insist, told
@@ -74,7 +66,7 @@ def older(data: bytes, undone: Entry) -> bytes | None:
     fence = find(data, path=undone.path)
     if fence is not None and not fence.intact:
         # What somebody has changed there since would go with the section.
-        raise EditedSection.of(undone.path)
+        raise errors.EditedSection.of(undone.path)
     if undone.before is None:
         return removed(data, path=undone.path)
     return restored(data, undone.before, path=undone.path)
@@ -311,7 +303,7 @@ class FileWriter:
                 changed = before != after
                 if not changed or await self._put(target, base, after):
                     return Written(before, after, changed=changed)
-            raise KeepsChanging.of(target.path, tries=TRIES)
+            raise errors.KeepsChanging.of(target.path, tries=TRIES)
 
     async def undo(self, target: WriteTarget) -> Written:
         """Take the newest write into a file back that stands; what a human wrote since stays.
@@ -323,13 +315,13 @@ class FileWriter:
             for _ in range(TRIES):
                 undone = await self.journal.last(target.path)
                 if undone is None:
-                    raise NothingToUndo.of(target.path)
+                    raise errors.NothingToUndo.of(target.path)
                 base = await self._settled(target)
                 before = None if base is None else base.data
                 after = await self._on_thread(older, before or b"", undone)
                 if await self._put(target, base, after, undone=undone.seq):
                     return Written(before, after, changed=True)
-            raise KeepsChanging.of(target.path, tries=TRIES)
+            raise errors.KeepsChanging.of(target.path, tries=TRIES)
 
     async def recover(self) -> list[Entry]:
         """Finish or take back what an earlier life began; return those writes as they stand now.
@@ -346,7 +338,7 @@ class FileWriter:
         for entry in await insist(self.journal.unfinished, self.clock):
             try:
                 found.append(await insist(partial(recover, entry), self.clock))
-            except NotWritten as error:
+            except errors.NotWritten as error:
                 log.warning("a write into %s stays unfinished: %s", entry.path, error)
         return found
 
@@ -394,9 +386,9 @@ class FileWriter:
             entry = await self.journal.begin(entry)
             found = await self._on_thread(_swapped, target, entry, after)
             await self._note(entry, found, undone=undone)
-        except NotWritten:
+        except errors.NotWritten:
             raise
-        except CortexError:
+        except errors.CortexError:
             # The row says less than the disk: it is looked at again when the journal is back.
             self.spawn(self._finish(entry))
             raise
@@ -423,7 +415,7 @@ class FileWriter:
         if found.aside:
             try:
                 kept = await self._on_thread(kept_open, entry, found.shown)
-            except (NotWritten, WriteFailed) as error:
+            except (errors.NotWritten, errors.WriteFailed) as error:
                 # The row still names what lies aside: the next start looks at it again.
                 log.warning("what a write into %s displaced stays there: %s", entry.path, error)
                 return
@@ -464,7 +456,7 @@ class FileWriter:
                         break
                     if await self._put(target, base, text, undone=entry.seq):
                         return
-            except (NotWritten, WriteFailed) as error:
+            except (errors.NotWritten, errors.WriteFailed) as error:
                 log.warning("what was saved late in %s is not there: %s", entry.path, error)
             log.warning("a text of %s is kept in file_writes, number %d", entry.path, entry.seq)
             await self.journal.keep(entry.seq, text)
@@ -480,7 +472,7 @@ class FileWriter:
 
         try:
             await insist(mend, self.clock)
-        except NotWritten as error:
+        except errors.NotWritten as error:
             log.warning("a write into %s stays unfinished: %s", entry.path, error)
 
     async def _on_thread(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -496,7 +488,7 @@ def _looked(target: WriteTarget) -> Seen | None:
             admit_disk(target.path)
             rest.undisturbed(place)
             return place.look_whether_used()
-    except FolderMissing:
+    except errors.FolderMissing:
         if target.create:
             return None
         raise
@@ -529,7 +521,7 @@ def _swapped(target: WriteTarget, entry: Entry, after: bytes | None) -> Swapped:
     try:
         with told(target.path), Place.at(target.root, target.path, make=target.create) as place:
             return Swap(place, entry).write(after)
-    except CortexError as error:  # the folder is not there any more: nothing was touched
+    except errors.CortexError as error:  # the folder is not there any more: nothing was touched
         return Swapped(State.ABANDONED, error=error)
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.agent import OWNER, OWNER_NAME, Caller, agent_id
 from cortex_actors.errors import BadInput, BadToken, HomeUnwritable
+from cortex_actors.home import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +38,7 @@ _MOST = 256
 _DOT = "."
 
 #: Modes of the folder and of a file in it; what others may do with either.
-_FOLDER, _FILE, _OTHERS = 0o700, 0o600, 0o077
+_FOLDER, _OTHERS = 0o700, 0o077
 
 
 class Tokens:
@@ -87,8 +88,8 @@ class Tokens:
         token = f"{name}{_DOT}{secrets.token_urlsafe(RANDOM_BYTES)}"
         try:
             self.folder.mkdir(mode=_FOLDER, exist_ok=True)
-            with self._opened() as folder:
-                _write(folder, name, token)
+            with self._opened():
+                replace_file(self.folder / name, f"{token}\n".encode())
         except OSError as error:
             raise HomeUnwritable(
                 f"cannot make a token in {self.folder}: {error.strerror or error}; it must be a "
@@ -142,25 +143,6 @@ class Tokens:
             yield folder
         finally:
             os.close(folder)
-
-
-def _write(folder: int, name: str, token: str) -> None:
-    """Write a token's file at one stroke: it is there whole, or as it was before."""
-    draft = f".{name}.{secrets.token_hex(8)}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    file = os.open(draft, flags, _FILE, dir_fd=folder)
-    try:
-        try:
-            os.write(file, f"{token}\n".encode())
-            os.fsync(file)
-        finally:
-            os.close(file)
-        os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(draft, dir_fd=folder)
-        raise
-    os.fsync(folder)
 
 
 def _is_ours(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:

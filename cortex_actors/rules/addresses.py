@@ -190,20 +190,20 @@ class Address:
         return f"{self.scheme}://{self.netloc}" if self.host else self.scheme
 
 
-def address(url: str) -> Address:
+def address(url: str, *, how: str = _HOW) -> Address:
     """Return where a store is; raises `StoreUnusable` for what is no address of one.
 
-    The error does not repeat the address: it may hold a password.
+    The error says `how` one is written and does not repeat the address: it may hold a password.
     """
     try:
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError:
-        raise StoreUnusable(f"its address cannot be used: {_HOW}") from None
+        raise StoreUnusable(f"its address cannot be used: {how}") from None
     if parts.scheme == STDIO:
         return Address(STDIO, "", 0)
     host = (parts.hostname or "").lower()
-    if reason := _wrong(parts, host, port):
+    if reason := _wrong(parts, host, port, how):
         raise StoreUnusable(f"its address cannot be used: {reason}")
     return Address(
         parts.scheme, host, PORTS[parts.scheme] if port is None else port, parts.path.rstrip("/")
@@ -253,12 +253,12 @@ def here(host: str) -> bool:
         return False
 
 
-def _wrong(parts: SplitResult, host: str, port: int | None) -> str:
+def _wrong(parts: SplitResult, host: str, port: int | None, how: str) -> str:
     """Return what is wrong with a store's address; "" when nothing is."""
     if parts.scheme not in PORTS or not host or port == 0:
-        return _HOW
+        return how
     if parts.username is not None or parts.password is not None:
-        return "it holds a name or password; give a token apart from it"
+        return "it holds a name or password; give a token or key apart from it"
     if parts.query or parts.fragment:
         return "it has a part after ? or #"
     if not _PATH.fullmatch(parts.path) or "//" in parts.path or "\\" in parts.path:

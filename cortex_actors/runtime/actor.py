@@ -327,7 +327,7 @@ class AsyncioActor(pykka.Actor):
         return self._life.spawn(work, name, limit)
 
     def crash(self) -> NoReturn:
-        """Crash, because somebody wants to see it come back; told, not asked (names.notice)."""
+        """Crash, because somebody wants to see it come back; told, not asked (NamedActor.tell)."""
         raise InternalError(f"{self.actor_name} was asked to crash")
 
     def on_start(self) -> Awaitable[None] | None:  # type: ignore[override]  # may be async here

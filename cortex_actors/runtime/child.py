@@ -279,18 +279,15 @@ class ChildProcess:
         args: Sequence[str] = (),
         *,
         name: str,
-        env: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
     ) -> Self:
         """Start `python -m module --fd N *args` (or other interpreter arguments).
 
-        `env` is added to this process's environment. `on_line` is given each line that the child
+        `on_line` is given each line that the child
         writes to stdout or stderr; without it the child writes where this process does. Returns
         before the child has loaded anything. A cancelled start leaves nothing behind.
         """
-        spawning = asyncio.ensure_future(
-            cls._spawn(module, args, name=name, env=env, on_line=on_line)
-        )
+        spawning = asyncio.ensure_future(cls._spawn(module, args, name=name, on_line=on_line))
         try:
             return await asyncio.shield(spawning)
         except asyncio.CancelledError:
@@ -308,7 +305,6 @@ class ChildProcess:
         args: Sequence[str],
         *,
         name: str,
-        env: Mapping[str, str] | None,
         on_line: Callable[[str], None] | None,
     ) -> Self:
         """Start the interpreter (unbuffered, a stack on stderr for a crash), and connect to it."""
@@ -331,7 +327,6 @@ class ChildProcess:
                     pass_fds=(theirs.fileno(),),
                     # A group of its own, so that Ctrl-C does not reach it before it can ignore it.
                     process_group=0,
-                    env={**os.environ, **(env or {})},
                 )
             on_failure.callback(_end, process)
             streams = await asyncio.open_connection(sock=ours, limit=READ_AHEAD)

@@ -170,28 +170,19 @@ class AsyncioFuture(pykka.Future[T]):
 
     def set(self, value: T | None = None) -> None:
         """Give the answer; raises queue.Full if there is one (Pykka's contract)."""
-        with self._lock:
-            if self._done or self._get_hook is not None or self.fate is Fate.EXPIRED:
-                self._refuse_second()
-                return
-            self._value = value
-            self._done = True
-        if self._parked is not None:
-            _wake(self._parked, self._thread)
-        if self._callbacks is not None:
-            self._call_back()
+        self._settle(value, None, None)
 
     def set_exception(self, exc_info: OptExcInfo | None = None) -> None:
         """Give an exception in place of the answer: the one being handled, if none is named."""
         kind, error, traceback = exc_info or sys.exc_info()
         if error is None and kind is not None:
             error = kind()
-        self._settle(error, traceback)
+        self._settle(None, error, traceback)
 
     def fail(self, error: BaseException, fate: Fate) -> None:
         """Give an exception and say what became of the message; nothing if already answered."""
         with suppress(queue.Full):
-            self._settle(error, None, fate)
+            self._settle(None, error, None, fate)
 
     def set_get_hook(self, func: Callable[[float | None], T]) -> None:
         """Compute the answer when it is asked for; raises queue.Full if there is one."""
@@ -287,6 +278,7 @@ class AsyncioFuture(pykka.Future[T]):
 
     def _settle(
         self,
+        value: T | None,
         error: BaseException | None,
         traceback: TracebackType | None,
         fate: Fate = Fate.ANSWERED,
@@ -295,7 +287,7 @@ class AsyncioFuture(pykka.Future[T]):
             if self._done or self._get_hook is not None or self.fate is Fate.EXPIRED:
                 self._refuse_second()
                 return
-            self._error, self._traceback = error, traceback
+            self._value, self._error, self._traceback = value, error, traceback
             if fate is not Fate.ANSWERED:
                 self.fate = fate
             self._done = True

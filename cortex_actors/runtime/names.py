@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from pykka import ActorDeadError
 from pykka._envelope import Envelope
@@ -94,56 +94,11 @@ class Names:
         ref.actor_inbox.put(Envelope(message))
         return True
 
-    @overload
-    def method(
-        self,
-        name: str,
-        method: Callable[Concatenate[Any, P], Awaitable[R]],
-        *,
-        timeout: float | None = TIMEOUT,
-    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
+    async def ask(self, name: str, message: object, timeout: float | None) -> object:
+        """Return the answer of whoever has the name; `NamedActor.ask` says what it raises.
 
-    @overload
-    def method(
-        self,
-        name: str,
-        method: Callable[Concatenate[Any, P], R],
-        *,
-        timeout: float | None = TIMEOUT,
-    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
-
-    def method(
-        self, name: str, method: Callable[..., object], *, timeout: float | None = TIMEOUT
-    ) -> Callable[..., Coroutine[Any, Any, Any]]:
-        """Return an async callable that asks whoever has the name to run one of its methods.
-
-        The callable raises what the method raised; ActorAway if nobody had the name for `timeout`
-        seconds, or if the actor ended while it had the call (which may then have taken effect);
-        DeadlineExceeded if no reply came in time; MailboxFull where a full mailbox dropped the
-        call. A call that no handler ever saw is sent again to the actor's successor; any other
-        is never sent twice.
+        A bare timer suffices, and is cheaper, while the actor is there and has room.
         """
-        path = (cast("Any", method).__name__,)
-
-        def call(*args: object, **kwargs: object) -> Coroutine[Any, Any, object]:
-            return self._ask(name, ProxyCall(path, args, kwargs), timeout)
-
-        return call
-
-    def notice(self, name: str, method: Callable[Concatenate[Any, P], object]) -> Callable[P, bool]:
-        """Return a callable that tells whoever has the name to run a method, without a reply.
-
-        It returns False if nobody has the name. An exception in the method ends that actor.
-        """
-        path = (cast("Any", method).__name__,)
-
-        def call(*args: P.args, **kwargs: P.kwargs) -> bool:
-            return self.tell(name, ProxyCall(path, args, kwargs))
-
-        return call
-
-    async def _ask(self, name: str, message: object, timeout: float | None) -> object:
-        """Ask; a bare timer suffices, and is cheaper, while the actor is there and has room."""
         loop = asyncio.get_running_loop()
         end = None if timeout is None else loop.time() + timeout
         ref = self.whereis(name)
@@ -202,7 +157,7 @@ class NamedActor(Generic[A]):
     """An actor by its name, looked up at each use: `await roster.ask(Roster.add, spec)`.
 
     It never holds a ref, so a restart of the actor breaks no caller. Calls raise what
-    `Names.method` says.
+    `ask` says.
     """
 
     __slots__ = ("_names", "_timeout", "name")
@@ -230,14 +185,31 @@ class NamedActor(Generic[A]):
     def ask(
         self, method: Callable[..., object], *args: object, **kwargs: object
     ) -> Coroutine[Any, Any, Any]:
-        """Have the actor run one of its methods, and return what that returns."""
-        return self._names.method(self.name, method, timeout=self._timeout)(*args, **kwargs)
+        """Have the actor run one of its methods, and return what that returns.
+
+        Raises what the method raised; ActorAway if nobody had the name for `timeout` seconds, or
+        if the actor ended while it had the call (which may then have taken effect);
+        DeadlineExceeded if no reply came in time; MailboxFull where a full mailbox dropped the
+        call. A call that no handler ever saw is sent again to the actor's successor; any other
+        is never sent twice.
+        """
+        return self._names.ask(self.name, _call(method, args, kwargs), self._timeout)
 
     def tell(
         self, method: Callable[Concatenate[A, P], object], *args: P.args, **kwargs: P.kwargs
     ) -> bool:
-        """Have the actor run a method, without a reply; see `Names.notice`."""
-        return self._names.notice(self.name, method)(*args, **kwargs)
+        """Have the actor run a method, without a reply; False if nobody has the name.
+
+        An exception in the method ends that actor.
+        """
+        return self._names.tell(self.name, _call(method, args, kwargs))
+
+
+def _call(
+    method: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> ProxyCall:
+    """Return the message that has an actor run one of its methods."""
+    return ProxyCall((method.__name__,), args, kwargs)
 
 
 def _raise_unless_unseen(name: str, fate: Fate, error: ActorDeadError) -> None:

@@ -27,6 +27,25 @@ Work: TypeAlias = "Callable[[], Coroutine[Any, Any, T]]"
 MAX_TASKS: Final = 20
 
 
+class Background(set[asyncio.Task[Any]]):
+    """Tasks that go on whatever becomes of who began them, held until they end.
+
+    The error of one has no other reader where its asker has gone, and is no news to anybody.
+    """
+
+    def begin(self, work: Coroutine[Any, Any, T], name: str | None = None) -> asyncio.Task[T]:
+        """Begin a task on the running loop."""
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self.add(task)
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        self.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+
 class Task(Generic[T]):
     """One piece of work; a `supervision.Handle` once it is started.
 

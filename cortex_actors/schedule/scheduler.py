@@ -39,16 +39,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors import errors
 from cortex_actors.clock import DAY, SECOND, iso
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
-from cortex_actors.errors import (
-    CortexError,
-    LedgerDown,
-    NotFound,
-    RoundTripFailed,
-    StorageFull,
-    StorageReadOnly,
-)
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
@@ -66,7 +59,7 @@ from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTE
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -259,9 +252,9 @@ class Upkeep:
         home, now = self.home, self.clock.now()
         try:
             made = backups.take(home.ledger, home.backups, at=now, halt=self._halt)
-        except (StorageFull, StorageReadOnly):
+        except (errors.StorageFull, errors.StorageReadOnly):
             raise
-        except LedgerDown:
+        except errors.LedgerDown:
             # Is it the copy that is damaged, or what was copied? The latter ends the daemon.
             faults.whole(home.ledger, self._halt)
             raise
@@ -403,7 +396,7 @@ class Trying:
         found = await self.trial()
         self.well_at = self.clock.now() if found["state"] == "ok" else None
         if found["state"] == "failed":
-            raise RoundTripFailed(str(found["reason"]))
+            raise errors.RoundTripFailed(str(found["reason"]))
         return Done(str(found["reason"]))
 
 
@@ -431,8 +424,8 @@ class Scheduler(AsyncioActor):
         settings: ScheduleSettings,
         keep_days: float,
         journal_days: float = JOURNAL_DAYS,
-        organisation: OrganisationSettings | None = None,
-        memory: MemorySettings | None = None,
+        organisation: OrganisationSettings,
+        memory: MemorySettings,
         trial: Callable[[], Awaitable[Mapping[str, Any]]] | None = None,
         chance: Callable[[], float] = random.random,
         tasks: TaskSupervisor = ALONE,
@@ -440,10 +433,9 @@ class Scheduler(AsyncioActor):
         """Remember what to look after.
 
         Handled events are kept for `keep_days`, what files held before we wrote into them for
-        `journal_days`. `organisation` says how principles fade, without it by Cerno's numbers;
-        `memory` how memories do, and where it is not given nobody looks after them; `trial` tries
-        the daemon, and where there is none nobody does; `chance` gives a number from 0 to 1, by
-        which jobs are put off that may come later; backups run below `tasks`.
+        `journal_days`. `organisation` says how principles fade, `memory` how memories do; `trial`
+        tries the daemon, and where there is none nobody does; `chance` gives a number from 0 to 1,
+        by which jobs are put off that may come later; backups run below `tasks`.
         """
         super().__init__()
         self._clock = clock
@@ -453,15 +445,8 @@ class Scheduler(AsyncioActor):
         self._upkeep = Upkeep(
             home, records, clock, settings, keep_days=keep_days, journal_days=journal_days
         )
-        scales = (
-            principle_decay.DEFAULTS
-            if organisation is None
-            else principle_decay.Scales.of(organisation)
-        )
-        self._errands = Errands(bus, records, clock, scales=scales)
-        self._custody = (
-            None if memory is None else Custody(records, bus, clock, settings=memory, by=SOURCE)
-        )
+        self._errands = Errands(bus, records, clock, principle_decay.Scales.of(organisation))
+        self._custody = Custody(records, bus, clock, settings=memory, by=SOURCE)
         look = self._upkeep.look
         self._trying = trial and Trying(trial, look, home.ledger, clock)
         self._diary = Diary(records)
@@ -488,7 +473,7 @@ class Scheduler(AsyncioActor):
         """
         if name not in self._timers:
             known = ", ".join(self._timers)
-            raise NotFound(f"cannot run {name}: no job is called so; there are {known}")
+            raise errors.NotFound(f"cannot run {name}: no job is called so; there are {known}")
         return self._timers[name].hurry()
 
     def describe(self) -> dict[str, str]:
@@ -510,44 +495,34 @@ class Scheduler(AsyncioActor):
         reconcile = partial(errands.request, RECONCILIATION_REQUESTED, again, said)
         said = "principles are distilled"
         organise = partial(errands.request, ORGANISATION_REQUESTED, Nothing(), said)
-        told: list[tuple[str, float, Callable[[], Awaitable[Done]]]] = [
-            ("scan", chosen.scan_every_s, scan),
-            ("reconcile", chosen.reconcile_every_s, reconcile),
-            ("organise", chosen.organise_every_s, organise),
-            ("decay", chosen.decay_every_s, errands.decay),
-            ("digest", chosen.digest_every_s, errands.digest),
-        ]
-        probe: tuple[Job, ...] = ()
-        if self._trying is not None:
-            # Soon after a start, whoever tried it before.
-            every = chosen.probe_every_s
-            probe = (Job("probe", every, self._trying.run, age=lambda: None),)
-        return (
-            *(Job(name, every, run, late(every, chosen.jitter_s)) for name, every, run in told),
+
+        def put_off(name: str, every: float, run: Callable[[], Awaitable[Done]]) -> Job:
+            return Job(name, every, run, late(every, chosen.jitter_s))
+
+        jobs = (
+            put_off("scan", chosen.scan_every_s, scan),
+            put_off("reconcile", chosen.reconcile_every_s, reconcile),
+            put_off("organise", chosen.organise_every_s, organise),
+            put_off("decay", chosen.decay_every_s, errands.decay),
+            put_off("digest", chosen.digest_every_s, errands.digest),
             Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
-            *self._memories(chosen),
-            *probe,
+            put_off("attention", chosen.attention_every_s, self._custody.attention),
+            put_off("promotions", chosen.promotions_every_s, self._custody.promotions),
+            put_off("archive", chosen.archive_every_s, self._custody.archive),
         )
-
-    def _memories(self, chosen: ScheduleSettings) -> Iterator[Job]:
-        """Yield the jobs that look after memories."""
-        if self._custody is not None:
-            told = (
-                ("attention", chosen.attention_every_s, self._custody.attention),
-                ("promotions", chosen.promotions_every_s, self._custody.promotions),
-                ("archive", chosen.archive_every_s, self._custody.archive),
-            )
-            for name, every, run in told:
-                yield Job(name, every, run, late(every, chosen.jitter_s))
+        if self._trying is None:
+            return jobs
+        # Soon after a start, whoever tried it before.
+        return (*jobs, Job("probe", chosen.probe_every_s, self._trying.run, age=lambda: None))
 
     async def _begin(self) -> None:
         """Read when jobs were done last, and set the timers."""
         jobs = [timer.job for timer in self._timers.values()]
         try:
             await self._diary.open(jobs, self._clock.now())
-        except CortexError as error:
+        except errors.CortexError as error:
             _end_with(error)
             log.warning("cannot read when jobs were done last; they count from now on: %s", error)
         for timer in self._timers.values():
@@ -567,7 +542,7 @@ class Scheduler(AsyncioActor):
             return age_of(self._diary.row(job.name), self._clock.now())
         try:
             age = await self._upkeep.look(job.age)
-        except (CortexError, OSError) as error:
+        except (errors.CortexError, OSError) as error:
             log.warning("cannot tell when the %s was done last: %s", job.name, error)
             return None
         row = self._diary.row(job.name)
@@ -601,7 +576,7 @@ class Scheduler(AsyncioActor):
     def _failed(self, job: Job, began: int, error: Exception) -> None:
         """Remember and log that a job failed."""
         self._diary.keep(self._row(job, began, FAILED, said=str(error) or type(error).__name__))
-        if isinstance(error, CortexError) and error.ends_daemon:
+        if isinstance(error, errors.CortexError) and error.ends_daemon:
             log.critical("%s: %s", job.name, error)
             return
         log.error(
@@ -610,7 +585,7 @@ class Scheduler(AsyncioActor):
             again(job),
             error,
             # A traceback only of what nobody expected.
-            exc_info=None if isinstance(error, CortexError) else error,
+            exc_info=None if isinstance(error, errors.CortexError) else error,
         )
 
     def _row(self, job: Job, began: int, state: str, *, said: str | None) -> JobRow:
@@ -634,5 +609,5 @@ class Scheduler(AsyncioActor):
 
 def _end_with(error: Exception) -> None:
     """Raise an error that must end the daemon."""
-    if isinstance(error, CortexError) and error.ends_daemon:
+    if isinstance(error, errors.CortexError) and error.ends_daemon:
         raise error

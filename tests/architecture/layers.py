@@ -78,11 +78,11 @@ DOORS: dict[str, tuple[str, ...]] = {
         "cortex_actors/embedding/torch_child.py",
         "cortex_actors/judging/nli_child.py",
     ),
-    "httpx": ("cortex_actors/endpoint/",),
     "httpx2": (
         "cortex_actors/endpoint/",
         "cortex_actors/federation/adapters/mcp",
     ),
+    "certifi": ("cortex_actors/endpoint/", "cortex_actors/federation/adapters/pgvector"),
     "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/index/chroma.py"),
     "keyring": ("cortex_actors/federation/credentials.py",),
     "yaml": ("cortex_actors/federation/callosum.py",),

@@ -35,28 +35,8 @@ _REMARK = re.compile(r"\([^)]*\)")
 _NAME = re.compile(r"[a-z]+")
 
 
-class Way:
-    """What `Names.method` gives, with whom it leads to on it."""
-
-    def __init__(self, name: str) -> None:
-        """Lead to that name."""
-        self.name = name
-
-    async def __call__(self, *_args: object, **_kwargs: object) -> Any:
-        """Ask nobody: nothing runs here."""
-        raise NotImplementedError
-
-
-class NotedNames(Names):
-    """Names that mark every way they give out."""
-
-    def method(self, name: str, *_args: object, **_kwargs: object) -> Any:
-        """Return a way to that name."""
-        return Way(name)
-
-
 def handed(tree: Tree) -> dict[str, set[str]]:
-    """Return whom each actor of a tree made with `NotedNames` can ask, by actor."""
+    """Return whom each actor of a tree can ask, by actor."""
     makers: dict[str, Any] = {**tree.parts.make, "watcher": tree.parts.watching}
     return {actor: set(ways(make, set())) for actor, make in makers.items()}
 
@@ -66,7 +46,7 @@ def ways(thing: object, seen: set[int]) -> Iterator[str]:
     if id(thing) in seen or thing is None or isinstance(thing, _ENDS):
         return
     seen.add(id(thing))
-    if isinstance(thing, Way | NamedActor):
+    if isinstance(thing, NamedActor):
         yield thing.name
     elif isinstance(thing, Watchers):
         yield "watchers"

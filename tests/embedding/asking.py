@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.provider import rows_of
+from cortex_actors.runtime.names import NamedActor
 from tests.embedding.support import until
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class Asker:
     """Asks the pool by its name, as the cache does."""
 
     def __init__(self, names: Names, handle: ActorHandle) -> None:
-        self.outcomes = names.method("pool", Pool.embed)
-        self.describe = names.method("pool", Pool.describe)
+        self.outcomes = partial(NamedActor[Any]("pool", names).ask, Pool.embed)
+        self.describe = partial(NamedActor[Any]("pool", names).ask, Pool.describe)
         self.handle = handle
 
     async def embed(

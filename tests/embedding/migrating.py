@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding.factory import AbsentProvider, HashingProvider
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.runtime.actor import start_actor
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage import embeddings, models, passages
 from cortex_actors.storage.models import Chosen
 from cortex_actors.testing import eventually
@@ -132,11 +133,11 @@ class Bench:
         self.clock = SystemClock()
         self.busy = False
         names = store.names
-        self.describe = names.method("migrator", Migrator.describe)
-        self.migrate = names.method("migrator", Migrator.migrate)
-        self.cancel = names.method("migrator", Migrator.cancel)
-        self.prune = names.method("migrator", Migrator.prune)
-        self.prepare = names.method("migrator", Migrator.prepare)
+        self.describe = partial(NamedActor[Any]("migrator", names).ask, Migrator.describe)
+        self.migrate = partial(NamedActor[Any]("migrator", names).ask, Migrator.migrate)
+        self.cancel = partial(NamedActor[Any]("migrator", names).ask, Migrator.cancel)
+        self.prune = partial(NamedActor[Any]("migrator", names).ask, Migrator.prune)
+        self.prepare = partial(NamedActor[Any]("migrator", names).ask, Migrator.prepare)
 
     async def says(self, *texts: str) -> None:
         """Let items be found by these texts, each item by its own."""

@@ -20,6 +20,7 @@ from cortex_actors.errors import (
     Unembeddable,
 )
 from cortex_actors.runtime.actor import start_actor
+from cortex_actors.runtime.names import NamedActor
 from tests.embedding.support import StagedProvider
 
 if TYPE_CHECKING:
@@ -50,8 +51,12 @@ class Asker:
     """Asks the cache by its name, as the rest of the system does."""
 
     def __init__(self, names: Names) -> None:
-        self.embed: Callable[..., Coroutine[Any, Any, Vectors]] = names.method("cache", Cache.embed)
-        self.describe: Callable[[], Awaitable[EmbedderInfo]] = names.method("cache", Cache.describe)
+        self.embed: Callable[..., Coroutine[Any, Any, Vectors]] = partial(
+            NamedActor[Any]("cache", names).ask, Cache.embed
+        )
+        self.describe: Callable[[], Awaitable[EmbedderInfo]] = partial(
+            NamedActor[Any]("cache", names).ask, Cache.describe
+        )
 
 
 @pytest.fixture
@@ -70,7 +75,7 @@ async def cache(
         provider,
         entries=3,
         stored=stored.look_up,
-        embed=names.method("pool", Pool.embed),
+        embed=partial(NamedActor[Any]("pool", names).ask, Pool.embed),
     )
     make_pool = partial(Pool, provider, clock, items=20, seconds=0.0, limit=100)
     handles = [
@@ -211,7 +216,7 @@ class TestOtherModel:
         """A pool that has the next model already gives no row to a cache of the model before."""
         before, after = StagedProvider(), StagedProvider()
         after.model_id = "the next one"
-        embed = names.method("pool", Pool.embed)
+        embed = partial(NamedActor[Any]("pool", names).ask, Pool.embed)
         cache = partial(Cache, before, entries=3, stored=stored.look_up, embed=embed)
         pool = partial(Pool, after, clock, items=20, seconds=0.0, limit=100)
         handles = [

@@ -244,10 +244,10 @@ class TestLife:
 
     @pytest.mark.slow
     def test_import(self) -> None:
-        """Neither the command line's quick path nor the provider's module imports httpx."""
+        """Neither the command line's quick path nor the provider's module imports httpx2."""
         code = (
             "import sys, cortex_actors.cli.fast, cortex_actors.embedding.factory\n"
-            "sys.exit('httpx' in sys.modules)"
+            "sys.exit('httpx2' in sys.modules)"
         )
 
         assert 0 == subprocess.run([sys.executable, "-c", code], check=False).returncode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from cortex_actors.domain.agent import Caller
 from cortex_actors.embedding.provider import State
 from cortex_actors.errors import CortexError, StorageFull
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.testing import eventually, settled
 from tests.embedding.support import StagedProvider
 from tests.faults.ground import fill, started
@@ -123,7 +124,7 @@ class TestLedgerAway:
 
         asks = [asyncio.create_task(say(number)) for number in range(20)]
         await asyncio.wait(asks, return_when=asyncio.FIRST_COMPLETED)
-        tree.parts.names.notice("ledger", AsyncioActor.crash)()
+        NamedActor[Any]("ledger", tree.parts.names).tell(AsyncioActor.crash)
         told = {name for name in await asyncio.gather(*asks) if name is not None}
 
         async def there() -> set[str]:

@@ -10,7 +10,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.endpoint.client import Guard
 from cortex_actors.federation.remote import RemoteStore
-from cortex_actors.federation.store import Answer, Outward, Question, StoreSpec
+from cortex_actors.federation.store import Answer, ByTopic, Outward, Question, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ class Far:
     """Speaks to a program that is not there: it answers what it was given."""
 
     most: ClassVar[int] = 5
-    meets: ClassVar[frozenset[str]] = frozenset({"tags"})
 
     def __init__(self, *hits: Hit) -> None:
         self.hits = hits
@@ -73,15 +72,13 @@ class Filed(Far):
         self.topics: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         self.topics_fail: Exception | None = None
 
-    async def by_topic(
-        self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic) -> Answer:
         """Return what is filed there."""
-        assert seconds > 0
-        self.topics.append((tuple(topics), tuple(exclude_ids)))
+        assert asked.seconds > 0
+        self.topics.append((tuple(asked.topics), tuple(asked.exclude_ids)))
         if self.topics_fail is not None:
             raise self.topics_fail
-        return Answer(tuple(self.filed[:limit]))
+        return Answer(tuple(self.filed[: asked.limit]))
 
     @property
     def heard(self) -> str:

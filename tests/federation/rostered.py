@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from cortex_actors.federation.registry import Books, Overlay, Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Answer, Question
 from cortex_actors.runtime.actor import start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.sections import FederationSettings, TlsSettings
 from cortex_actors.storage.search.scope import ROOMS
 from cortex_actors.testing import PATIENCE, ManualClock
@@ -49,7 +50,6 @@ class Peer:
     """Speaks to a store that says one thing, or fails: what is in `FAILS` decides, by name."""
 
     most: ClassVar[int] = 50
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     #: Name of a store -> what it raises.
     FAILS: ClassVar[dict[str, Exception]] = {}
@@ -119,7 +119,9 @@ class House:
         actors = Actors.of(self.names)
         self.verbs = FrontDesk(partial_call(actors=actors))
         self.port = actors.roster
-        self._ask = self.names.method("federation", Federation.recall, timeout=10)
+        self._ask = partial(
+            NamedActor[Any]("federation", self.names, timeout=10).ask, Federation.recall
+        )
         self._handle: ActorHandle | None = None
 
     async def begin(
@@ -154,7 +156,8 @@ class House:
 
     async def recall(self, text: str = "tabs", **more: Any) -> Recall:
         """Ask everything, through the federation."""
-        return await self._ask(Question(text, 10, **more))
+        found: Recall = await self._ask(Question(text, 10, **more))
+        return found
 
     async def add(self, name: str = "mem", **more: Any) -> dict[str, Any]:
         """Add a store as a client does."""

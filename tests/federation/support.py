@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import Hit
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.federation.federation import Federation
-from cortex_actors.federation.store import Answer, Fan, Member, Question
+from cortex_actors.federation.store import Answer, ByTopic, Fan, Member, Question
 from cortex_actors.runtime.actor import start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.sections import FederationSettings
 from tests.fakes import FakeActor
 
@@ -70,9 +71,9 @@ class Shelf:
             raise self.fails
         return Answer(tuple(self.hits), self.left_out)
 
-    async def by_topic(self, topics: Sequence[str], **_how: object) -> Answer:
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Have nothing under any topic."""
-        del topics
+        del asked, question
         return Answer(())
 
 
@@ -122,7 +123,9 @@ class Village:
             for each in stores
         )
         self.roster = Port(Fan(members, knobs or FederationSettings(), unbindable))
-        self.ask = self.names.method("federation", Federation.recall, timeout=10)
+        self.ask = partial(
+            NamedActor[Any]("federation", self.names, timeout=10).ask, Federation.recall
+        )
 
     async def begin(self) -> Village:
         """Start the federation."""
@@ -140,7 +143,8 @@ class Village:
 
     async def recall(self, text: str = "tabs", limit: int | None = 10, **more: Any) -> Recall:
         """Ask every store."""
-        return await self.ask(Question(text, limit, **more))
+        found: Recall = await self.ask(Question(text, limit, **more))
+        return found
 
     async def _embed(
         self, texts: Sequence[str], *, urgent: bool, patience: float, model: str

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx  # noqa: F401 - takes a fifth of a second, which no store here has
+import httpx2  # noqa: F401 - takes a fifth of a second, which no store here has
 import pytest
 
 from cortex_actors.clock import SystemClock

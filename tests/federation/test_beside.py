@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.hit import Hit
 from cortex_actors.federation import federation
-from cortex_actors.federation.store import LOCAL
+from cortex_actors.federation.store import LOCAL, ByTopic
 from cortex_actors.sections import FederationSettings
 from cortex_actors.testing import PATIENCE, ManualClock
 from cortex_actors.text.summary import BESIDE, price, tokens
@@ -34,13 +34,11 @@ SOON = 0.05
 class Hanging(Filed):
     """A program that never answers when it is asked by topic."""
 
-    async def by_topic(
-        self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic) -> Answer:
         """Wait for ever."""
-        self.topics.append((tuple(topics), tuple(exclude_ids)))
+        self.topics.append((tuple(asked.topics), tuple(asked.exclude_ids)))
         await asyncio.Event().wait()
-        return await super().by_topic(topics, limit=limit, exclude_ids=exclude_ids, seconds=seconds)
+        return await super().by_topic(asked)
 
 
 def program(dice: random.Random, name: str) -> Filed:

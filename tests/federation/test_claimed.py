@@ -11,6 +11,7 @@ from cortex_actors.federation.adapters.cortex import Cortex
 from cortex_actors.federation.adapters.mcp import Fields
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
 from cortex_actors.federation.answers import nearest, received
+from cortex_actors.federation.store import ByTopic
 from tests.federation.canned import CannedLine, asked, speaking
 
 if TYPE_CHECKING:
@@ -56,12 +57,12 @@ async def told(kind: str) -> Hit | None:
     line = CannedLine(search=document, by_topic=document, recall=document)
     match kind:
         case "vectors":  # Chroma and pgvector
-            return nearest("far", "a", "Use tabs.", distance=0.5, is_cosine=True, metadata=CLAIMS)
+            found = nearest("far", [ROW], is_cosine=True, limit=1, shape="rows")
         case "mcp":
             return Fields().hit(ROW, store="far")
         case "by_topic":
             memory = speaking(SerenMemory, "seren_memory", line)
-            found = await memory.by_topic(["x"], limit=1, exclude_ids=(), seconds=1)
+            found = await memory.by_topic(ByTopic(["x"], limit=1, exclude_ids=(), seconds=1))
         case "seren_memory":
             found = await speaking(SerenMemory, kind, line).search(asked())
         case "seren_loci":

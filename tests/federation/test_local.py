@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.memory import Realm
 from cortex_actors.federation.local import LocalStore, members
-from cortex_actors.federation.store import Question
+from cortex_actors.federation.store import ByTopic, Question
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
 from tests.storage.room import Room
@@ -110,11 +110,13 @@ class TestByTopic:
         """Return what is filed under some topics."""
         where = given.pop("where", Where())
         answer = await LocalStore(room.search, only).by_topic(
-            topics,
-            limit=given.pop("limit", 10),
-            exclude_ids=given.pop("exclude_ids", ()),
-            question=Question("x", where=where),
-            seconds=5,
+            ByTopic(
+                topics,
+                limit=given.pop("limit", 10),
+                exclude_ids=given.pop("exclude_ids", ()),
+                seconds=5,
+            ),
+            Question("x", where=where),
         )
         return list(answer.hits)
 

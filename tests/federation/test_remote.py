@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
-from cortex_actors.federation.store import Outward, Question
+from cortex_actors.federation.store import ByTopic, Outward, Question
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.testing import ManualClock, eventually
 from tests.federation.remotes import ASKED, Far, Filed, hit, remote
@@ -37,7 +37,7 @@ class TestAsking:
         with pytest.raises(StoreDown, match="no check"):
             await remote(far).recall(asked, limit=1, seconds=LONG)
         with pytest.raises(StoreDown, match="no check"):
-            await remote(far).by_topic(["x"], limit=1, exclude_ids=[], question=asked, seconds=LONG)
+            await remote(far).by_topic(ByTopic(["x"], limit=1, exclude_ids=[], seconds=LONG), asked)
 
         assert ([], []) == (far.asked, far.topics)
 
@@ -80,7 +80,7 @@ class TestUnmet:
         """A condition that its adapter cannot narrow by leaves it out, and is named."""
         asked = replace(ASKED, where=Where(tags=("x",), thread="t"), past=Past(as_of=1))
 
-        assert "it cannot narrow its answer by thread, as_of" == remote(Far()).unmet(asked)
+        assert "it cannot narrow its answer by tags, thread, as_of" == remote(Far()).unmet(asked)
 
     def test_reader(self) -> None:
         """What other programs say is for every agent."""
@@ -172,7 +172,7 @@ class TestTopics:
         far = Filed(filed=[hit("t")])
         store = remote(far)
         answer = await store.by_topic(
-            ["ci"], limit=3, exclude_ids=["a"], question=ASKED, seconds=LONG
+            ByTopic(["ci"], limit=3, exclude_ids=["a"], seconds=LONG), ASKED
         )
 
         assert store.has_topics
@@ -182,7 +182,7 @@ class TestTopics:
     async def test_cannot(self) -> None:
         """One that cannot has nothing under any topic."""
         store = remote(Far())
-        answer = await store.by_topic(["ci"], limit=3, exclude_ids=[], question=ASKED, seconds=LONG)
+        answer = await store.by_topic(ByTopic(["ci"], limit=3, exclude_ids=[], seconds=LONG), ASKED)
 
         assert (False, ()) == (store.has_topics, answer.hits)
 

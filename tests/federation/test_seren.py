@@ -15,7 +15,7 @@ from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.seren import SerenMemory
 from cortex_actors.federation.answers import Asked
 from cortex_actors.federation.binding import ADAPTERS
-from cortex_actors.federation.store import StoreSpec
+from cortex_actors.federation.store import ByTopic, StoreSpec
 from tests.federation import seren
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class TestSerenMemory:
         async with opened(mind.server, "seren_memory") as adapter:
             assert isinstance(adapter, SerenMemory)
             answer = await adapter.by_topic(
-                ["DISKS", "backup"], limit=9, exclude_ids=[mind.short], seconds=LONG
+                ByTopic(["DISKS", "backup"], limit=9, exclude_ids=[mind.short], seconds=LONG)
             )
 
         assert mind.core == answer.hits[0].id

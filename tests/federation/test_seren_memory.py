@@ -6,6 +6,7 @@ import pytest
 
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.seren import SerenMemory
+from cortex_actors.federation.store import ByTopic
 from tests.federation.canned import CannedLine, asked, speaking, without
 
 #: What is sent with every question unless an option says otherwise.
@@ -69,14 +70,16 @@ class TestAsking:
         """No more is asked for than the server gives: it would answer nothing at all."""
         line = told()
         await memory(line).search(asked(limit=limit))
-        await memory(line).by_topic(["deploy"], limit=limit, exclude_ids=(), seconds=1)
+        await memory(line).by_topic(ByTopic(["deploy"], limit=limit, exclude_ids=(), seconds=1))
 
         assert [sent, sent] == [body["n_results"] for _, body in line.sent]
 
     async def test_topics(self) -> None:
         """Topics are sent with what is known already, and under their own path."""
         line = told()
-        await memory(line).by_topic(("deploy", "ci"), limit=3, exclude_ids=("a", "b"), seconds=1)
+        await memory(line).by_topic(
+            ByTopic(("deploy", "ci"), limit=3, exclude_ids=("a", "b"), seconds=1)
+        )
 
         body = {"topics": ["deploy", "ci"], "n_results": 3, **PLAIN, "exclude_ids": ["a", "b"]}
         assert [("/by_topic", body)] == line.sent
@@ -94,7 +97,7 @@ class TestAsking:
             topic_search_path="/v2/filed",
         )
         await adapter.search(asked())
-        await adapter.by_topic(["x"], limit=1, exclude_ids=(), seconds=1)
+        await adapter.by_topic(ByTopic(["x"], limit=1, exclude_ids=(), seconds=1))
 
         tiers = {
             **PLAIN,
@@ -222,7 +225,9 @@ class TestTopics:
         """What is there by its tags has no relevance of its own, and says which tags it shares."""
         row = {**without(ROW, "score", "raw_distance"), "matched_topics": ["deploy"], "overlap": 1}
         adapter = memory(told(row))
-        (hit,) = (await adapter.by_topic(["Deploy", "ci"], limit=3, exclude_ids=(), seconds=1)).hits
+        (hit,) = (
+            await adapter.by_topic(ByTopic(["Deploy", "ci"], limit=3, exclude_ids=(), seconds=1))
+        ).hits
 
         assert (0.0, 0.0, None, 1) == (
             hit.score,

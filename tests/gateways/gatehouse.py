@@ -14,7 +14,7 @@ from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from cortex_actors.process.tokens import Tokens
 from cortex_actors.runtime.actor import start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.sections import HttpSettings
 from cortex_actors.testing import eventually
 
@@ -84,7 +84,7 @@ class Gatehouse:
 
     async def door(self) -> dict[str, Any]:
         """Return what the door is at."""
-        return await self.names.method("http", Http.describe)()
+        return await NamedActor[Any]("http", self.names).ask(Http.describe)
 
     async def port(self) -> int:
         """Return the port, once the door is open."""

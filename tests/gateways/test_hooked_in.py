@@ -12,7 +12,7 @@ from cortex_actors.endpoint.connection import Line
 from cortex_actors.federation.adapters.cortex import Cortex
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
 from cortex_actors.federation.answers import Asked
-from cortex_actors.federation.store import StoreSpec
+from cortex_actors.federation.store import ByTopic, StoreSpec
 from cortex_actors.rules.sameness import NO_WORDS
 from tests.federation import seren
 from tests.gateways.doors import knock
@@ -200,7 +200,7 @@ class TestOurselves:
         adapter = SerenMemory(spec, Line(spec.url, SystemClock(), token=house.door.token))
         answer = await adapter.search(Asked("backups run at noon", 60, LONG))
         tagged = await adapter.by_topic(
-            ["deploy"], limit=5, exclude_ids=[house.monday], seconds=LONG
+            ByTopic(["deploy"], limit=5, exclude_ids=[house.monday], seconds=LONG)
         )
         said = await adapter.ping(LONG)
         await adapter.close()

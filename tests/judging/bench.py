@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.judging.chat import LanguageLayer
@@ -92,7 +92,7 @@ class Bench:
 
     async def describe(self) -> JudgeInfo:
         """Return how it is."""
-        return await self.store.names.method("judge", Judge.describe)()
+        return await NamedActor[Any]("judge", self.store.names).ask(Judge.describe)
 
     async def kept(self) -> int:
         """Return how many answers the ledger has."""

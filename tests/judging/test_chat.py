@@ -214,7 +214,7 @@ class TestTrouble:
             assert all(isinstance(each, JudgeDown) for each in found)
             assert "left alone for 30 s" in str(found[2])
             assert State.DOWN is info.state
-            assert "next attempt in 30 s" in info.reason
+            assert "left alone for 30 s more" in info.reason
             assert SAME == await told(layer)
         assert 3 == len(chat.requests)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.insight import Claim, Conflict
@@ -224,7 +225,7 @@ class TestAway:
         async with judging(tmp_path, clock, settings_for(chat)) as bench:
             asked = asyncio.create_task(bench.judge.compare([PAIR]))
             await chat.asked.wait()
-            bench.store.names.notice("judge", Judge.crash)()
+            NamedActor[Any]("judge", bench.store.names).tell(Judge.crash)
 
             assert [None] == await asked
             await bench.handle.exited()
@@ -242,8 +243,7 @@ class TestAway:
     async def test_ledger(self, tmp_path: Path, clock: ManualClock, chat: FakeChat) -> None:
         """While the ledger is away answers are given and not kept."""
         async with judging(tmp_path, clock, settings_for(chat)) as bench:
-            bench.store.records._read = _down
-            bench.store.records._write = _down
+            vars(bench.store.records)["_ledger"] = SimpleNamespace(ask=_down)
 
             assert ["llm same"] == relations(await bench.judge.compare([PAIR]))
 

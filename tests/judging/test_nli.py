@@ -148,7 +148,7 @@ class TestTrouble:
             await clock.advance(30)
 
             assert (State.DOWN, 2) == (info.state, info.counters["starts"])
-            assert "next attempt in 30 s" in info.reason
+            assert "left alone for 30 s more" in info.reason
             assert await judged(layer, "a", "b") is None
             assert State.READY is layer.describe().state
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Access, Layer, Memory, Realm
 from cortex_actors.memory.custodian import NAME, Custodian
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.tables.schema import memory_changes
@@ -41,9 +42,15 @@ class Custody:
     def __init__(self, office: Office, **settings: Any) -> None:
         self.office = office
         self.settings = MemorySettings(**settings)
-        self.flush: Callable[..., Any] = office.names.method(NAME, Custodian.flush)
-        self.describe: Callable[..., Any] = office.names.method(NAME, Custodian.describe)
-        self.tell: Callable[..., Any] = office.names.method(NAME, Custodian.accessed)
+        self.flush: Callable[..., Any] = partial(
+            NamedActor[Any](NAME, office.names).ask, Custodian.flush
+        )
+        self.describe: Callable[..., Any] = partial(
+            NamedActor[Any](NAME, office.names).ask, Custodian.describe
+        )
+        self.tell: Callable[..., Any] = partial(
+            NamedActor[Any](NAME, office.names).ask, Custodian.accessed
+        )
 
     async def begin(self, records: Records | None = None) -> Custody:
         """Have it at work; `records` is its way to the ledger."""

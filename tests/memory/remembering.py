@@ -16,6 +16,7 @@ from cortex_actors.memory.archivist import NAME, Archivist
 from cortex_actors.memory.planner import Planner
 from cortex_actors.memory.request import Remembered, Wish
 from cortex_actors.rules.contradiction import DEFAULTS
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.matrix import VectorMatrix
@@ -116,7 +117,9 @@ class Remembering:
     async def begin(self) -> Remembering:
         """Have it at work."""
         await self.office.employ(NAME, self._made)
-        self._remember = self.office.names.method(NAME, Archivist.remember, timeout=30)
+        self._remember = partial(
+            NamedActor[Any](NAME, self.office.names, timeout=30).ask, Archivist.remember
+        )
         return self
 
     async def say(self, content: str, **known: Any) -> Remembered:

@@ -13,6 +13,7 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.memory.request import Message
 from cortex_actors.memory.village import NAME, Village
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import embeddings, memory_records, village
 from cortex_actors.storage.search.matrix import VectorMatrix
@@ -47,9 +48,14 @@ class Speaking:
         self.settings = MemorySettings(**settings)
         self.meanings: dict[str, Matrix] = {}
         self.is_away = False
-        self._post: Callable[..., Any] = office.names.method(NAME, Village.post)
+        self._post: Callable[..., Any] = partial(
+            NamedActor[Any](NAME, office.names).ask, Village.post
+        )
         self.converge: Callable[..., Any] = partial(
-            office.names.method(NAME, Village.converge), reader=None, min_agents=2, threshold=0.7
+            partial(NamedActor[Any](NAME, office.names).ask, Village.converge),
+            reader=None,
+            min_agents=2,
+            threshold=0.7,
         )
 
     async def begin(self) -> Speaking:

@@ -12,6 +12,7 @@ from cortex_actors.domain.memory import CrumbType
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.trail import NAME, Trail
 from cortex_actors.rules.admission import Given
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.agent_records import Wanted
 from cortex_actors.text.summary import render
@@ -36,7 +37,9 @@ async def office(tmp_path: Path) -> AsyncIterator[Office]:
 
 def leaving(office: Office) -> Callable[..., Any]:
     """Return what leaves a crumb of the agent A."""
-    return partial(office.names.method(NAME, Trail.leave), agent="A", by="owner")
+    return partial(
+        partial(NamedActor[Any](NAME, office.names).ask, Trail.leave), agent="A", by="owner"
+    )
 
 
 async def kept(office: Office) -> list[Crumb]:
@@ -70,7 +73,9 @@ class TestTake:
         """A text of another system is taken in once, of the agent and moment that it names."""
         left = await leaving(office)(Given("done", unfinished=["port it"], references={"a": "b"}))
         text = render(left).replace("A_2026", "V_2026").replace("Future A ", "Future vajra ")
-        take = partial(office.names.method(NAME, Trail.take), text, by="owner")
+        take = partial(
+            partial(NamedActor[Any](NAME, office.names).ask, Trail.take), text, by="owner"
+        )
         told = [await take(agent=agent) for agent in (None, None, "B")]
         taken, again, other = [crumb for crumb, _ in told]
 
@@ -94,6 +99,6 @@ class TestTake:
         left = await leaving(office)(Given("done"))
         text = render(left).replace("2026-01-01", "2026-01-03")
         with pytest.raises(BadInput, match="not yet"):
-            await office.names.method(NAME, Trail.take)(text, agent=None, by="owner")
+            await NamedActor[Any](NAME, office.names).ask(Trail.take, text, agent=None, by="owner")
 
         assert [left] == await kept(office)

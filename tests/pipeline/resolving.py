@@ -12,6 +12,7 @@ from cortex_actors.domain.principle import Wish
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.tokens import estimate
 from cortex_actors.pipeline.resolver import Resolver
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
 from cortex_actors.storage import embeddings, insights, principles, projects, resolutions
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_REQUESTED
@@ -158,4 +159,6 @@ class Resolving:
     async def _asked(self, method: Any, *args: Any) -> Any:
         """Ask the resolver by its name."""
         async with asyncio.timeout(20):
-            return await self.office.names.method("resolver", method, timeout=None)(*args)
+            return await NamedActor[Any]("resolver", self.office.names, timeout=None).ask(
+                method, *args
+            )

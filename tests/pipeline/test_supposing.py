@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.domain.principle import LinkType, Origin
 from cortex_actors.pipeline.organiser import Organiser, Would
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage import insight_lists, principle_decay, principles
 from tests.pipeline.distilling import Guild
 from tests.pipeline.histories import ids
@@ -49,7 +50,9 @@ async def guild(office: Office, tmp_path: Path) -> AsyncIterator[Guild]:
 async def _suppose(guild: Guild, text: str) -> Supposed:
     """Return what would come of a text, and hold that asking changes nothing."""
     before = await guild.state()
-    found = await guild.office.names.method("organiser", Organiser.suppose)(ids(text)[0])
+    found = await NamedActor[Any]("organiser", guild.office.names).ask(
+        Organiser.suppose, ids(text)[0]
+    )
     assert before == await guild.state()
     return found
 

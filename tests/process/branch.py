@@ -64,12 +64,16 @@ class Branch:
         self._spawn = spawn
         self._settings = store.settings.model_copy(update={"index_ms": 0, **settings})
         names = store.names
-        self.query = names.method("vectors", Vectors.query, timeout=PATIENCE)
-        self.put = names.method("vectors", Vectors.put, timeout=PATIENCE)
-        self.drop = names.method("vectors", Vectors.drop, timeout=PATIENCE)
-        self.verify = names.method("vectors", Vectors.verify, timeout=PATIENCE)
-        self.renew = names.method("vectors", Vectors.renew, timeout=PATIENCE)
-        self.generation = names.method("vectors", Vectors.generation, timeout=PATIENCE)
+        self.query = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.query)
+        self.put = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.put)
+        self.drop = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.drop)
+        self.verify = partial(
+            NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.verify
+        )
+        self.renew = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.renew)
+        self.generation = partial(
+            NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.generation
+        )
         makes = {"vectors": self._vectors, "indexer": self._indexer}
         specs = [ChildSpec(name, partial(start_actor, names, name, makes[name])) for name in makes]
         self.supervisor = Supervisor(
@@ -108,7 +112,8 @@ class Branch:
             return not await self.store.read(pending.pending)
 
         await eventually(told, within)
-        return await self.generation()
+        number: int = await self.generation()
+        return number
 
     async def ids(self, *vector: float, limit: int = 10) -> list[str]:
         """Return the nearest ids that the index itself knows."""

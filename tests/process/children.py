@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cortex_actors.runtime.child import ChildProcess
 
 if TYPE_CHECKING:
@@ -23,8 +25,10 @@ async def running(
     *args: str, on_line: Callable[[str], None] | None = None
 ) -> AsyncIterator[ChildProcess]:
     """Start the child under test, and end it afterwards."""
-    env = {"PYTHONPATH": str(ROOT), "MARK": "here"}
-    child = await ChildProcess.spawn([SCRIPT], args, name="test child", env=env, on_line=on_line)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("MARK", "here")
+        child = await ChildProcess.spawn([SCRIPT], args, name="test child", on_line=on_line)
     try:
         yield child
     finally:

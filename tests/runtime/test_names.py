@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pykka
@@ -129,12 +130,12 @@ class TestTell:
     async def test_notice(self) -> None:
         """A notice runs a method of whoever has the name, without a reply."""
         names, recorder = Names(), Recorder()
-        notice = names.notice("recorder", Recorder.start_task)
-        away = notice()
+        named = NamedActor[Any]("recorder", names)
+        away = named.tell(Recorder.start_task, None)
         handle = await cast(names, recorder)
 
         assert not away
-        assert notice(OSError("gone"))
+        assert named.tell(Recorder.start_task, OSError("gone"))
         assert isinstance(await handle.exited(), OSError)
 
 
@@ -142,9 +143,9 @@ class TestMethod:
     async def test_kinds(self) -> None:
         """Plain, asynchronous and deferred methods are called alike and give their result."""
         names, recorder = Names(), Recorder()
-        double = names.method("recorder", Recorder.double)
-        triple = names.method("recorder", Recorder.triple)
-        later = names.method("recorder", Recorder.later)
+        double = partial(NamedActor[Any]("recorder", names).ask, Recorder.double)
+        triple = partial(NamedActor[Any]("recorder", names).ask, Recorder.triple)
+        later = partial(NamedActor[Any]("recorder", names).ask, Recorder.later)
         await cast(names, recorder)
         recorder.gate.set()
         answers: list[int] = [await double(1), await triple(number=1), await later(1)]
@@ -157,14 +158,14 @@ class TestMethod:
         handle = await cast(names, recorder)
         recorder.gate.set()
         with pytest.raises(ValueError, match="-1"):
-            await names.method("recorder", Recorder.later)(-1)
+            await NamedActor[Any]("recorder", names).ask(Recorder.later, -1)
 
         assert handle.ref.is_alive()
 
     async def test_survives_restart(self) -> None:
         """A call during a restart waits for the actor's successor."""
         names = Names()
-        double = names.method("recorder", Recorder.double)
+        double = partial(NamedActor[Any]("recorder", names).ask, Recorder.double)
         first = await cast(names, Recorder())
         await first.stop(None)
         calling = asyncio.create_task(double(2))
@@ -175,7 +176,7 @@ class TestMethod:
     async def test_unseen(self) -> None:
         """A call that waited in the mailbox of an actor that died goes to its successor."""
         names, recorder = Names(), Recorder()
-        double = names.method("recorder", Recorder.double)
+        double = partial(NamedActor[Any]("recorder", names).ask, Recorder.double)
         first = await cast(names, recorder)
         first.ref.tell("wait")
         await recorder.held.wait()
@@ -195,9 +196,13 @@ class TestMethod:
         first = await cast(names, recorder)
         calling: asyncio.Future[object]
         if call == "later":
-            calling = asyncio.ensure_future(names.method("recorder", Recorder.later)(1))
+            calling = asyncio.ensure_future(
+                NamedActor[Any]("recorder", names).ask(Recorder.later, 1)
+            )
         else:
-            calling = asyncio.ensure_future(names.method("recorder", Recorder.on_receive)("wait"))
+            calling = asyncio.ensure_future(
+                NamedActor[Any]("recorder", names).ask(Recorder.on_receive, "wait")
+            )
         await recorder.held.wait()
         first.kill()
         await first.exited()
@@ -212,14 +217,14 @@ class TestMethod:
     async def test_away(self) -> None:
         """A call to a name that stays away raises ActorAway with the name."""
         with pytest.raises(ActorAway, match="nobody has been recorder for 0.01 s"):
-            await Names().method("recorder", Recorder.double, timeout=0.01)(1)
+            await NamedActor[Any]("recorder", Names(), timeout=0.01).ask(Recorder.double, 1)
 
     async def test_deadline(self) -> None:
         """A call that is not answered in time raises DeadlineExceeded with name and method."""
         names, recorder = Names(), Recorder()
         await cast(names, recorder)
         with pytest.raises(DeadlineExceeded, match="recorder did not answer later"):
-            await names.method("recorder", Recorder.later, timeout=0.01)(1)
+            await NamedActor[Any]("recorder", names, timeout=0.01).ask(Recorder.later, 1)
 
     async def test_own_timeout(self) -> None:
         """A TimeoutError of the method is not taken for the caller's deadline."""
@@ -231,7 +236,7 @@ class TestMethod:
         names = Names()
         await start_actor(names, "late", Late)
         with pytest.raises(TimeoutError, match="theirs"):
-            await names.method("late", Late.fail)()
+            await NamedActor[Any]("late", names).ask(Late.fail)
 
     async def test_dropped(self) -> None:
         """A call that a full mailbox drops raises MailboxFull and is not repeated."""
@@ -246,7 +251,7 @@ class TestMethod:
         await recorder.held.wait()
         handle.ref.tell("older")
         with pytest.raises(MailboxFull):
-            await names.method("recorder", Recorder.double)(1)
+            await NamedActor[Any]("recorder", names).ask(Recorder.double, 1)
         recorder.gate.set()
 
     async def test_somebody_else_died(self) -> None:
@@ -260,7 +265,7 @@ class TestMethod:
         names, unlucky = Names(), Unlucky()
         await start_actor(names, "unlucky", lambda: unlucky)
         with pytest.raises(pykka.ActorDeadError, match="another one"):
-            await names.method("unlucky", Unlucky.fail, timeout=0.2)()
+            await NamedActor[Any]("unlucky", names, timeout=0.2).ask(Unlucky.fail)
 
         assert ["start", "fail"] == unlucky.hooks
 
@@ -274,7 +279,7 @@ class TestRoom:
             overflow = Overflow.BACK_PRESSURE
 
         names, small = Names(), Small()
-        double = names.method("small", Recorder.double)
+        double = partial(NamedActor[Any]("small", names).ask, Recorder.double)
         handle = await start_actor(names, "small", lambda: small)
         handle.ref.tell("wait")
         await small.held.wait()
@@ -290,7 +295,7 @@ class TestRetry:
     async def test_deadline_is_kept(self) -> None:
         """A call that is sent again to a successor has the time of the first, not more."""
         names, recorder = Names(), Recorder()
-        double: Any = names.method("recorder", Recorder.double, timeout=0.05)
+        double: Any = partial(NamedActor[Any]("recorder", names, timeout=0.05).ask, Recorder.double)
         handle = await start_actor(names, "recorder", lambda: recorder)
         handle.ref.tell("wait")
         await recorder.held.wait()

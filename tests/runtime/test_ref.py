@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.errors import BlockingInLoopError, DeadlineExceeded
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.runtime.ref import AsyncioRef
 from tests.runtime.support import Recorder, held
 
@@ -119,7 +119,7 @@ class TestAsk:
     async def test_defaults(self) -> None:
         """An ask has a timeout when nobody says so."""
         assert 5.0 == inspect.signature(AsyncioRef.ask_async).parameters["timeout"].default
-        assert 30.0 == inspect.signature(Names.method).parameters["timeout"].default
+        assert 30.0 == inspect.signature(NamedActor).parameters["timeout"].default
 
     async def test_own_timeout(self) -> None:
         """A TimeoutError of the handler is not taken for the asker's."""

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pykka
 import pytest
 
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.actor import AsyncioActor, start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from supervision import ChildSpec, Supervisor
 from tests.runtime.support import Recorder
 
@@ -45,7 +46,7 @@ class TestStart:
         names = Names()
         handle = await start_actor(names, "greeter", Greeter, "hello", loud=True)
 
-        assert "HELLO" == await names.method("greeter", Greeter.greet)()
+        assert "HELLO" == await NamedActor[Any]("greeter", names).ask(Greeter.greet)
         assert "greeter" == await handle.ref.proxy().actor_name
 
     async def test_on_start_raises(self) -> None:
@@ -139,7 +140,9 @@ class TestUnderASupervisor:
         async def start() -> Handle:
             return await start_actor(names, "recorder", Recorder)
 
-        double: Callable[[int], object] = names.method("recorder", Recorder.double)
+        double: Callable[[int], object] = partial(
+            NamedActor[Any]("recorder", names).ask, Recorder.double
+        )
         top = Supervisor([ChildSpec("recorder", start)], name="top", report=None)
         await top.start()
         first = names.whereis("recorder")

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.errors import InternalError
 from cortex_actors.runtime.actor import start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from supervision import ChildSpec, StartError, Supervisor
 from tests.runtime.support import Recorder
 
@@ -112,7 +113,7 @@ class TestStack:
         Row: elixir supervisor start_link/2
         """
         names = Names()
-        pop: Callable[[], Any] = names.method("stack", Stack.pop)
+        pop: Callable[[], Any] = partial(NamedActor[Any]("stack", names).ask, Stack.pop)
         top = await Supervisor([_worker(names, "stack", "hello")], name="top").start()
         assert "hello" == await pop()
         first: Any = names.whereis("stack")
@@ -137,6 +138,6 @@ class TestStack:
         names = Names()
         top = await Stacks(names, stack="hello").start()
 
-        assert "hello" == await names.method("stack", Stack.pop)()
+        assert "hello" == await NamedActor[Any]("stack", names).ask(Stack.pop)
         await top.stop(None)
         assert "shutdown" == await top.exited()

@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.errors import ActorAway, Stuck
 from cortex_actors.runtime.actor import ActorHandle, AsyncioActor, start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.testing import eventually
 from supervision import ChildSpec, Report, Supervisor
@@ -60,7 +60,7 @@ class Sleeper(AsyncioActor):
 
     async def ask(self, name: str) -> None:
         """Wait for another actor that hangs."""
-        await self.names.method(name, Sleeper.hang, timeout=None)()
+        await NamedActor[Any](name, self.names, timeout=None).ask(Sleeper.hang)
 
     async def stubborn(self, times: int) -> None:
         """Swallow so many cancellations."""
@@ -98,7 +98,7 @@ class Stage:
 
     def tell(self, name: str, method: Any, *args: object) -> None:
         """Have an actor do something, and wait for nothing."""
-        assert self.names.notice(name, method)(*args)
+        assert NamedActor[Any](name, self.names).tell(method, *args)
 
     def told(self, kind: str) -> list[object]:
         """Return the reasons of reports of a kind, or the children where there is none."""
@@ -147,7 +147,7 @@ class TestOverdue:
         """Whatever it hangs in, an actor is reported with its stack, crashed, and comes back."""
         await stage.play(sleeper=Sleeper)
         if method is Sleeper.defer:
-            asking = asyncio.ensure_future(stage.names.method("sleeper", method)())
+            asking = asyncio.ensure_future(NamedActor[Any]("sleeper", stage.names).ask(method))
             with pytest.raises(ActorAway):
                 await asking
         else:
@@ -161,20 +161,20 @@ class TestOverdue:
         assert reason.stack[-1].endswith("in Event.wait")
         assert (logging.ERROR, "sleeper") == (record.levelno, record.__dict__["actor"])
         assert "Sleeper.deeper" in record.__dict__["traceback"]
-        assert "here" == await stage.names.method("sleeper", Sleeper.answer)()
+        assert "here" == await NamedActor[Any]("sleeper", stage.names).ask(Sleeper.answer)
 
     async def test_asker_is_told(self, stage: Stage) -> None:
         """Whoever asked the one that hangs gets an answer: that it ended."""
         await stage.play(sleeper=Sleeper)
 
         with pytest.raises(ActorAway, match="ended while it had the call"):
-            await stage.names.method("sleeper", Sleeper.hang)()
+            await NamedActor[Any]("sleeper", stage.names).ask(Sleeper.hang)
 
     async def test_asker_lives(self, stage: Stage) -> None:
         """Of two that wait for one another, only the one that hangs is crashed."""
         await stage.play(sleeper=Sleeper, asker=Sleeper)
         with pytest.raises(ActorAway):
-            await stage.names.method("asker", Sleeper.ask)("sleeper")
+            await NamedActor[Any]("asker", stage.names).ask(Sleeper.ask, "sleeper")
         await eventually(lambda: bool(stage.told("restarted")))
 
         assert ["sleeper"] == [each.child for each in stage.reports if each.kind == "exited"]
@@ -200,7 +200,7 @@ class TestStubborn:
         stage.tell("sleeper", Sleeper.stubborn, 2)
         await eventually(lambda: ["sleeper"] == stage.told("restarted"))
 
-        assert "here" == await stage.names.method("sleeper", Sleeper.answer)()
+        assert "here" == await NamedActor[Any]("sleeper", stage.names).ask(Sleeper.answer)
 
     async def test_given_up(self, stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
         """An actor that survives its kill as well is given up, and its successor has its name."""
@@ -214,7 +214,7 @@ class TestStubborn:
         assert ["killed"] == stage.told("exited")
         assert "is given up" in caplog.text
         assert not task.done()
-        assert "here" == await stage.names.method("sleeper", Sleeper.answer)()
+        assert "here" == await NamedActor[Any]("sleeper", stage.names).ask(Sleeper.answer)
         task.cancel()
         await asyncio.wait({task})
 
@@ -237,7 +237,7 @@ class TestFrozen:
         await stage.play(sleeper=Sleeper)
         await stage.watchdog.stop()
         loop = asyncio.get_running_loop()
-        hanging = asyncio.ensure_future(stage.names.method("sleeper", Sleeper.hang)())
+        hanging = asyncio.ensure_future(NamedActor[Any]("sleeper", stage.names).ask(Sleeper.hang))
         await eventually(lambda: bool(stage.names.known()["sleeper"].life.in_hand()))
         before = loop.time()
         await eventually(lambda: loop.time() > before + 3 * LIMIT)

@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.actor import AsyncioActor, start_actor
-from cortex_actors.runtime.names import Names
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.testing import eventually
 from supervision import ChildSpec, Supervisor
@@ -98,7 +98,7 @@ class Hands:
 
     async def hold(self, name: str) -> None:
         """Have a worker begin a message."""
-        self.names.notice(name, Worker.work)()
+        NamedActor[Any](name, self.names).tell(Worker.work)
         ref = self.names.whereis(name)
         assert ref is not None
         await eventually(lambda: bool(ref.life.in_hand()))
@@ -145,10 +145,12 @@ class TestInnocent:
     async def test_old_task(self, hands: Hands) -> None:
         """A task that ran for long without a limit has the whole of it once somebody waits."""
         worker = await hands.start("worker")
-        hands.names.notice("worker", Worker.begin)()
+        NamedActor[Any]("worker", hands.names).tell(Worker.begin)
         await eventually(lambda: worker.task is not None)
         hands.look(5 * LIMIT)
-        asking = asyncio.create_task(hands.names.method("worker", Worker.old, timeout=None)())
+        asking = asyncio.create_task(
+            NamedActor[Any]("worker", hands.names, timeout=None).ask(Worker.old)
+        )
         await eventually(lambda: bool(worker._life._owed))
         hands.look(0.9 * LIMIT)
         crashed = hands.crashed()
@@ -168,7 +170,7 @@ class TestDying:
         start = partial(start_actor, names, "lingerer", Lingerer)
         supervisor = await Supervisor([ChildSpec("lingerer", start)], name="top").start()
         watchdog.start()
-        names.notice("lingerer", AsyncioActor.crash)()
+        NamedActor[Any]("lingerer", names).tell(AsyncioActor.crash)
         await eventually(lambda: 2 == Lingerer.lives)
         await eventually(lambda: "lingerer" in names.known())
         await watchdog.stop()

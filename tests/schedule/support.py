@@ -11,8 +11,9 @@ from sqlalchemy import select
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SECOND
 from cortex_actors.runtime.actor import start_actor
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.sections import ScheduleSettings
+from cortex_actors.sections import MemorySettings, OrganisationSettings, ScheduleSettings
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.tables.schema import events
@@ -32,7 +33,10 @@ Ask: TypeAlias = "Callable[..., Coroutine[Any, Any, Any]]"
 Trial: TypeAlias = "Callable[[], Coroutine[Any, Any, dict[str, Any]]]"
 
 #: Every job there is without a trial, in the order of the table.
-JOBS = ("scan", "reconcile", "organise", "decay", "digest", "backup", "prune", "check")
+JOBS = (
+    *("scan", "reconcile", "organise", "decay", "digest", "backup", "prune", "check"),
+    *("attention", "promotions", "archive"),
+)
 
 #: Seconds of one day.
 DAY = 86_400
@@ -54,10 +58,15 @@ class Watched:
         self.bus = Bus(LedgerJournal(store.records, store.clock), store.clock)
         self.chance = chance
         self.trial = trial
+        self.memory = MemorySettings()
         self._jobs = len(JOBS) + (trial is not None)
         self.handle: ActorHandle
-        self.ask: Ask = store.names.method("scheduler", Scheduler.run_now, timeout=None)
-        self.failing: Ask = store.names.method("scheduler", Scheduler.describe)
+        self.ask: Ask = partial(
+            NamedActor[Any]("scheduler", store.names, timeout=None).ask, Scheduler.run_now
+        )
+        self.failing: Ask = partial(
+            NamedActor[Any]("scheduler", store.names).ask, Scheduler.describe
+        )
 
     async def start(self) -> None:
         """Start it and wait until all its timers are set."""
@@ -69,6 +78,8 @@ class Watched:
             clock=self.clock,
             settings=self.settings,
             keep_days=30,
+            organisation=OrganisationSettings(),
+            memory=self.memory,
             trial=self.trial,
             chance=lambda: self.chance,
         )
@@ -93,7 +104,7 @@ class Watched:
 
     async def job(self, name: str) -> dict[str, Any]:
         """Return one row of the table, as a client gets it."""
-        table = await self.store.names.method("scheduler", Scheduler.table)()
+        table = await NamedActor[Any]("scheduler", self.store.names).ask(Scheduler.table)
         return next(each for each in table if each["name"] == name)
 
     async def said_at(self, topic: str) -> list[int]:

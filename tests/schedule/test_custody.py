@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Custom
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
-from cortex_actors.runtime.actor import start_actor
-from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.events import store
@@ -39,23 +36,13 @@ class Tended(Watched):
 
     async def begin(self) -> None:
         """Start it and wait until all its timers are set."""
-        make = partial(
-            Scheduler,
-            self.store.home,
-            self.store.records,
-            self.bus,
-            clock=self.clock,
-            settings=self.settings,
-            keep_days=30,
-            memory=MemorySettings(archive_days=1),
-            chance=lambda: 0.0,
-        )
-        self.handle = await start_actor(self.store.names, "scheduler", make)
+        self.memory = MemorySettings(archive_days=1)
+        await self.start()
         await self.all_rest()
 
     async def all_rest(self) -> None:
         """Return when every job rests: a timer that is not set yet would miss what time passes."""
-        await eventually(lambda: self.clock.sleepers >= len(JOBS) + len(OURS))
+        await eventually(lambda: self.clock.sleepers >= len(JOBS))
 
     async def after(self, seconds: float) -> None:
         """Let time pass."""

@@ -14,6 +14,7 @@ from cortex_actors.api.status import kept
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import BadInput, DiskFault, LedgerDown
 from cortex_actors.rules.decay import BACKUP_HOUR
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.schedule import scheduler
 from cortex_actors.schedule.jobs import RETRY, SOON
 from cortex_actors.schedule.scheduler import Scheduler
@@ -114,7 +115,10 @@ class TestBackups:
     async def test_asked_for(self, tmp_path: Path) -> None:
         """Somebody who asks for a backup gets one at once, here or elsewhere."""
         async with scheduled(tmp_path) as watched:
-            ask: Ask = watched.store.names.method("scheduler", Scheduler.backup, timeout=None)
+            ask: Ask = partial(
+                NamedActor[Any]("scheduler", watched.store.names, timeout=None).ask,
+                Scheduler.backup,
+            )
             made = [await ask(), await ask(str(tmp_path / "mine.db"))]
             with pytest.raises(BadInput, match="give a new name"):
                 await ask(str(tmp_path / "mine.db"))
@@ -162,7 +166,9 @@ class TestFailures:
             store.home.backups.write_bytes(b"no folder")
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            failing = await watched.store.names.method("scheduler", Scheduler.describe)()
+            failing = await NamedActor[Any]("scheduler", watched.store.names).ask(
+                Scheduler.describe
+            )
             known = kept(watched.store.home, EPOCH)
 
         assert "cannot list the backups" in failing["backup"]
@@ -180,7 +186,9 @@ class TestFailures:
             with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
                 patch.setattr(backups, "take", refused)
                 await watched.turn(SOON)
-            describe = watched.store.names.method("scheduler", Scheduler.describe)
+            describe = partial(
+                NamedActor[Any]("scheduler", watched.store.names).ask, Scheduler.describe
+            )
             failing = await describe()
             await watched.turn(RETRY)
 

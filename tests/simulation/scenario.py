@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.names import NamedActor
 from tests.simulation import audit
 from tests.simulation.folders import PROJECTS, Place
 from tests.simulation.service import Service
@@ -234,7 +235,7 @@ class Scenario:
 
     def _crash(self, tree: Tree) -> None:
         self.simulation.note(name := self._somebody(tree))
-        tree.parts.names.notice(name, AsyncioActor.crash)()
+        NamedActor[Any](name, tree.parts.names).tell(AsyncioActor.crash)
 
     def _kill(self, tree: Tree) -> None:
         self.simulation.note(name := self._somebody(tree))
@@ -248,7 +249,7 @@ class Scenario:
     async def _storm(self, tree: Tree) -> None:
         self.simulation.note(name := self._somebody(tree))
         for _ in range(self.random.randint(3, 12)):
-            tree.parts.names.notice(name, AsyncioActor.crash)()
+            NamedActor[Any](name, tree.parts.names).tell(AsyncioActor.crash)
             await self.simulation.clock.sleep(self.random.uniform(0, 0.5))
 
     def _somebody(self, tree: Tree) -> str:

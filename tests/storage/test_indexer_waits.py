@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import EmbedderDown, IndexDown, ModelChanged, Unembeddable
 from cortex_actors.runtime.actor import start_actor
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index import indexer, pending
 from cortex_actors.storage.index.indexer import IDLE, REFUSED, RETRY, Indexer
@@ -202,7 +203,7 @@ class TestPoison:
         await store.says(HERE, "a", "b", "c", "d")
         await world.start(index_ms=0)
         await world.told("b", "d")
-        describe = store.names.method("indexer", Indexer.describe)
+        describe = partial(NamedActor[Any]("indexer", store.names).ask, Indexer.describe)
         await store.says(HERE, "a", "b", "c", "d", "e")
         store.clock.advance(IDLE)
         await world.told("b", "d", "e")

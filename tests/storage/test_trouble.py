@@ -7,7 +7,8 @@ import shutil
 import sqlite3
 import threading
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -19,6 +20,7 @@ from cortex_actors.errors import (
     StorageFull,
     Superseded,
 )
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage.ledger import actor as module
 from cortex_actors.storage.ledger import writer
 from cortex_actors.testing import eventually
@@ -75,7 +77,7 @@ class TestLocked:
     async def test_too_long(self, tmp_path: Path) -> None:
         """Held for longer it is a typed error, `status` knows, and it heals by itself."""
         async with opened(tmp_path, busy_timeout_s=0.03) as store:
-            gauge = store.names.method("ledger", module.Ledger.describe)
+            gauge = partial(NamedActor[Any]("ledger", store.names).ask, module.Ledger.describe)
             with held(store.home.ledger):
                 with pytest.raises(LedgerBusy, match=r"fuser -v .*cortex\.db"):
                     await store.write(note)

@@ -7,13 +7,12 @@ vectors and embeds nothing, so it is asked with our vector, and only where that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import answer, apart, fields, foreign, nearest, record, text
+from cortex_actors.federation.answers import apart, fields, foreign, nearest, record, text
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import SHOWN
 from cortex_actors.federation.store import Answer, StoreSpec
@@ -21,7 +20,6 @@ from cortex_actors.federation.store import Answer, StoreSpec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.answers import Asked
 
@@ -149,30 +147,18 @@ class Chroma(HttpAdapter):
 
     def _read(self, document: object, collection: Collection, limit: int) -> Answer:
         """Return the hits of an answer."""
-        found = fields(document, shape=_SHAPE)
-        rows = _rows(found)
-        if rows and not any(self._words(row) for row in rows):
+        rows = _rows(fields(document, shape=_SHAPE))
+        for row in rows:
+            row["metadata"] = record(row["metadata"])
+            # Its document, or what stands for it in the metadata.
+            row["text"] = text(row["text"]) or text(row["metadata"].get(self._text_key))
+        if rows and not any(row["text"] for row in rows):
             raise StoreUnusable(
                 f"the collection {self._called[:SHOWN]!r} has vectors without texts; set "
                 "options.text_key to what holds them in its metadata"
             )
-        read = partial(self._hit, cosine=collection.space == "cosine")
-        return answer(rows, read, limit=limit, shape=_SHAPE)
-
-    def _words(self, row: Mapping[str, Any]) -> str:
-        """Return the text of a row: its document, or what stands for it in the metadata."""
-        return text(row["text"]) or text(record(row["metadata"]).get(self._text_key))
-
-    def _hit(self, row: Mapping[str, Any], *, cosine: bool) -> Hit | None:
-        """Return a row as a hit."""
-        return nearest(
-            self.name,
-            row["id"],
-            self._words(row),
-            distance=row["distance"],
-            is_cosine=cosine,
-            metadata=record(row["metadata"]),
-        )
+        is_cosine = collection.space == "cosine"
+        return nearest(self.name, rows, is_cosine=is_cosine, limit=limit, shape=_SHAPE)
 
 
 def _rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:

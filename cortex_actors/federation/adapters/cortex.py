@@ -15,11 +15,11 @@ from cortex_actors.federation.answers import Asked, fields, hits_in, measured, n
 from cortex_actors.federation.remote import HttpAdapter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.store import Answer, StoreSpec
+    from cortex_actors.federation.store import Answer, ByTopic, StoreSpec
 
 #: Hits a daemon gives for a question at most, and for topics.
 MOST, TAGGED = 200, 50
@@ -69,13 +69,15 @@ class Cortex(HttpAdapter):
         notes = (_PARTLY,) if isinstance(skipped, list) and skipped else ()
         return hits_in(document, self._found, limit=wanted, shape=_SHAPE, notes=notes)
 
-    async def by_topic(
-        self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic) -> Answer:
         """Return the village's memories that have any of some tags, but for some ids."""
-        wanted = min(max(1, limit), TAGGED)
-        body = {"topics": list(topics), "n_results": wanted, "exclude_ids": list(exclude_ids)}
-        document = await self.line.post(self._topics, body, seconds=seconds)
+        wanted = min(max(1, asked.limit), TAGGED)
+        body = {
+            "topics": list(asked.topics),
+            "n_results": wanted,
+            "exclude_ids": list(asked.exclude_ids),
+        }
+        document = await self.line.post(self._topics, body, seconds=asked.seconds)
         return hits_in(document, self._tagged, limit=wanted, shape=_SHAPE)
 
     async def ping(self, seconds: float) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from cortex_actors.federation.adapters.troubles import Ended, Outcome
 from cortex_actors.federation.answers import answer, foreign, id_of, measured, number, record, text
 from cortex_actors.federation.schema import Options
 from cortex_actors.rules.addresses import SCHEMES, STDIO
+from cortex_actors.runtime.tasks import Background
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -76,7 +77,7 @@ class Link:
         self._env = env
         self._session: Session | None = None
         self._opening = asyncio.Lock()
-        self._left: set[asyncio.Task[None]] = set()
+        self._left = Background()
         self._closed = False
         self._loading = _begun()
 
@@ -170,9 +171,7 @@ class Link:
             return
         if self._session is session:
             self._session = None
-        task = asyncio.create_task(session.close(), name="end of an MCP session")
-        self._left.add(task)
-        task.add_done_callback(self._left.discard)
+        self._left.begin(session.close(), "end of an MCP session")
 
 
 def _begun() -> asyncio.Task[Any]:
@@ -340,7 +339,6 @@ class Mcp:
 
     #: What a model's page has room for, which most tools are made for.
     most: ClassVar[int] = 100
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Check the options; nothing is sent, and no program started."""

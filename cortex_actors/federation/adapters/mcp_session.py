@@ -20,12 +20,13 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-from cortex_actors.endpoint.httpx2 import Pinned, client
-from cortex_actors.endpoint.replies import Answer, store_verdict
+from cortex_actors.endpoint.replies import Answer, large, store_verdict
+from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Outcome, Told, Unknown, why
+from cortex_actors.runtime.tasks import Background
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import AsyncIterator, Coroutine, Mapping
 
     from cortex_actors.endpoint.connection import Line
 
@@ -77,12 +78,11 @@ class Session:
         self._env = dict(env)
         self._tools: frozenset[str] = frozenset()
         self._client: Client | None = None
-        self._watched: _Watched | None = None
+        self._watched: Pinned | None = None
         self._opened = asyncio.Event()
         self._closing = asyncio.Event()
-        self._asks: set[asyncio.Task[Any]] = set()
-        self._life = asyncio.create_task(self._live(), name="MCP session")
-        self._life.add_done_callback(_noticed)
+        self._asks = Background()
+        self._life = self._asks.begin(self._live(), "MCP session")
 
     @property
     def is_over(self) -> bool:
@@ -161,8 +161,11 @@ class Session:
 
     async def _dialled(self, stack: AsyncExitStack) -> Client:
         """Return a client of a server that is reached by the line alone."""
-        self._watched = await asyncio.to_thread(_Watched, self._line)
-        http = await stack.enter_async_context(client(self._watched, seconds=STEP))
+        self._watched = Pinned(self._line)
+        http = httpx2.AsyncClient(
+            transport=self._watched, timeout=STEP, trust_env=False, follow_redirects=False
+        )
+        await stack.enter_async_context(http)
         where = self._line.address
         streams = streamable_http_client(
             f"{where.origin}{where.path}{self._path}",
@@ -173,10 +176,7 @@ class Session:
 
     async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what the SDK makes of a request; who gives up leaves it to end by itself."""
-        task = asyncio.create_task(work, name="MCP request")
-        self._asks.add(task)
-        task.add_done_callback(self._asks.discard)
-        task.add_done_callback(_noticed)
+        task = self._asks.begin(work, "MCP request")
         try:
             await asyncio.wait({task, self._life}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -217,17 +217,81 @@ class Session:
         return why(self._life.exception(), is_program=bool(self._command))
 
 
-class _Watched(Pinned):
-    """What reaches one store, and keeps what its last answer was where that was an error."""
+class Pinned(httpx2.AsyncBaseTransport):
+    """Sends the SDK's requests over a line, whose connections it uses.
+
+    What `Line` promises holds for them: judged addresses only, no proxy, no redirection, the token
+    to this store alone, and no answer larger than `line.most`. Why a request failed is kept in
+    `trouble`, because the SDK makes something of its own of it.
+    """
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        #: Why the last request failed; None when it was answered.
+        self.trouble: StoreDown | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; nobody listens to what a server would say by itself."""
-        if request.method == "GET":
-            return httpx2.Response(405, request=request)
-        response = await super().handle_async_request(request)
+        """Send a request to the store; raises `httpx2.ConnectError` for any other address.
+
+        Nobody listens to what a server would say by itself.
+        """
+        self.trouble = None
+        where, own = request.url, self._line.address
+        port = where.port or {"http": 80, "https": 443}.get(where.scheme)
+        try:
+            if (where.scheme, where.host, port) != (own.scheme, own.host, own.port):
+                raise StoreUnusable("was about to be asked at another address than its own")
+            if request.method == "GET":
+                return httpx2.Response(405, request=request)
+            response = await self._checked(await self._line.send(request))
+        except StoreDown as error:
+            self.trouble = error
+            raise httpx2.ConnectError(str(error), request=request) from error
         if response.status_code >= _ERROR:
             self.trouble = store_verdict(Answer(response.status_code, "", b""), "")
         return response
+
+    async def _checked(self, response: httpx2.Response) -> httpx2.Response:
+        """Return an answer with a limit to its size; a redirection is none."""
+        reason = ""
+        if response.is_redirect:
+            reason = f"answered {response.status_code}, a redirection, which is never followed"
+        elif response.headers.get("content-encoding", "identity") != "identity":
+            reason = "answered compressed, which it was not asked to"
+        if reason:
+            await response.aclose()
+            raise StoreUnusable(reason)
+        if not isinstance(response.stream, httpx2.AsyncByteStream):
+            raise StoreDown("answered in a way that cannot be read")
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_Measured(response.stream, self, self._line.most),
+            extensions=response.extensions,
+        )
+
+
+class _Measured(httpx2.AsyncByteStream):
+    """An answer that ends with an error where it becomes too large."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, transport: Pinned, most: int) -> None:
+        self._stream = stream
+        self._transport = transport
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._most
+        async for piece in self._stream:
+            left -= len(piece)
+            if left < 0:
+                trouble = large(self._most)
+                self._transport.trouble = trouble
+                raise httpx2.ReadError(str(trouble))
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close the connection, or give it back when all of it was read."""
+        await self._stream.aclose()
 
 
 async def _tools(client: Client) -> frozenset[str]:
@@ -241,9 +305,3 @@ async def _tools(client: Client) -> frozenset[str]:
         if not cursor:
             break
     return frozenset(names)
-
-
-def _noticed(task: asyncio.Task[Any]) -> None:
-    """Take note of an error that may have no other reader: whoever asked was told."""
-    if not task.cancelled():
-        task.exception()

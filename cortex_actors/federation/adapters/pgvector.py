@@ -32,9 +32,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
+from cortex_actors.endpoint.replies import in_time
+from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Layout, Odd
-from cortex_actors.federation.answers import Asked, answer, apart, nearest, text
+from cortex_actors.federation.answers import Asked, apart, nearest, text
 from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import Answer, StoreSpec
 from cortex_actors.rules.addresses import Reach, reach
@@ -42,7 +43,6 @@ from cortex_actors.rules.addresses import Reach, reach
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
-    from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapters.pgvector_session import Session
 
@@ -106,19 +106,16 @@ class Link:
         A connection that was kept may have been closed by the other side since: then the work is
         done once more, on a new one.
         """
-        try:
-            async with asyncio.timeout(seconds):
-                await asyncio.to_thread(_driver)
-                while True:
-                    was_kept = bool(self._free)
-                    try:
-                        async with self._session(seconds) as session:
-                            return await work(session)
-                    except Ended:
-                        if not was_kept:
-                            raise
-        except TimeoutError:
-            raise StoreTimeout(f"timeout after {seconds:.2f} s") from None
+        async with in_time(seconds):
+            await asyncio.to_thread(_driver)
+            while True:
+                was_kept = bool(self._free)
+                try:
+                    async with self._session(seconds) as session:
+                        return await work(session)
+                except Ended:
+                    if not was_kept:
+                        raise
 
     async def close(self) -> None:
         """Close every connection."""
@@ -340,7 +337,6 @@ class Pgvector:
 
     #: A page; what an index finds gets worse beyond it unless it is told to look further.
     most: ClassVar[int] = 200
-    meets: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Check the options; nothing is sent."""
@@ -391,9 +387,12 @@ class Pgvector:
         await session.widen(asked.limit)
         query, values = self._reading.query(layout, vector, asked.limit)
         rows = await session.rows(query, values, most=asked.limit)
-        names = ("id", "text", "distance", "metadata")
-        found = [dict(zip(names, row, strict=True)) for row in rows]
-        return answer(found, self._hit, limit=asked.limit, shape=_SHAPE)
+        found = [
+            {"id": id_, "text": text(words), "distance": far, "metadata": _metadata(more)}
+            for id_, words, far, more in rows
+        ]
+        is_cosine = self._reading.distance == "cosine"
+        return nearest(self._name, found, is_cosine=is_cosine, limit=asked.limit, shape=_SHAPE)
 
     async def _ping(self, session: Session) -> dict[str, Any]:
         layout = await self._layout(session)
@@ -429,17 +428,6 @@ class Pgvector:
                 "options.embed_function returns"
             )
         return found
-
-    def _hit(self, row: Mapping[str, Any]) -> Hit | None:
-        """Return a row as a hit."""
-        return nearest(
-            self._name,
-            row["id"],
-            text(row["text"]),
-            distance=row["distance"],
-            is_cosine=self._reading.distance == "cosine",
-            metadata=_metadata(row["metadata"]),
-        )
 
 
 def _reading(options: Options) -> Reading:

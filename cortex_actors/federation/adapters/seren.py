@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import fields, hits_in, id_of, measured, number, record, text
 from cortex_actors.federation.remote import HttpAdapter
+from cortex_actors.federation.store import ByTopic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
@@ -103,14 +104,12 @@ class SerenMemory(_Seren):
         document = await self.line.post(self._search, body, seconds=asked.seconds)
         return hits_in(document, self._found, limit=wanted, shape=self.shape)
 
-    async def by_topic(
-        self, topics: Sequence[str], *, limit: int, exclude_ids: Sequence[str], seconds: float
-    ) -> Answer:
+    async def by_topic(self, asked: ByTopic) -> Answer:
         """Return what is tagged with any of some topics, but for some ids."""
-        wanted = min(max(1, limit), MOST)
-        body = {"topics": list(topics), "n_results": wanted, **self._always}
-        body["exclude_ids"] = list(exclude_ids)
-        document = await self.line.post(self._topics, body, seconds=seconds)
+        wanted = min(max(1, asked.limit), MOST)
+        body = {"topics": list(asked.topics), "n_results": wanted, **self._always}
+        body["exclude_ids"] = list(asked.exclude_ids)
+        document = await self.line.post(self._topics, body, seconds=asked.seconds)
         return hits_in(document, self._tagged, limit=wanted, shape=self.shape)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
@@ -120,7 +119,7 @@ class SerenMemory(_Seren):
         the server nothing. Raises `StoreUnusable` when another program of its family answers.
         """
         service, said = await self.asked_who(seconds)
-        await self.by_topic((), limit=1, exclude_ids=(), seconds=seconds)
+        await self.by_topic(ByTopic((), limit=1, seconds=seconds))
         tiers = {name: n for name, n in record(said.get("tiers")).items() if number(n) is not None}
         return {"service": service, "version": text(said.get("version")), "tiers": tiers}
 

@@ -21,7 +21,7 @@ import math
 import os
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection as Connection  # noqa: PLC0414 - for who writes units
 from sqlalchemy import Engine, insert
@@ -30,6 +30,7 @@ from sqlalchemy.exc import DBAPIError
 from cortex_actors.errors import DiskFault, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.names import NamedActor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage.ledger import connection, faults, recovery
 from cortex_actors.storage.ledger.migrate import migrate
@@ -37,7 +38,7 @@ from cortex_actors.storage.ledger.writer import MB, Checkpoints, Ground, LedgerF
 from cortex_actors.storage.tables import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
     from pathlib import Path
 
     from cortex_actors.clock import Clock
@@ -285,9 +286,6 @@ def _unopened(error: BaseException, path: Path) -> LedgerDown | None:
 # Whoever writes a unit of work names its parameter's type, and imports no database library.
 
 
-#: A generic method behind a name: what comes back is typed again below.
-_Run: TypeAlias = "Callable[..., Coroutine[Any, Any, Any]]"
-
 #: What the ledger's actor is called.
 NAME = "ledger"
 
@@ -300,9 +298,8 @@ class Records:
 
     def __init__(self, names: Names, *, timeout: float = TIMEOUT) -> None:
         """Find the ledger by its name; calls take at most `timeout` seconds."""
+        self._ledger = NamedActor[Ledger](NAME, names, timeout=timeout)
         self._names = names
-        self._write: _Run = names.method(NAME, Ledger.write, timeout=timeout)
-        self._read: _Run = names.method(NAME, Ledger.read, timeout=timeout)
 
     def within(self, timeout: float) -> Records:
         """Return the same with another limit in seconds."""
@@ -310,8 +307,8 @@ class Records:
 
     async def write(self, unit: Callable[[Connection], T], *, vital: bool = False) -> T:
         """Run a unit of work; return its value after the commit. See `Ledger.write`."""
-        return cast("T", await self._write(unit, vital=vital))
+        return await self._ledger.ask(Ledger.write, unit, vital=vital)
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query; return its value. See `Ledger.read`."""
-        return cast("T", await self._read(query))
+        return await self._ledger.ask(Ledger.read, query)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from cortex_actors.endpoint.httpx2 import Pinned, client
+from cortex_actors.federation.adapters.mcp_session import Pinned
 from tests.endpoint.connects import connects
 from tests.endpoint.lines import HITS, TOKEN, Names, StoreServer, line_to
 from tests.endpoint.server import Reply, listening
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def client_to(url: str, **more: Any) -> AsyncIterator[tuple[httpx2.AsyncClient, Pinned]]:
     """Give a client and its transport, and close it."""
-    async with line_to(url, **more) as line, client(Pinned(line), seconds=5) as found:
-        transport = found._transport
-        assert isinstance(transport, Pinned)
-        yield found, transport
+    async with line_to(url, **more) as line:
+        transport = Pinned(line)
+        async with httpx2.AsyncClient(transport=transport) as found:
+            yield found, transport
 
 
 async def trouble(found: httpx2.AsyncClient, transport: Pinned, url: str) -> StoreDown:
@@ -44,7 +44,7 @@ class TestPinned:
                 async with client_to(url, resolve=names) as (found, transport):
                     assert HITS == (await found.post(f"{url}/mcp", json={"a": 1})).json()
                     assert None is transport.trouble
-                    await found.get(f"{url}/mcp")
+                    await found.post(f"{url}/mcp", json={})
 
         assert {"::1", "127.0.0.1"} == set(connected)
         assert 1 == names.looks
