@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.project import Project
-    from cortex_actors.memory.request import Remembered
     from cortex_actors.storage.search.query import Where
 
 
@@ -76,28 +75,30 @@ async def remember(
     It belongs to `project` ("" for none), else to that of the folder `here`, if there is one.
     Returns what became of it, once it is on the disk. What contradicts it is named, and both are
     kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `UnknownProject`,
-    `Refused` for a secret (`redact` masks it).
+    `Refused` for a secret (`redact` masks it), and `Busy`.
     """
     owner = await call.asked_for(project, here)
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
-    wish = Wish(
-        # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
-        **await asyncio.to_thread(texts),
-        agent=call.caller.acting(agent, call.settings().memory.agent),
-        **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
-        **_links(related_agents, responding_to, supersedes=supersedes),
-        **_times(said_from, said_until, now=call.clock.now()),
-        merge=merge,
-        key=_key(idempotency_key),
-        caller=call.caller,
-        project_id="" if owner is None else owner.id,
-    )
+    with call.life.turn():
+        wish = Wish(
+            # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
+            **await asyncio.to_thread(texts),
+            agent=call.caller.acting(agent, call.settings().memory.agent),
+            **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
+            **_links(related_agents, responding_to, supersedes=supersedes),
+            **_times(said_from, said_until, now=call.clock.now()),
+            merge=merge,
+            key=_key(idempotency_key),
+            caller=call.caller,
+            project_id="" if owner is None else owner.id,
+        )
+        return await _done(call, wish, owner=owner)
+
+
+async def _done(call: Call, wish: Wish, *, owner: Project | None) -> dict[str, Any]:
+    """Return what becomes of a wish as clients get it, with what its project is called."""
     _refuse_nobody(wish)
-    return _done(await call.actors.archivist.within(None).ask(Archivist.remember, wish), owner)
-
-
-def _done(done: Remembered, owner: Project | None) -> dict[str, Any]:
-    """Return what became of a wish as clients get it, with what its project is called."""
+    done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
     return {**done.shown(), "project": None if owner is None else owner.name}
 
 
@@ -317,11 +318,12 @@ async def _named_projects(call: Call, question: Question) -> Question:
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
     """Ask; return the answer as JSON, and let be noted which memories were in it."""
     question = await _named_projects(call, question)
-    found = await call.recall(question)
+    with call.life.turn():
+        found = await call.recall(question)
+        waits = await _waiting(call, question)
     hits = found.hits
     if track and question.past is None:
         call.accesses.report(_accesses(hits))
-    waits = await _waiting(call, question)
     limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
     return {
         "query": found.query,

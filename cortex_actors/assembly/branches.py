@@ -218,7 +218,9 @@ def _roster(parts: BranchParts) -> Callable[[], Roster]:
         binder = Binder(settings, tls, clock=world.clock, vault=world.outside.vault())
         books = Books(register, Overlay(world.home.overlay), binder)
         found = partial(members, search)
-        return Roster(found, bus, books, settings=settings, tls=tls, clock=world.clock)
+        return Roster(
+            found, bus, books, settings=settings, tls=tls, clock=world.clock, load=search.load
+        )
 
     return make
 

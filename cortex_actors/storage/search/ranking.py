@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.rules.relevance import Pieces
+    from cortex_actors.rules.rerank import Pieces
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Lists, Query
 

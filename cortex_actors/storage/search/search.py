@@ -29,12 +29,12 @@ from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
 from cortex_actors.storage.search.ranking import Ranking, newest_first
-from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, numbers, scope
+from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, scope
 from cortex_actors.text.terms import split
 from cortex_actors.text.terms import terms as terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -91,7 +91,7 @@ class Search:
         self._decays = settings.decays
         matrix = matrix or VectorMatrix(model, MATRIX_MB)
         self._dense = Dense(neighbours, model=model, matrix=matrix)
-        self._lengths = words.Lengths()
+        self._postings = words.Postings()
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 
@@ -116,6 +116,15 @@ class Search:
         await self._mend(run)
         return found
 
+    async def load(self) -> None:
+        """Read what is kept in memory, a little at a time, so that no search has to wait for it."""
+        try:
+            await self.records.read(self._postings.load)
+            while not await self.records.read(self._dense.load):
+                pass
+        except CortexError as error:
+            log.debug("the first search reads what is kept in memory: %s", error)
+
     async def _ask(self, run: _Run) -> Asked | None:
         """Ask for neighbours before the ledger is read; None when vectors cannot be compared."""
         query = run.query
@@ -135,7 +144,7 @@ class Search:
             query.vector,
             model=query.model,
             depth=run.depth,
-            filtered=run.seen.allowed is not None or run.is_whole,
+            narrowed=run.narrowed,
             collections=() if everywhere else run.seen.collections,
         )
 
@@ -143,7 +152,7 @@ class Search:
         """Ask every list, rank what they hold and look up the best (in a read transaction)."""
         lists, texts, ids, plan = Lists(), None, None, None
         if not run.is_whole:
-            ids = numbers(connection, run.seen)
+            ids = words.numbers(connection, run.seen, postings=self._postings)
             allowed = None if run.seen.allowed is None else ids
             if asked is not None:
                 answer = self._dense.near(connection, asked, allowed)
@@ -211,7 +220,7 @@ class Search:
         if known is not None:
             return known
         try:
-            among = self._lengths.among(connection, WORDS_PAIRED, ids)
+            among = self._postings.among(connection, WORDS_PAIRED, ids)
             return words.weights(connection, text, among=among)
         except WordsDamaged:
             return {word: 1.0 for each in terms_of(text) for word in split(each.text)}
@@ -263,7 +272,7 @@ class Search:
             return []
         try:
             texts = {
-                name: self._lengths.among(connection, name, ids) for name in (WORDS_ALONE, *taken)
+                name: self._postings.among(connection, name, ids) for name in (WORDS_ALONE, *taken)
             }
             among = texts[WORDS_ALONE]
             terms = words.searched(connection, run.query.text, most=self._most, among=among)
@@ -325,7 +334,7 @@ class Search:
                 self._is_mending = True
                 try:
                     await self.records.write(passages.rebuild)
-                    self._lengths.forget()
+                    self._postings.forget()
                 finally:
                     self._is_mending = False
         except CortexError as error:
@@ -349,6 +358,13 @@ class _Run:
     def is_whole(self) -> bool:
         """Whether texts are read and compared whole: no index knows them."""
         return self.query.past is not None or self.seen.collections == (principles.COLLECTION,)
+
+    @property
+    def narrowed(self) -> Hashable:
+        """What leaves passages out, None for nothing: texts that no index knows are left out."""
+        if self.is_whole:
+            return WORDS
+        return None if self.seen.allowed is None else (self.query.where, self.seen.collections)
 
     @property
     def is_owner(self) -> bool:
