@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.rules import relevance
-from cortex_actors.rules.relevance import Pieces, falling, rarity, score, shares, subject, telling
+from cortex_actors.rules.relevance import falling, rarity, score, shares, subject, telling
+from cortex_actors.rules.rerank import Pieces
 
 #: Followed projects: id, folder, repository.
 PROJECTS = (
