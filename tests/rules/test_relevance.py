@@ -65,7 +65,7 @@ class TestShares:
         """With the pieces of a model a word that means nearly the same counts as far as it does."""
         numbers = {"port": 0, "socket": 1, "apple": 2}
         rows = np.rint(127 * np.array([[1, 0], [0.8, 0.6], [0, 1]])).astype(np.int8)
-        pieces = Pieces(rows, lambda word: [numbers[word]])
+        pieces = Pieces(rows, lambda word: np.array([numbers[word]]))
         (near, is_near), (far, _) = shares({"port": 1.0}, ["socket", "apple"], pieces=pieces)
 
         assert 0.8 == pytest.approx(near, abs=0.01)
