@@ -1,4 +1,4 @@
-"""Where one way to find the nearest becomes cheaper than another: the planner's two constants.
+"""Where one way to find the nearest becomes cheaper than another, among them what the planner uses.
 
 Comparing with all rows in memory against asking the index, by the number of rows; and gathering the
 rows that pass a filter against comparing with all, by the share that passes.

@@ -46,7 +46,7 @@ DEPTH, PLACES = 20, (5, 10, 20)
 CATEGORIES = {1: "several turns", 2: "when", 3: "with common sense", 4: "one turn", 5: "misleading"}
 
 #: What is promised: recall at 5 over all questions.
-GOAL = 0.63
+GOAL = 0.75
 
 #: Seconds between two looks whether the daemon is done, and until it must be.
 PAUSE, LIMIT = 0.2, 1_800.0

@@ -214,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--only", choices=("sizes", "minute"))
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--rate", type=int, default=50, help="of each kind, a second")
+    parser.add_argument("--rate", type=int, default=20, help="of each kind, a second")
     parser.add_argument("--data", type=Path, default=SAMPLES, metavar="DIR")
     parser.add_argument("--provider", default="sentence-transformers")
     parser.add_argument("--models", type=Path, metavar="DIR", help="keeps the compiled model")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from cortex_actors.embedding.compiler import compile_model
 from cortex_actors.embedding.factory import provider_for
 from cortex_actors.embedding.models import locate
 from cortex_actors.embedding.provider import digest
+from cortex_actors.embedding.tokens import word_pieces
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import start_actor
@@ -53,9 +54,13 @@ APART = 60_000_000
 class Embedder:
     """A provider whose vectors are kept, in memory and in a folder."""
 
-    def __init__(self, provider: Provider, cache: Path | None) -> None:
-        """Begin with what the folder has."""
+    def __init__(
+        self, provider: Provider, cache: Path | None = None, *, models: Path | None = None
+    ) -> None:
+        """Begin with what the folder has; `models` has the folder of a compiled model."""
         self._provider = provider
+        #: Its word pieces, as the daemon has them.
+        self.pieces = lru_cache(partial(word_pieces, models and models / provider.model_id))
         self._file = cache and cache / f"{provider.model_id.replace('/', '_')}.npz"
         self._known: dict[bytes, Matrix] = {}
         if self._file and self._file.exists():
@@ -133,7 +138,8 @@ class Shelf:
     def search(self, settings: MemorySettings) -> Search:
         """Return a search that ranks by those settings."""
         model = self._embedder.model
-        return Search(self._records, _no_index, model=model, settings=settings)
+        pieces = self._embedder.pieces
+        return Search(self._records, _no_index, model=model, settings=settings, pieces=pieces)
 
     async def prepare(self, questions: Sequence[str]) -> None:
         """Embed questions, all at once."""
@@ -175,7 +181,8 @@ async def embedder(kind: str, cache: Path | None = None) -> AsyncIterator[Embedd
         provider = await _provider(kind, Path(folder))
         await provider.start()
         await provider.settled()
-        found = Embedder(provider, cache)
+        models = Path(folder) if kind == PROVIDERS[0] else None
+        found = Embedder(provider, cache, models=models)
         try:
             yield found
             found.keep()

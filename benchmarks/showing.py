@@ -138,7 +138,7 @@ async def live(
     clock = Ahead()
     began = clock.monotonic()
     home = Home.of(next(iter(roots.values())).parent.parent / "home", {})
-    async with _grown(home, clock, sections=sections, models=models) as tree:
+    async with grown(home, clock, sections=sections, models=models) as tree:
         ready = clock.monotonic()
         for root in roots.values():
             await tree.cortex.add_project(str(root))
@@ -147,7 +147,7 @@ async def live(
             clock.days = day
             for job in DAILY:
                 await tree.cortex.run_job(job)
-                await _settled(tree)
+                await settled(tree)
         passed = clock.monotonic()
         found = await _Look(tree, setup, roots, refused=refused).all()
         found.figures |= {
@@ -159,7 +159,7 @@ async def live(
 
 
 @asynccontextmanager
-async def _grown(
+async def grown(
     home: Home, clock: Ahead, *, sections: Mapping[str, object], models: Path | None
 ) -> AsyncIterator[Tree]:
     """Run a tree whose model is the one that answers in the long run: the compiled form."""
@@ -197,7 +197,7 @@ async def _is_compiled(tree: Tree) -> bool:
     return bool(model["state"] == "ready" and "+" in model["id"])
 
 
-async def _settled(tree: Tree) -> None:
+async def settled(tree: Tree) -> None:
     """Return once every event is handled and every text embedded and indexed."""
     idle = partial(_is_idle, model=tree.parts.model)
     await _until(lambda: tree.parts.records.read(idle))
@@ -312,7 +312,7 @@ class _Look:
                 if each["asks"] != "use" and pair_hash(each["content"], "") not in self._refused:
                     await self._ask.approve(each["id"])
             await self._ask.run_job("organise")
-            await _settled(self._tree)
+            await settled(self._tree)
 
     def _pair(self, kind: str, one: dict[str, Any], other: dict[str, Any], *, how: str) -> Row:
         """Return a row about two texts."""

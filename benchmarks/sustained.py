@@ -38,6 +38,9 @@ SETTLING = 30.0
 #: thirtieth more than it can do they are two seconds late after a minute.
 GOAL_MS = 2_000.0
 
+#: What two cores stand, of each a second, and the milliseconds at the median that it may take then.
+STEADY, P50_MS = 20, 300.0
+
 #: Bytes that a line of an answer may have.
 LINE = 16 * 1024 * 1024
 
@@ -88,6 +91,10 @@ class Minute:
         """What is held to a goal, what it is, and the most that it may be."""
         late = [(f"{name}, ms at last", verb.last, GOAL_MS) for name, verb in self.verbs.items()]
         errors = sum(len(verb.errors) for verb in self.verbs.values())
+        if self.rate <= STEADY:
+            late += [
+                (f"{name}, ms at p50", verb.at(50), P50_MS) for name, verb in self.verbs.items()
+            ]
         return [("errors", errors, 0), ("left waiting", self.left_waiting, 0), *late]
 
     @property

@@ -112,6 +112,12 @@ class DaemonStopping(DaemonDown):
     """The daemon is draining and takes no new work."""
 
 
+class Busy(CortexError):
+    """More is asked at once than is answered in a bearable time; nothing of it was done."""
+
+    exit_code = 75
+
+
 class HomeUnwritable(CortexError):
     """The home folder cannot be created or written."""
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.api import registry
 from cortex_actors.assembly.reload import HANDED, MODEL
 from cortex_actors.domain.agent import Caller
-from cortex_actors.errors import BadInput, CortexError, NotFound, NotYours, Refused
+from cortex_actors.errors import BadInput, Busy, CortexError, NotFound, NotYours, Refused
 from cortex_actors.testing import temporary_cortex
 
 if TYPE_CHECKING:
@@ -33,6 +35,19 @@ class TestRemember:
             await _answers(tree.cortex)
             await _refusals(tree.cortex)
             await _identities(tree.cortex)
+
+
+@pytest.mark.slow
+async def test_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than is answered in a bearable time is refused at once, and nothing of it is done."""
+    monkeypatch.setattr(registry, "AT_ONCE", 3)
+    async with temporary_cortex() as tree:
+        desk = tree.cortex
+        asked = [desk.remember(f"The relay {n} has its own fuse.", merge=False) for n in range(4)]
+        done = await asyncio.gather(*asked, desk.recall("fuse"), return_exceptions=True)
+
+        assert [dict, dict, dict, Busy, Busy] == [type(each) for each in done]
+        assert 3 == (await desk.recall("which relay has a fuse"))["count"]
 
 
 async def _answers(desk: FrontDesk) -> None:

@@ -298,6 +298,7 @@ PARAMETERS = {
         complete="stores",
     ),
     "supersedes": Parameter("A memory that holds no more; may be repeated.", complete="memories"),
+    "sure": Parameter("Leave out what is hardly an answer, of what is known here."),
     "surroundings": Parameter("The memories around each hit, too."),
     "symbol": Parameter("One sign, for lists."),
     "tag": Parameter("A tag such as testing."),

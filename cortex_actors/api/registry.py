@@ -8,7 +8,7 @@ with their help, the pages of the manual, an OpenAPI operation and an MCP tool a
 from __future__ import annotations
 
 import inspect
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cast, get_type_hints
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cas
 from cortex_actors.api import status
 from cortex_actors.api.parameters import about
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.errors import ActorAway, BadInput, CortexError, ModelChanged
+from cortex_actors.errors import ActorAway, BadInput, Busy, CortexError, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage.events import store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -102,6 +102,11 @@ class Actors:
         return cls(**{each.name: NamedActor(each.name, names) for each in fields(cls)})
 
 
+#: Memories and questions at once, of which one more is refused: each takes some 20 ms of CPU, so
+#: that the last of them is answered after 3 s on two cores.
+AT_ONCE: Final = 256
+
+
 @dataclass(slots=True)
 class Life:
     """Since when a tree runs, and how late its loop is."""
@@ -111,6 +116,22 @@ class Life:
     begun: float
     #: Milliseconds; the daemon puts its gauge here.
     loop_lag: Callable[[], float] = field(default=lambda: 0.0)
+    #: Memories that are being remembered and questions that are being answered.
+    at_once: int = 0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Count one more of these while it lasts; raises `Busy` where there are too many."""
+        if self.at_once >= AT_ONCE:
+            raise Busy(
+                f"the daemon is busy: {AT_ONCE} are remembered and recalled at the moment; nothing "
+                "was done, so ask again in some seconds"
+            )
+        self.at_once += 1
+        try:
+            yield
+        finally:
+            self.at_once -= 1
 
 
 @dataclass(frozen=True, slots=True)

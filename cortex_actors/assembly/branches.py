@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from cortex_actors.embedding.tokens import Counter
+from cortex_actors.embedding.factory import is_compiled
+from cortex_actors.embedding.tokens import Counter, word_pieces
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import members
@@ -207,13 +209,18 @@ def _roster(parts: BranchParts) -> Callable[[], Roster]:
     records, query, model, matrix = parts.records, _neighbours(parts), parts.model, parts.matrix
     memory, settings, tls = parts.settings.memory, parts.settings.federation, parts.settings.tls
     world, bus, register = parts.world, parts.bus, parts.register
+    folder = world.home.models / model if is_compiled(model) else None
 
     def make() -> Roster:
-        search = Search(records, query, model=model, settings=memory, matrix=matrix)
+        pieces = cache(partial(word_pieces, folder))
+        asyncio.get_running_loop().run_in_executor(None, pieces)  # the first recall need not wait
+        search = Search(records, query, model=model, settings=memory, matrix=matrix, pieces=pieces)
         binder = Binder(settings, tls, clock=world.clock, vault=world.outside.vault())
         books = Books(register, Overlay(world.home.overlay), binder)
         found = partial(members, search)
-        return Roster(found, bus, books, settings=settings, tls=tls, clock=world.clock)
+        return Roster(
+            found, bus, books, settings=settings, tls=tls, clock=world.clock, load=search.load
+        )
 
     return make
 

@@ -36,6 +36,7 @@ class Hit:
         trust: `local`, or `remote` for what another program said.
         fused_score: what the fusion over stores made of its place, as the formula gives it; its own
             score where there was nothing to fuse. None in a store's own answer.
+        weak: hardly an answer: its chance is below a floor. Of another program's hits nobody knows.
 
     Raises `ValueError` for a score that is not a number.
 
@@ -57,6 +58,7 @@ class Hit:
     native_score: float | None = None
     trust: str = LOCAL
     fused_score: float | None = None
+    weak: bool = False
 
     def __post_init__(self) -> None:
         """Bring the score into [0, 1]."""

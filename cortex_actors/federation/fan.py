@@ -337,11 +337,14 @@ class Wording:
         theirs = ""
         if question.outward is not None and by.theirs:
             theirs, _ = sendable(f"{question.outward.text}\n{by.theirs}")
-        return await self._embedded(replace(question, text=f"{question.text}\n{by.ours}"), theirs)
+        onward = replace(question, text=f"{question.text}\n{by.ours}", about=None)
+        return await self._embedded(onward, theirs)
 
     async def _embedded(self, question: Question, theirs: str, why_not: str = "") -> Question:
         """Return the question with its vectors, or with the reason why it has none."""
-        texts = list(dict.fromkeys(filter(None, (question.text, theirs))))
+        about = question.about
+        named = about.text if about is not None else ""
+        texts = list(dict.fromkeys(filter(None, (question.text, named, theirs))))
         rows: Matrix | None = None
         why = ""
         try:
@@ -350,10 +353,16 @@ class Wording:
             raise
         except (EmbedderDown, Unembeddable, ActorAway, DeadlineExceeded) as error:
             why = str(error)
-        ours, out = (None, None) if rows is None else (rows[0], rows[-1])
-        outward = Outward(theirs, out, self._model) if theirs else None
+        vectors = {} if rows is None else dict(zip(texts, rows, strict=True))
+        outward = Outward(theirs, vectors.get(theirs), self._model) if theirs else None
         return replace(
-            question, model=self._model, vector=ours, why=why, outward=outward, why_not=why_not
+            question,
+            model=self._model,
+            vector=vectors.get(question.text),
+            about=None if about is None else replace(about, vector=vectors.get(named)),
+            why=why,
+            outward=outward,
+            why_not=why_not,
         )
 
 

@@ -90,6 +90,8 @@ class LocalStore:
             now=question.now,
             past=question.past,
             here=question.here,
+            about=question.about,
+            sure=question.sure,
         )
         found = await self._search.find(query)
         hits = tuple(_measured(hit) for hit in found.hits)

@@ -28,7 +28,7 @@ from cortex_actors.sections import LONGEST_ASK, FederationSettings, TlsSettings
 from cortex_actors.topics import STORE_ADDED, STORE_DOWN, STORE_REMOVED, STORE_UP
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
@@ -72,8 +72,12 @@ class Roster(AsyncioActor):
         settings: FederationSettings,
         tls: TlsSettings,
         clock: Clock,
+        load: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
-        """Begin with what the register knows; `local` gives what is kept here, by `knobs.local`."""
+        """Begin with what the register knows; `local` gives what is kept here, by `knobs.local`.
+
+        `load` reads what a search keeps in memory, so that the first one does not.
+        """
         super().__init__()
         self._local = local
         self._bus = bus
@@ -81,6 +85,7 @@ class Roster(AsyncioActor):
         self._settings = settings
         self._tls = tls
         self._clock = clock
+        self._load = load
         self._changes = StoreChanges(books)
         self._ready = asyncio.Event()
         self._turn, self._saying = asyncio.Lock(), asyncio.Lock()
@@ -92,6 +97,7 @@ class Roster(AsyncioActor):
         """Set the stores up, beside whoever starts: a keyring may take its time."""
         self._books.register.adopt(self._settings, self._tls)
         self.spawn(self._bring(), name="set up stores")
+        self.spawn(self._load(), name="load the search")
 
     async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Say what is about to be said, and close every connection."""

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.sections import FederationSettings
-from cortex_actors.storage.search.query import EVERYTHING, Past, Where
+from cortex_actors.storage.search.query import EVERYTHING, AskedAbout, Past, Where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,6 +58,9 @@ class Question:
         past: memories of another time are looked for; None for what is known now.
         here: the project from which is asked (its id), which the daemon's own collections prefer.
             No other program is told of it.
+        about: what it is about where it names followed projects; only the daemon's own collections
+            are told. Its vector is put in by the federation.
+        sure: leave out what is hardly an answer, of the daemon's own collections.
         explain: let each hit say how it was found.
         hops: times that the stores are asked; None for as often as the knobs say.
         budget_tokens: what the answer may cost a reader; None for no limit.
@@ -77,6 +80,8 @@ class Question:
     stores: tuple[str, ...] = ()
     past: Past | None = None
     here: str | None = None
+    about: AskedAbout | None = None
+    sure: bool = False
     explain: bool = False
     hops: int | None = None
     budget_tokens: int | None = None

@@ -62,6 +62,7 @@ _STATUSES: Final[tuple[tuple[type[errors.CortexError], int], ...]] = (
     (errors.BadInput, 422),
     (errors.StorageFull, 507),
     (errors.HomeUnwritable, 507),
+    (errors.Busy, 503),
     (errors.MailboxFull, 503),
     (errors.ActorAway, 503),
     (errors.LedgerDown, 503),

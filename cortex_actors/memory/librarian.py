@@ -5,7 +5,7 @@ says    -
 asks    ledger
 keeps   - (a document in hand is lost on a crash; whoever handed it in is told)
 
-Shelves: the documents that lie in a folder, and the bytes of each. Everything here blocks.
+Shelves: the documents that lie in a folder, which blocks, and the bytes of each, which does not.
 
 Cataloguing: what is kept of a document's bytes, before anything of it is.
 
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -99,21 +98,15 @@ def load_shelf(path: str, *, skips: Collection[str]) -> Shelf:
     return found
 
 
-def read(path: str) -> bytes:
+async def read(path: str, threads: Threads) -> bytes:
     """Return a document's bytes. Raises `NotFound`, `FileTooLarge`, and `BadInput` for no file."""
     try:
-        # A pipe must not keep us waiting for somebody to write into it.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        data, size = await threads.read(path, limit=MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFound(f"cannot read {path}: there is no such file") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"cannot read {path}: {why}; mend the path or its mode") from error
-    with os.fdopen(fd, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise BadInput(f"cannot read {path}: it is no regular file; put a text file there")
-        data = opened.read(MAX_BYTES + 1)
-        size = max(len(data), os.fstat(fd).st_size)
     if size > MAX_BYTES:
         raise FileTooLarge(
             f"cannot read {path}: it has {size:,} bytes and a document may have {MAX_BYTES:,}; "
@@ -337,7 +330,7 @@ class Librarian(AsyncioActor):
         """Read one file; one of several that cannot be read is told as failed."""
         async with self._room:
             try:
-                data = await self._threads.run(read, source)
+                data = await read(source, self._threads)
                 return await self._keep(Given(source, data, topic), known.get(source))
             except LedgerDown:
                 raise

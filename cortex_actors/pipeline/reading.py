@@ -39,6 +39,7 @@ from cortex_actors.errors import BadInput, FileTooLarge, Refused
 from cortex_actors.render import fence
 from cortex_actors.rules.classification import classify
 from cortex_actors.rules.sameness import says_something
+from cortex_actors.runtime.threads import read_file
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.pipeline.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
@@ -99,18 +100,12 @@ async def look(
     except (OSError, ValueError) as error:
         state = await loop.run_in_executor(executor, _astray, path, project, error)
         return Look(state, None)
-    return await loop.run_in_executor(executor, _take, path, project, found, limit)
-
-
-def _take(path: str, project: Project, found: os.stat_result, limit: int) -> Look:
-    """Return the file that was found there, with its bytes (on a thread).
-
-    In one call: where opening is awaited, a cancelled reader leaves the file open.
-    """
     state = FileState.of(path, project.id, found=found)
     try:
-        real = _admit(path, project, found, limit)
-        data = _read(path, limit)
+        real = await loop.run_in_executor(executor, _admit, path, project, found, limit)
+        data, size = await read_file(path, limit=limit, executor=executor)
+        if size > limit:  # it has grown since it was looked at
+            raise FileTooLarge(_too_large(path, size, limit))
     except (BadInput, Refused) as error:
         return Look(replace(state, error=str(error)), None)
     except (FileNotFoundError, NotADirectoryError):
@@ -118,7 +113,8 @@ def _take(path: str, project: Project, found: os.stat_result, limit: int) -> Loo
     except OSError as error:
         reason = f"cannot read {path}: {error.strerror}; give its owner the right to read it"
         return Look(replace(state, error=reason), None)
-    return Look(replace(state, sha256=file_hash(data)), data, real)
+    digest = await loop.run_in_executor(executor, file_hash, data)
+    return Look(replace(state, sha256=digest), data, real)
 
 
 def _astray(path: str, project: Project, error: OSError | ValueError) -> FileState:
@@ -152,15 +148,6 @@ def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> st
             "register that folder or copy the file"
         )
     return real
-
-
-def _read(path: str, limit: int) -> bytes:
-    """Return a file's bytes; it may have grown since it was looked at."""
-    with Path(path).open("rb") as opened:
-        data = opened.read(limit + 1)
-    if len(data) > limit:
-        raise FileTooLarge(_too_large(path, len(data), limit))
-    return data
 
 
 def _too_large(path: str, size: int, limit: int) -> str:

@@ -50,6 +50,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from cortex_actors.domain.hit import LOCAL
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
@@ -68,8 +69,12 @@ WORDS_ALONE = "words_alone"
 DENSE_PAIRED = "dense_paired"
 WORDS_PAIRED = "words_paired"
 
+#: Not fused with them: turns of conversations, read one by one (`rules/rerank.py`).
+TURNS = "turns"
+
 #: In the order in which they are shown.
 LISTS = (DENSE_ALONE, WORDS_ALONE, DENSE_PAIRED, WORDS_PAIRED)
+SHOWN = (*LISTS, TURNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +186,12 @@ ELSEWHERE = 0.7
 
 
 def nearer(fused: Iterable[Fused], elsewhere: Collection[str]) -> list[Fused]:
-    """Return a fused list in which what belongs elsewhere counts less, best first."""
+    """Return a fused list in which what belongs elsewhere counts less; equals keep their order."""
     weighed = (
         replace(each, score=each.score * ELSEWHERE) if each.id in elsewhere else each
         for each in fused
     )
-    return sorted(weighed, key=lambda item: (-item.score, item.id))
+    return sorted(weighed, key=lambda item: -item.score)
 
 
 def _score(
@@ -315,8 +320,12 @@ class Placed(NamedTuple):
 
     @property
     def shown(self) -> Hit:
-        """The hit as an answer has it: with its place in its store, and its score in this list."""
-        return replace(self.hit, store_rank=self.rank, score=self.share, fused_score=self.score)
+        """The hit as an answer has it: with its place in its store, and its score in this list.
+
+        What is known here keeps the chance that it is an answer, which means the same everywhere.
+        """
+        score = self.hit.score if self.hit.trust == LOCAL else self.share
+        return replace(self.hit, store_rank=self.rank, score=score, fused_score=self.score)
 
 
 def mode_of(text: str) -> Mode:
@@ -587,11 +596,6 @@ def descending(scores: Sequence[float]) -> list[float]:
     return found[::-1]
 
 
-#: Rows of one collection from which the index is asked. Comparing with all of them in memory takes
-#: 0.14 ms for a thousand, asking the index 3.3 to 3.9 ms however many it holds: the two meet here
-#: (benchmarks/recall.py measures both).
-INDEX_FROM = 25_000
-
 #: Share of the rows up to which those that pass a filter are gathered before they are compared.
 #: Of 100,000 rows, gathering took 3.5 ms of CPU for a tenth, 11.2 for three tenths and 13.9 for
 #: four, comparing with all 13.5 (benchmarks/recall.py measures both).
@@ -619,29 +623,24 @@ class Plan:
 
 
 def plan(
-    total: int, allowed: int | None, *, waiting: int = 0, index_ready: bool = True, wanted: int = 10
+    total: int, allowed: int | None = None, *, waiting: int = 0, index_ready: bool = True
 ) -> Plan:
-    """Return how to search `total` rows.
+    """Return how to search `total` rows; the index names candidates wherever it can.
 
     Args:
         total: how many there are, of what the search is about.
-        allowed: how many of them pass the filter, None without one. The index is not asked then:
+        allowed: how many of them pass a filter for which the index is of no use, None without one:
             its own filters take up to a hundred times as long.
         waiting: changes that the index has not been told.
         index_ready: whether the index answers.
-        wanted: neighbours that are looked for.
 
     """
     if allowed is not None:
         if allowed <= total * SUBSET_SHARE:
             return Plan(Kind.SUBSET, f"{allowed} of {total} rows pass the filter")
         return Plan(Kind.EXACT, f"{allowed} of {total} rows pass the filter: too many to gather")
-    if total < INDEX_FROM:
-        return Plan(Kind.EXACT, f"{total} rows are compared faster than the index is asked")
     if not index_ready:
         return Plan(Kind.EXACT, f"the index does not answer; all {total} rows are compared")
     if waiting > MOST_WAITING:
         return Plan(Kind.EXACT, f"the index has not been told {waiting} changes")
-    if wanted > total // 2:
-        return Plan(Kind.EXACT, f"{wanted} of {total} rows are wanted")
     return Plan(Kind.INDEX, f"{total} rows, and the index knows all but {waiting} changes")

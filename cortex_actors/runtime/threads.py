@@ -1,20 +1,25 @@
 """Worker threads for calls that block: named, few, and counted, so that `status` can show them.
 
-Waiting for something, but not longer than a clock allows.
+Waiting for something, but not longer than a clock allows. Reading a file without blocking the loop.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from cortex_actors.errors import InternalError
+import aiofiles
+
+from cortex_actors.errors import BadInput, InternalError
 from cortex_actors.runtime.future import refuse_to_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from concurrent.futures import Executor
 
     from cortex_actors.clock import Clock
 
@@ -40,6 +45,12 @@ class Threads:
         #: How many calls wait for a thread.
         self.waiting = 0
         self._closed = False
+
+    async def read(self, path: str, *, limit: int) -> tuple[bytes, int]:
+        """Read a file on these threads; see `read_file`. Raises InternalError after `close`."""
+        if self._closed:
+            raise InternalError(f"the threads {self.name!r} are closed and can read nothing more")
+        return await read_file(path, limit=limit, executor=self._pool)
 
     async def run(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a blocking call in a thread and return its result; raises what it raised.
@@ -102,3 +113,32 @@ async def within(clock: Clock, seconds: float | None, wait: Coroutine[None, None
         waited.cancel()
         if alarm is not None:
             alarm.cancel()
+
+
+async def read_file(
+    path: str, *, limit: int, executor: Executor | None = None
+) -> tuple[bytes, int]:
+    """Return the bytes of a regular file, `limit` and one at most, and how many it has.
+
+    Raises `BadInput` for what is no regular file, `OSError`, and `ValueError` for what is no path.
+    A reader that is cancelled leaves no file open: what was begun goes on to its end.
+    """
+    reading = asyncio.ensure_future(_read(path, limit=limit, executor=executor))
+    reading.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return await asyncio.shield(reading)
+
+
+async def _read(path: str, *, limit: int, executor: Executor | None) -> tuple[bytes, int]:
+    """Open, read and close a file; each is a call on a thread."""
+    async with aiofiles.open(path, "rb", opener=_open_regular, executor=executor) as file:
+        data = await file.read(limit + 1)
+        return data, len(data) if len(data) <= limit else await file.seek(0, os.SEEK_END)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Open what is a regular file, without waiting for the other end of what is a pipe."""
+    opened = os.open(path, flags | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise BadInput(f"cannot read {path}: it is not a regular file; put a text file there")
+    return opened

@@ -85,7 +85,9 @@ def rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]
 
     A row whose bytes are too many or too few is zero.
     """
-    whole = [blob if len(blob) == length else bytes(length) for blob in blobs]
+    whole = blobs
+    if set(map(len, blobs)) != {length}:
+        whole = [blob if len(blob) == length else bytes(length) for blob in blobs]
     found = np.frombuffer(b"".join(whole), np.float32).reshape(len(blobs), length // FLOAT)
     with np.errstate(over="ignore", invalid="ignore"):  # whatever lies there
         lengths = np.sqrt(np.einsum("ij,ij->i", found, found))
@@ -202,8 +204,10 @@ def some_unembedded(
         ids.update(each for (each,) in found)
     rows = dict(driver.execute(_BARE, (model, json.dumps(sorted(ids)))).fetchall())
     if rows and among is not None:
-        mine = sa.select(passages.c.id).where(passages.c.id.in_(list(rows)))
-        kept = set(connection.execute(mine.where(passages.c.id.in_(among))).scalars())
+        # Each part is asked for them: within the whole of it SQLite would look for all first.
+        parts: Sequence[Any] = among.selects if isinstance(among, sa.CompoundSelect) else [among]
+        mine = (each.where(passages.c.id.in_(list(rows))) for each in parts)
+        kept = {each for query in mine for each in connection.execute(query).scalars()}
         rows = {number: digest for number, digest in rows.items() if number in kept}
     return len(set(rows.values())), is_all
 

@@ -163,12 +163,25 @@ _READ_ALIKE: Final = (
     " AND NOT EXISTS (SELECT 1 FROM memory_agents AS a"
     " WHERE a.memory_id = b.id AND a.agent_id = r.agent_id)))"
 )
+_BESIDE: Final = (
+    "SELECT b.id FROM memories AS b INDEXED BY memories_by_thread"  # noqa: S608 - our own words
+    f" WHERE b.thread = m.thread AND b.realm = m.realm AND b.status = 'active' AND {_READ_ALIKE}"
+)
+_EARLIER: Final = (
+    f"{_BESIDE} AND (b.created_at, b.id) < (m.created_at, m.id)"
+    " ORDER BY b.created_at DESC, b.id DESC"
+)
+_LATER: Final = (
+    f"{_BESIDE} AND (b.created_at, b.id) > (m.created_at, m.id) ORDER BY b.created_at, b.id"
+)
 _BEFORE: Final = (
-    "SELECT m.id, (SELECT b.id FROM memories AS b INDEXED BY memories_by_thread"  # noqa: S608 - our own words
-    " WHERE b.thread = m.thread AND b.realm = m.realm AND b.status = 'active'"
-    f" AND (b.created_at, b.id) < (m.created_at, m.id) AND {_READ_ALIKE}"
-    " ORDER BY b.created_at DESC, b.id DESC LIMIT 1)"
+    f"SELECT m.id, ({_EARLIER} LIMIT 1)"  # noqa: S608 - as above
     " FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.thread <> ''"
+)
+_AROUND: Final = (
+    f"SELECT m.id, (SELECT group_concat(id) FROM ({_EARLIER} LIMIT ?2)),"  # noqa: S608 - as above
+    f" (SELECT group_concat(id) FROM ({_LATER} LIMIT ?2))"
+    " FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?1)) AND m.thread <> ''"
 )
 _NEXT: Final = (
     "SELECT (SELECT f.id FROM memories AS f INDEXED BY memories_by_thread"
@@ -178,6 +191,14 @@ _NEXT: Final = (
     " ORDER BY f.created_at, f.id LIMIT 1) AS following"
     " FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?))"
     " AND m.thread <> '' AND m.realm <> 'bridge'"
+)
+_SPOKEN: Final = (
+    "SELECT id, text, coalesce(nullif(role, ''), agent_id), coalesce(said_from, created_at)"
+    " FROM memories WHERE id IN (SELECT value FROM json_each(?))"
+)
+_PAIRS: Final = (
+    "SELECT item_id, id, collection FROM passages"
+    " WHERE item_id IN (SELECT value FROM json_each(?)) AND place <> 'alone'"
 )
 _BRIDGES: Final = (
     "SELECT m.thread, min(m.created_at) FROM memories AS m"
@@ -202,6 +223,35 @@ def comes_before(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     query = select(memories.c.id, memories.c.text)
     texts = {row.id: row.text for row in rows_in(connection, query, memories.c.id, leads.values())}
     return {each: texts[first] for each, first in leads.items()}
+
+
+def around(
+    connection: Connection, ids: Iterable[str], *, most: int
+) -> dict[str, tuple[list[str], list[str]]]:
+    """Return what stands before and after memories in their threads, the nearest first.
+
+    At most so many on either side, each of which all who may read the memory may read. What is in
+    no thread is left out.
+    """
+    driver, found = driver_of(connection), dict[str, tuple[list[str], list[str]]]()
+    for some in chunks(ids):
+        for each, before, after in driver.execute(_AROUND, (json.dumps(some), most)):
+            found[each] = before.split(",") if before else [], after.split(",") if after else []
+    return found
+
+
+def spoken(connection: Connection, ids: Iterable[str]) -> list[tuple[str, str, str, int]]:
+    """Return id, text, speaker and moment (UTC microseconds) of memories, in no order.
+
+    Who speaks is the role, or else the agent.
+    """
+    rows = driver_of(connection).execute(_SPOKEN, (json.dumps(list(dict.fromkeys(ids))),))
+    return [(each, given_text(text) or "", who, at) for each, text, who, at in rows]
+
+
+def pairs(connection: Connection, ids: Iterable[str]) -> list[tuple[str, int, str]]:
+    """Return id, passage and collection of memories: the passage with what came before each."""
+    return driver_of(connection).execute(_PAIRS, (json.dumps(list(ids)),)).fetchall()
 
 
 def following(connection: Connection, ids: Sequence[str]) -> list[str]:

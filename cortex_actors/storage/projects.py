@@ -143,6 +143,13 @@ def followed(connection: sa.Connection) -> list[Project]:
     return [entity(Project, row) for row in rows]
 
 
+def called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
+    """Return id, name and repository of each followed project."""
+    query = sa.select(projects.c.id, projects.c.name, projects.c.origin)
+    rows = connection.execute(query.where(projects.c.active == 1).order_by(projects.c.id))
+    return [(row.id, row.name, row.origin) for row in rows]
+
+
 def resolving(connection: sa.Connection) -> list[Project]:
     """Return the followed projects whose files are written without being asked for, by name."""
     query = sa.select(projects.c.id).where(projects.c.resolves == 1)

@@ -40,7 +40,22 @@ def shared() -> ColumnElement[bool]:
 
 def visible(reader: str | None, *, outward: bool) -> ColumnElement[bool]:
     """Return the condition as `readable`; outward, only what every agent may read, too."""
-    return and_(readable(reader), shared()) if outward else readable(reader)
+    return shared() if outward else readable(reader)
+
+
+def spans(reader: str | None, *, outward: bool) -> list[ColumnElement[bool]]:
+    """Return conditions of which each row that is `visible` meets exactly one.
+
+    Apart they are met in `memories_by_agent` alone, half of the time of the table.
+    """
+    if outward or reader is None:
+        return [visible(reader, outward=outward)]
+    named = select(memory_agents.c.memory_id).where(memory_agents.c.agent_id == reader)
+    others = and_(memories.c.realm == Realm.BRIDGE, memories.c.agent_id != reader)
+    return [
+        or_(memories.c.realm == Realm.VILLAGE, memories.c.agent_id == reader),
+        and_(others, memories.c.id.in_(named)),
+    ]
 
 
 def readers_part(

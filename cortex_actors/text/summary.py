@@ -510,9 +510,11 @@ def _line(text: str) -> str:
 
 
 def _origin(hit: Hit) -> str:
-    """Return which other program said it, and what about it is suspicious."""
+    """Return which other program said it, what about it is suspicious, and how far it holds."""
     if hit.trust != REMOTE:
-        return ""
+        newer = hit.extra.get("newer_than")
+        than = [f"newer than #{each}" for each in newer] if isinstance(newer, list) else []
+        return "".join(f", {each}" for each in (*["weak"][: hit.weak], *than))
     reasons = hit.extra.get("suspicious")
     warned = [str(each) for each in reasons] if isinstance(reasons, list) else []
     return "".join([f", from {hit.store}", *(f", suspicious: {each}" for each in warned)])

@@ -196,7 +196,7 @@ class TestPrinting:
         """The words of a question are one question, and options are passed on."""
         entry.main(["recall", "which", "port", "--limit", "3", "--project", "atlas"])
 
-        flags = {"explain": False, "track": True, "here": str(Path.cwd())}
+        flags = {"explain": False, "sure": False, "track": True, "here": str(Path.cwd())}
         given = {"query": "which port", "limit": 3, "project": "atlas"}
         assert [("recall", {**given, **flags})] == asked
 

@@ -75,8 +75,8 @@ class TestOptions:
         """What is not said is the federation's to know."""
         assert 0 == entry.main(["recall", "deploy"])
 
-        here = str(Path.cwd())
-        assert {"query": "deploy", "explain": False, "track": True, "here": here} == asked[0]
+        flags = {"sure": False, "explain": False, "track": True, "here": str(Path.cwd())}
+        assert {"query": "deploy", **flags} == asked[0]
 
     def test_all(self, asked: list[dict[str, Any]]) -> None:
         """Stores, a budget and how often to ask are passed on."""

@@ -50,8 +50,15 @@ NOTHING = {**FOUND, "hits": [], "text": "No memories found.", "skipped": []}
 Asked = list[tuple[str, dict[str, Any]]]
 
 #: What is asked without any option.
-PLAIN = {"query": "deploy", "limit": 10, "explain": False, "track": True, "original_only": False}
-PLAIN["here"] = str(Path.cwd())
+PLAIN: dict[str, Any] = {
+    "query": "deploy",
+    "limit": 10,
+    "sure": False,
+    "explain": False,
+    "track": True,
+    "original_only": False,
+    "here": str(Path.cwd()),
+}
 
 
 @pytest.fixture
@@ -73,7 +80,7 @@ class TestAsked:
         words = (
             "--limit 3 --layer working --layer cortex --realm village --agent azoth --type fact"
             " --tag ops --tag x --thread t --since 7d --until 2026-03-01 --min-attention 0.5"
-            " --as-of 2h --as vajra --no-track --explain"
+            " --as-of 2h --as vajra --no-track --explain --sure"
         ).split()
         assert 0 == entry.main([command, "deploy", *words])
 
@@ -95,6 +102,7 @@ class TestAsked:
             "as_of": "2h",
             "as_agent": "vajra",
             "track": False,
+            "sure": True,
             "explain": True,
             "here": str(Path.cwd()),
         }

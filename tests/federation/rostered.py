@@ -132,7 +132,7 @@ class House:
         types: Any = {"peer": Peer, "other": Peer}
         binder = Binder(chosen, tls, clock=self.clock, vault=self.vault, types=types)
         books = Books(self.register, Overlay(self.file), binder)
-        given: Any = {"settings": chosen, "tls": tls, "clock": self.clock}
+        given: Any = {"settings": chosen, "tls": tls, "clock": self.clock, "load": _no_search}
         self._handle = await start_actor(
             self.names, "roster", Roster, self._local, self.bus, books, **given
         )
@@ -219,3 +219,7 @@ def weights(fan: Fan) -> Mapping[str, float]:
 def away(reason: str = "refused") -> StoreDown:
     """Return how a store fails."""
     return StoreDown(reason)
+
+
+async def _no_search() -> None:
+    """Have nothing to read: the shelf keeps nothing in memory."""

@@ -53,11 +53,12 @@ class TestAnswer:
         assert ["a", "b"] == [hit.id for hit in found.hits]
 
     async def test_two_stores(self, one: Shelf, two: Shelf) -> None:
-        """Two stores are fused by rank, because their scores share no scale."""
+        """Two stores are fused by rank, because their scores share no scale; ours keep theirs."""
         found = await (await Village([one, two]).begin()).recall()
 
         assert ["a", "x", "b", "y", "c"] == [hit.id for hit in found.hits]
-        assert [1.0, 1.0] == [hit.score for hit in found.hits[:2]]
+        assert [1 / 61, 1 / 61] == [hit.fused_score for hit in found.hits[:2]]
+        assert [0.9, 0.03] == [hit.score for hit in found.hits[:2]]
         assert [1, 1, 2, 2, 3] == [hit.store_rank for hit in found.hits]
         assert ("one", "two") == found.asked
         assert ["one", "two"] == [hit.store for hit in found.hits[:2]]

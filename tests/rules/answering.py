@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.rules.fusion import Listed
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ def listed(
 def cost(hit: Hit) -> int:
     """Return what a hit costs where nothing depends on how it is printed: its text and 1."""
     return max(math.ceil(len(hit.text) / 4), 1) + 1
+
+
+def theirs(store: str, ids: str, *, weight: float = 1.0) -> Listed:
+    """Return another program's answer."""
+    ours = listed(store, ids, weight=weight)
+    return replace(ours, hits=[replace(each, trust=REMOTE) for each in ours.hits])
 
 
 def ids(placed: Sequence[Placed]) -> list[str]:

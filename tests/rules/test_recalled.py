@@ -63,6 +63,15 @@ class TestTold:
             '[1] #mem_1 (score=0.99) "Deploy at nine."\n[2] #mem_1 (score=0.99) "Some."\n    All.'
         ) == format_recalled(found)
 
+    def test_weak(self) -> None:
+        """What is hardly an answer, or is newer than what contradicts it, is told to be so."""
+        weak = replace(hit("A.", 0.1), weak=True)
+        newer = hit("B.", newer_than=["mem_0"])
+        first, _, second, *_ = format_recalled([weak, newer]).splitlines()
+
+        assert '[1] #mem_1 (score=0.10, weak) "A."' == first
+        assert '[2] #mem_1 (score=0.99, newer than #mem_0) "B."' == second
+
 
 #: What is shown of a section with one statement that was found.
 SECTION = {

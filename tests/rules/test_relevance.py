@@ -1,67 +1,131 @@
-"""How much a principle matters to a file, by the document's weights."""
+"""Chances that hits answer a question, and what a question is about."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from cortex_actors.rules.promotion import RelevanceWeights, file_domains, paragraphs, score, share
+from cortex_actors.rules import relevance
+from cortex_actors.rules.relevance import falling, rarity, score, shares, subject, telling
+from cortex_actors.rules.rerank import Pieces
 
-PYTHON = "Run pytest in the venv, and use pip to install python packages."
-DATABASE = "Every migration of the postgres database is reviewed."
-RUST = "Use cargo to build the rust crate."
+#: Followed projects: id, folder, repository.
+PROJECTS = (
+    ("p1", "tide-router", "github.com/harbor/tide-router"),
+    ("p2", "tide", "github.com/harbor/tide"),
+    ("p3", "core", "github.com/lighthouse/core"),
+    ("p4", "Buoy_Public", None),
+)
 
 
 class TestScore:
+    @settings(max_examples=50)
+    @given(st.floats(-1, 1), st.floats(0, 1), st.integers(0, 20), st.booleans())
+    def test_chance(self, cosine: float, held: float, words: int, is_meant: bool) -> None:
+        """A score is a chance, and no part of what speaks for a hit lowers it."""
+        found = score(cosine, held, words=words, is_meant=is_meant)
+
+        assert 0 < found < 1
+        assert found <= score(min(cosine + 0.1, 1), held, words=words, is_meant=is_meant)
+        assert found <= score(cosine, min(held + 0.1, 1), words=words, is_meant=is_meant)
+        assert found <= score(cosine, held, words=words, is_meant=True)
+
+    def test_clear_cases(self) -> None:
+        """What is near and holds the words is an answer; what shares neither is weak."""
+        assert score(0.7, 0.9, words=5, is_meant=True) > 0.8
+        assert score(0.2, 0.0, words=5, is_meant=False) < relevance.WEAK
+
+    def test_bare_word(self) -> None:
+        """A word that is looked for by itself is found where it stands, however far the meaning."""
+        words = relevance.size("zebra crossing", {"zebra": 1.0, "crossing": 1.0})
+
+        assert score(0.1, 1.0, words=words, is_meant=False) > relevance.WEAK
+        assert 1 == relevance.size("what is a zebra", {"zebra": 1.0})
+
+    def test_preference_has_bounds(self) -> None:
+        """A good hit of another project stands before a poor one of the project that is meant."""
+        other = score(0.75, 1.0, words=5, is_meant=False)
+
+        assert other > score(0.3, 0.2, words=5, is_meant=True)
+
+
+class TestShares:
+    def test_weights(self) -> None:
+        """A text holds the share of the words by weight, in whatever form they stand."""
+        found = shares({"deploy": 3.0, "monday": 1.0}, ["We deployed it.", "On Mondays.", "Never."])
+
+        assert [0.75, 0.25, 0.0] == pytest.approx([share for share, _ in found])
+        assert [True, True, False] == [is_held for _, is_held in found]
+
+    def test_near_words(self) -> None:
+        """With the pieces of a model a word that means nearly the same counts as far as it does."""
+        numbers = {"port": 0, "socket": 1, "apple": 2}
+        rows = np.rint(127 * np.array([[1, 0], [0.8, 0.6], [0, 1]])).astype(np.int8)
+        pieces = Pieces(rows, lambda word: np.array([numbers[word]]))
+        (near, is_near), (far, _) = shares({"port": 1.0}, ["socket", "apple"], pieces=pieces)
+
+        assert 0.8 == pytest.approx(near, abs=0.01)
+        assert (False, 0.0) == (is_near, far)
+
+    def test_nothing(self) -> None:
+        """Without words, or without a word in a text, nothing is held."""
+        assert [(0.0, False)] == shares({}, ["text"])
+        assert [(0.0, False)] == shares({"text": 1.0}, ["?!"])
+        assert [] == shares({"text": 1.0}, [])
+
+    def test_rarity(self) -> None:
+        """A rare word weighs more than a common one, and none less than nothing."""
+        assert rarity(0, 5_000) > rarity(10, 5_000) > rarity(2_500, 5_000) > rarity(5_000, 5_000)
+        assert rarity(5_000, 5_000) > 0
+
+    def test_asking_words(self) -> None:
+        """That a question asks for a project says nothing of what for, unless nothing else does."""
+        assert {"lint": 2.0} == telling({"project": 1.0, "lint": 2.0})
+        assert {"project": 1.0} == telling({"project": 1.0})
+
+
+class TestFalling:
+    @settings(max_examples=50)
+    @given(st.lists(st.floats(0, 1), max_size=20))
+    def test_never_rises(self, chances: list[float]) -> None:
+        """Chances in an order of their own never rise, and keep their sum."""
+        found = falling(chances)
+
+        assert all(one >= other - 1e-9 for one, other in pairwise(found))
+        assert sum(chances) == pytest.approx(sum(found))
+
+    def test_falling_already(self) -> None:
+        """Chances that fall stay what they are."""
+        assert [0.9, 0.5, 0.5, 0.1] == falling([0.9, 0.5, 0.5, 0.1])
+
+
+class TestSubject:
     @pytest.mark.parametrize(
-        ("cosine", "rank", "shared", "expected"),
+        ("question", "text", "named"),
         [
-            (1.0, 1.0, 1.0, 1.0),
-            (0.8, 0.5, 1.0, 0.75),
-            (0.4, 0.5, 0.5, 0.45),
-            (0.0, 0.5, 0.0, 0.15),
-            (-0.9, 0.5, 0.0, 0.15),
-            (0.3, 0.4845837972570385, 0.0, 0.29537513917711155),
+            ("how do I build tide router?", "how do I build ?", {"p1"}),
+            ("how do I build Tide-Router?", "how do I build ?", {"p1"}),
+            ("is tide slower than tiderouter", "is slower than", {"p1", "p2"}),
+            ("who tests the core of it?", "who tests the core of it?", set()),
+            ("who tests lighthouse core?", "who tests ?", {"p3"}),
+            ("what does buoy listen on", "what does listen on", {"p4"}),
+            ("tide", "tide", {"p2"}),
+            ("which tides are high", "which tides are high", set()),
         ],
     )
-    def test_document(self, cosine: float, rank: float, shared: float, expected: float) -> None:
-        """Half is nearness, never below 0, three tenths rank, two tenths common domains."""
-        assert pytest.approx(expected, abs=1e-15) == score(cosine, rank, share=shared)
+    def test_names(self, question: str, text: str, named: set[str]) -> None:
+        """A project is named as people write it; what is left says what is asked for."""
+        found = subject(question, PROJECTS)
 
-    @pytest.mark.parametrize(
-        ("rank", "shared", "expected"), [(0.5, 1.0, 0.7), (0.5, 0.0, 0.3), (1.0, 1.0, 1.0)]
-    )
-    def test_without_vectors(self, rank: float, shared: float, expected: float) -> None:
-        """Where nobody can tell how near the two are, the rest stands for all of it."""
-        assert pytest.approx(expected, abs=1e-15) == score(None, rank, share=shared)
+        assert (text, named) == (found.text, set(found.named))
 
-    def test_weights(self) -> None:
-        """Only how the weights stand to each other counts."""
-        document, tenfold = score(0.7, 0.4, share=0.5), RelevanceWeights(5.0, 3.0, 2.0)
-
-        assert pytest.approx(document) == score(0.7, 0.4, share=0.5, weights=tenfold)
-        assert 0.4 == score(0.7, 0.4, share=0.5, weights=RelevanceWeights(0.0, 1.0, 0.0))
-
-
-class TestDomains:
-    def test_share(self) -> None:
-        """The share is that of the principle's own domains; without any there is none."""
-        found = [share(some, ("python", "testing")) for some in ((), ("python",), ("python", "go"))]
-
-        assert [0.0, 1.0, 0.5] == found
-
-    def test_most_paragraphs(self) -> None:
-        """A file is of the domains that most of its paragraphs are about, ties by the alphabet."""
-        text = f"{RUST}\n\n{PYTHON}\n\nBe kind.\n\n{DATABASE}\n\n{PYTHON}"
-
-        assert ("python", "database", "rust") == file_domains(text)
-
-    def test_three(self) -> None:
-        """It is of three at most, and a file about nothing is of none."""
-        text = f"{RUST}\n\n{PYTHON}\n\n{DATABASE}\n\nDeploy with docker and kubernetes."
-
-        assert 3 == len(file_domains(text))
-        assert () == file_domains("Be kind.\n\nSmile.")
-
-    def test_paragraphs(self) -> None:
-        """Blank lines part paragraphs, however many and whatever blanks they hold."""
-        assert ["a\nb", "c", "d"] == paragraphs("\n\na\nb\n \t\n\nc\n\n\n\nd\n")
+    def test_no_projects(self) -> None:
+        """Without projects a question is about itself."""
+        assert ("how are you?", frozenset()) == (
+            subject("how are you?", ()).text,
+            subject("how are you?", ()).named,
+        )

@@ -21,7 +21,7 @@ from cortex_actors.rules.fusion import (
     fuse,
     mode_of,
 )
-from tests.rules.answering import answers, hit, ids, listed
+from tests.rules.answering import answers, hit, ids, listed, theirs
 
 if TYPE_CHECKING:
     from random import Random
@@ -162,7 +162,7 @@ class TestModes:
 class TestShown:
     def test_hit(self) -> None:
         """A hit that is shown says its place, its score and what that is of the best possible."""
-        found = [one.shown for one in across([listed("A", "a1 a2", weight=2), listed("B", "b1")])]
+        found = [one.shown for one in across([theirs("A", "a1 a2", weight=2), theirs("B", "b1")])]
 
         assert [("a1", 1), ("a2", 2), ("b1", 1)] == [(h.id, h.store_rank) for h in found]
         assert [2 / 61, 2 / 62, 1 / 61] == [each.fused_score for each in found]
@@ -171,7 +171,7 @@ class TestShown:
     @pytest.mark.parametrize("mode", list(Mode))
     def test_weights_of_any_size(self, mode: Mode) -> None:
         """However heavy the stores are, scores lie between 0 and 1 and keep their order."""
-        fused = across([listed("A", "a1 a2", weight=500), listed("B", "b1", weight=7)], mode=mode)
+        fused = across([theirs("A", "a1 a2", weight=500), theirs("B", "b1", weight=7)], mode=mode)
         scores = [one.shown.score for one in fused]
 
         assert 1.0 == scores[0]
@@ -179,7 +179,14 @@ class TestShown:
 
     def test_only_nothing(self) -> None:
         """Stores that are worth nothing have hits that are worth nothing."""
-        assert [0.0] == [one.shown.score for one in across([listed("A", "a1", weight=0)])]
+        assert [0.0] == [one.shown.score for one in across([theirs("A", "a1", weight=0)])]
+
+    def test_ours(self) -> None:
+        """What is known here keeps its own score beside other stores, wherever it stands."""
+        ours = Listed("A", [hit("a1", 0.5, score=0.7)], weight=0.5)
+        found = [one.shown for one in across([ours, theirs("B", "b1")])]
+
+        assert [("b1", 1.0), ("a1", 0.7)] == [(each.id, each.score) for each in found]
 
     def test_alone(self) -> None:
         """The only store there is keeps its order and its scores, above any floor or below."""

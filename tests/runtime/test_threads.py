@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.errors import BlockingInLoopError, InternalError
-from cortex_actors.runtime.threads import Threads
+from cortex_actors.errors import BadInput, BlockingInLoopError, InternalError
+from cortex_actors.runtime.threads import Threads, read_file
+from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,3 +123,42 @@ class TestClose:
         assert not calls[0].cancelled()
         assert calls[1].cancelled()
         assert (0, 0) == (threads.running, threads.waiting)
+
+
+class TestReadFile:
+    async def test_bytes(self, tmp_path: Path) -> None:
+        """A file is read up to a limit and one byte more, and its whole size is known."""
+        path = tmp_path / "a.md"
+        path.write_bytes(b"0123456789")
+
+        assert (b"0123456789", 10) == await read_file(str(path), limit=10)
+        assert (b"0123", 10) == await read_file(str(path), limit=3)
+
+    async def test_no_regular_file(self, tmp_path: Path) -> None:
+        """A pipe without a writer, and a folder, are refused at once."""
+        os.mkfifo(tmp_path / "pipe")
+        for each in (tmp_path / "pipe", tmp_path):
+            with pytest.raises((BadInput, IsADirectoryError)):
+                await read_file(str(each), limit=10)
+
+    async def test_cancelled(self, tmp_path: Path) -> None:
+        """A reader that is cancelled leaves no file open."""
+        path = tmp_path / "a.md"
+        path.write_bytes(b"x" * 1_000)
+        for turns in range(12):
+            reading = asyncio.ensure_future(read_file(str(path), limit=2_000))
+            for _ in range(turns):
+                await asyncio.wait([reading], timeout=0)
+            reading.cancel()
+            await asyncio.wait([reading])
+
+        await eventually(lambda: str(path) not in _open_files())
+
+
+def _open_files() -> set[str]:
+    """Return the paths of what this process has open."""
+    found = set()
+    for each in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found.add(str(each.readlink()))
+    return found

@@ -19,6 +19,7 @@ from sqlalchemy.pool import StaticPool
 
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage.ledger.actor import Ledger
+from cortex_actors.storage.ledger.connection import PLACES
 from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.ledger.writer import (
     Checkpoints,
@@ -249,7 +250,10 @@ def _broken() -> OperationalError:
 
 def _memory() -> sqlite3.Connection:
     """Return an empty file in memory."""
-    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    rows = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    for places in PLACES:  # as every connection to a ledger has them
+        rows.execute(places)
+    return rows
 
 
 def _engine(rows: sqlite3.Connection) -> Engine:

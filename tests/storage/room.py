@@ -10,6 +10,7 @@ from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import documents, embeddings, memory_records, projects
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.pipeline import insights
+from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.search import Search
 from cortex_actors.testing import EPOCH
@@ -81,12 +82,20 @@ class Room:
         self.records = Records(tables)
         self.index = Index()
         self._settings = MemorySettings(**settings)
+        #: The vectors that the search keeps in memory.
+        self.matrix = VectorMatrix(MODEL, 100)
         self.search = self.again()
 
     def again(self, **settings: Any) -> Search:
         """Return another search over the same things."""
         chosen = MemorySettings(**settings) if settings else self._settings
-        return Search(self.records, self.index, model=MODEL, settings=chosen)  # type: ignore[arg-type]  # a fake ledger
+        return Search(
+            self.records,  # type: ignore[arg-type]  # a fake ledger
+            self.index,
+            model=MODEL,
+            settings=chosen,
+            matrix=self.matrix if not settings else None,
+        )
 
     def says(
         self, *texts: str, path: str = HERE, project: Project = ATLAS, at: int = EPOCH

@@ -73,7 +73,7 @@ async def ask(
 ) -> tuple[Answer, Lists]:
     """Search, and return the answer with what each list names."""
     asked = await dense.ask(
-        vector, model=model, depth=DEPTH, filtered=allowed is not None, collections=collections
+        vector, model=model, depth=DEPTH, narrowed=allowed, collections=collections
     )
     query = None
     if allowed is not None:

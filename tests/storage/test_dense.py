@@ -5,7 +5,6 @@ import random
 import numpy as np
 import pytest
 
-from cortex_actors.rules import fusion
 from cortex_actors.storage.search.dense import Dense
 from cortex_actors.storage.search.matrix import VectorMatrix
 from tests.storage.searched import Index, ask, expected, filled
@@ -16,9 +15,8 @@ SEEDS = (1, 2)
 
 
 @pytest.fixture
-def index(ledger: Vectored, monkeypatch: pytest.MonkeyPatch) -> Index:
-    """Give an index that is worth asking from ten rows on."""
-    monkeypatch.setattr(fusion, "INDEX_FROM", 10)
+def index(ledger: Vectored) -> Index:
+    """Give an index that has been told nothing."""
     return Index(ledger)
 
 
@@ -108,6 +106,19 @@ class TestFilter:
 
         assert expected(ledger, vector) == lists
         assert "exact" == answer.plan.kind
+
+    async def test_most_indexed(self, ledger: Vectored, index: Index, dense: Dense) -> None:
+        """Where most rows passed a filter, the index is asked, and what it names is filtered."""
+        filled(ledger)
+        index.told()
+        vector = ledger.unit()
+        names = tuple(f"i{number:02}" for number in range(40))
+        first, exact = await ask(ledger, dense, vector, allowed=names)
+        second, lists = await ask(ledger, dense, vector, allowed=names)
+
+        assert ["exact", "index"] == [first.plan.kind, second.plan.kind]
+        assert exact == lists
+        assert first.lists == second.lists
 
     async def test_collections(self, ledger: Vectored, dense: Dense) -> None:
         """Only the collections asked for are searched."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
-from cortex_actors.rules import fusion
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import eventually
@@ -64,11 +63,21 @@ class TestReadYourWrites:
         assert "beta" not in await room.texts("other", 0, 1, 0)
 
 
+class TestLoaded:
+    async def test_before(self, room: Room) -> None:
+        """What is kept in memory is read before the first search, and what is new by the search."""
+        await room.search.load()
+        assert 3 == room.matrix.describe()["rows"]
+        room.says("alpha beta")
+        room.embed(**{"alpha beta": [1, 1, 0]})
+
+        assert ["alpha beta"] == await room.texts("?", 1, 1, 0, limit=1)
+
+
 class TestIndex:
     @pytest.fixture
-    def many(self, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Room:
-        """Give a room whose index is worth asking."""
-        monkeypatch.setattr(fusion, "INDEX_FROM", 50)
+    def many(self, tables: Tables) -> Room:
+        """Give a room with an index that was told everything."""
         room = Room(tables)
         texts = [f"number {n}" for n in range(600)]
         room.says(*texts)
@@ -130,6 +139,7 @@ class TestDamage:
             begun.append(unit)
             await made.wait()
 
+        await room.search.load()
         connection = room.tables.connection
         connection.commit()
         connection.exec_driver_sql("UPDATE words_alone_data SET block = x'0011' WHERE id > 10")

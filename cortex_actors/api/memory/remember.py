@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,10 +22,12 @@ from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.archivist import Archivist
 from cortex_actors.memory.request import Wish
+from cortex_actors.rules import relevance
 from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
 from cortex_actors.rules.fusion import WORDS_ALONE
 from cortex_actors.rules.merging import Prefer
-from cortex_actors.storage import memory_records
+from cortex_actors.storage import memory_records, projects
+from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.terms import moment
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.project import Project
-    from cortex_actors.memory.request import Remembered
     from cortex_actors.storage.search.query import Where
 
 
@@ -74,28 +75,30 @@ async def remember(
     It belongs to `project` ("" for none), else to that of the folder `here`, if there is one.
     Returns what became of it, once it is on the disk. What contradicts it is named, and both are
     kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `UnknownProject`,
-    `Refused` for a secret (`redact` masks it).
+    `Refused` for a secret (`redact` masks it), and `Busy`.
     """
     owner = await call.asked_for(project, here)
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
-    wish = Wish(
-        # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
-        **await asyncio.to_thread(texts),
-        agent=call.caller.acting(agent, call.settings().memory.agent),
-        **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
-        **_links(related_agents, responding_to, supersedes=supersedes),
-        **_times(said_from, said_until, now=call.clock.now()),
-        merge=merge,
-        key=_key(idempotency_key),
-        caller=call.caller,
-        project_id="" if owner is None else owner.id,
-    )
+    with call.life.turn():
+        wish = Wish(
+            # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
+            **await asyncio.to_thread(texts),
+            agent=call.caller.acting(agent, call.settings().memory.agent),
+            **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
+            **_links(related_agents, responding_to, supersedes=supersedes),
+            **_times(said_from, said_until, now=call.clock.now()),
+            merge=merge,
+            key=_key(idempotency_key),
+            caller=call.caller,
+            project_id="" if owner is None else owner.id,
+        )
+        return await _done(call, wish, owner=owner)
+
+
+async def _done(call: Call, wish: Wish, *, owner: Project | None) -> dict[str, Any]:
+    """Return what becomes of a wish as clients get it, with what its project is called."""
     _refuse_nobody(wish)
-    return _done(await call.actors.archivist.within(None).ask(Archivist.remember, wish), owner)
-
-
-def _done(done: Remembered, owner: Project | None) -> dict[str, Any]:
-    """Return what became of a wish as clients get it, with what its project is called."""
+    done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
     return {**done.shown(), "project": None if owner is None else owner.name}
 
 
@@ -205,6 +208,7 @@ async def recall(
     stores: Sequence[str] = (),
     budget_tokens: int | None = None,
     hops: int | None = None,
+    sure: bool = False,
     explain: bool = False,
     layers: Sequence[str] = (),
     realm: str | None = None,
@@ -223,9 +227,10 @@ async def recall(
     """Ask everything that is known, here and in other stores; each answer says whose it is.
 
     The best come first. With `budget_tokens` and no `limit` there are as many as that pays for. A
-    condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone.
-    Without a `project` that of the folder `here` is preferred ("" prefers none), and so is what is
-    of none. Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown store, and `NotYours`.
+    condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone;
+    `sure` leaves out weak hits. Without a `project` that of the folder `here` is preferred ("" for
+    none), and so is what is of none. Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown
+    store, and `NotYours`.
     """
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
@@ -237,6 +242,7 @@ async def recall(
         where=where,
         past=parameters.past(as_of, now=call.clock.now()),
         here=near,
+        sure=sure,
         explain=explain,
         stores=parameters.words(stores, name="stores"),
         hops=parameters.whole(hops, name="hops"),
@@ -252,6 +258,7 @@ async def search(
     limit: int = 10,
     *,
     project: str | None = None,
+    sure: bool = False,
     explain: bool = False,
     layers: Sequence[str] = (),
     realm: str | None = None,
@@ -271,14 +278,15 @@ async def search(
     """Search the memories, of now or of another time; the best come first.
 
     `original_only` looks at what was said and not at what was made of it, active or not; with
-    `as_of` at what was believed at a moment. Raises as `recall` does.
+    `as_of` at what was believed at a moment; `sure` leaves out what is hardly an answer. Raises as
+    `recall` does.
     """
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
     more: _Given = {"as_agent": as_agent, "tags": tags, "thread": thread, **what, **when}
     where, near = await _narrowed(call, project, here=here, **more)
     past = parameters.past(as_of, now=call.clock.now(), original=original_only)
-    alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near}
+    alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near, "sure": sure}
     question = Question(query, limit, where=where, past=past, explain=explain, **alone)
     return await _answered(call, question, track=track)
 
@@ -301,13 +309,21 @@ async def _narrowed(
     return parameters.where(now=call.clock.now(), **narrow, **more), near
 
 
+async def _named_projects(call: Call, question: Question) -> Question:
+    """Return a question that says what it is about, if it names followed projects."""
+    about = relevance.subject(question.text, await call.records.read(projects.called))
+    return replace(question, about=AskedAbout(about.text, about.named)) if about.named else question
+
+
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
     """Ask; return the answer as JSON, and let be noted which memories were in it."""
-    found = await call.recall(question)
+    question = await _named_projects(call, question)
+    with call.life.turn():
+        found = await call.recall(question)
+        waits = await _waiting(call, question)
     hits = found.hits
     if track and question.past is None:
         call.accesses.report(_accesses(hits))
-    waits = await _waiting(call, question)
     limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
     return {
         "query": found.query,

@@ -85,7 +85,8 @@ def show_hits(found: Answer, empty: str = NOTHING, *, question: str = "") -> Non
     out, now = show.console(), SystemClock().now()
     matches = [each for each in question.split() if len(each) > _SHORT]
     for number, hit in enumerate(found["hits"], 1):
-        _show_hit(out, hit, f"{number}. {hit['score']:.3f}", now, matches=matches)
+        weak = "  weak" if hit.get("weak") else ""
+        _show_hit(out, hit, f"{number}. {hit['score']:.3f}{weak}", now, matches=matches)
     beside = found.get("beside") or ()
     if beside:
         out.print("beside these:", style="bold")
@@ -261,8 +262,10 @@ def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> Non
         believed,
     ]
     out.print(visible(f"   {joined(*facts)}"), style="dim")
-    conflicts = extra.get("conflicts") or ()
-    if conflicts:
+    newer, conflicts = extra.get("newer_than") or (), extra.get("conflicts") or ()
+    if newer:
+        out.print(visible(f"   newer than {', '.join(newer)}, which says otherwise"), style="bold")
+    elif conflicts:
         out.print(visible(f"   contradicted by {', '.join(conflicts)}"), style="bold red")
 
 

@@ -31,7 +31,7 @@ from cortex_actors.storage.search.query import ListedItem
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import CompoundSelect, Connection, Select
@@ -95,24 +95,34 @@ class Row:
 class Held:
     """Rows of the matrix."""
 
-    def __init__(self, view: View) -> None:
-        """Look at them as they are at this moment."""
+    def __init__(self, view: View, allowed: NDArray[np.int64] | None = None) -> None:
+        """Look at them as they are at this moment, and at those passages alone; None for all."""
         self._view = view
+        self._seen = ~view.gone
+        if allowed is not None:
+            mine = np.zeros(len(view), np.bool_)
+            mine[view.find(allowed)] = True
+            self._seen &= mine
+
+    def find(self, ids: Sequence[int]) -> set[int]:
+        """Return which of those passages are looked at."""
+        places = self._view.find(np.array(ids, np.int64))
+        return set(self._view.ids[places[self._seen[places]]].tolist())
 
     def counts(self, lists: int) -> dict[Part, int]:
         """Return how many rows of a list each part has."""
         view = self._view
-        of_list = view.parts[((view.lists & lists) != 0) & ~view.gone]
+        of_list = view.parts[((view.lists & lists) != 0) & self._seen]
         numbers = np.bincount(of_list, minlength=len(view.known)).tolist()
         return dict(zip(view.known, numbers, strict=True))
 
     def compare(self, vector: Matrix, all_of: Wanted, ids: NDArray[np.int64]) -> Compared:
         """Compare with all rows at once, or gather those that count, whichever is quicker."""
         view = self._view
-        places: NDArray[np.intp] = np.unique(view.find(ids))
+        places: NDArray[np.intp] = np.sort(view.find(ids))
         if all_of:  # else no more than the list is gone through, however many rows there are
             table = np.array([all_of.get(part, 0) for part in view.known], np.uint8)
-            wanted = ((table[view.parts] & view.lists) != 0) & ~view.gone
+            wanted = ((table[view.parts] & view.lists) != 0) & self._seen
             wanted[places] = True
             places = np.flatnonzero(wanted)
         if len(places) > len(view.rows) * SUBSET_SHARE:
@@ -149,6 +159,10 @@ class Stored:
             part = Part(collection, place == Place.PAIRED)
             found[part] = found.get(part, 0) + (count if _LISTS[place] & lists else 0)
         return found
+
+    def find(self, ids: Sequence[int]) -> set[int]:
+        """Return those passages: all are looked at."""
+        return set(ids)
 
     def compare(self, vector: Matrix, all_of: Wanted, ids: NDArray[np.int64]) -> Compared:
         """Compare with all of those parts that is in their lists, and with those passages."""
@@ -220,6 +234,9 @@ LISTS = {"dense_alone": ALONE, "dense_paired": PAIRED}
 #: Neighbours asked of the index beyond those wanted: some may have gone, or wait to be told.
 SLACK = 20
 
+#: Filters of which is remembered whether most rows pass them.
+_FILTERS = 256
+
 #: Times the nearest are looked up on their own; then all that is gone is looked for at once.
 _TRIES = 2
 
@@ -242,6 +259,8 @@ class Asked:
     depth: int
     #: Empty for all.
     collections: tuple[str, ...] = ()
+    #: What leaves passages out; None for nothing.
+    narrowed: Hashable = None
     #: What the index named, where it was asked and answered.
     named: Mapping[Part, Sequence[str]] = field(default_factory=dict)
 
@@ -262,6 +281,9 @@ class Dense:
         self._neighbours = neighbours
         self._model = model
         self._matrix = matrix
+        #: Rows of each part where they do not fit into memory, and which filters most rows pass.
+        self._stored: Mapping[Part, int] = {}
+        self._broad: dict[Hashable, bool] = {}
 
     async def ask(
         self,
@@ -269,20 +291,26 @@ class Dense:
         *,
         model: str,
         depth: int,
-        filtered: bool = False,
+        narrowed: Hashable = None,
         collections: tuple[str, ...] = (),
     ) -> Asked:
-        """Ask the index where it is worth it; return what `near` needs. Reads nothing, never fails.
+        """Ask the index where it is of use; return what `near` needs. Reads nothing, never fails.
 
-        `depth` is how many neighbours each list is to have, `filtered` whether only some passages
-        will be allowed: then the index is of no use.
+        `depth` is how many neighbours each list is to have, `narrowed` what leaves passages out:
+        where most passed it the last time, the index is asked for twice as many, and else it is of
+        no use.
         """
         flat = np.ascontiguousarray(vector, np.float32).reshape(-1)
-        parts = [] if filtered or model != self._model else self._worth(depth, collections)
-        limit = depth + SLACK
+        is_asked = model == self._model and (narrowed is None or self._broad.get(narrowed, False))
+        parts = [
+            part
+            for part, count in (self._matrix.counts() or self._stored).items()
+            if is_asked and count and (not collections or part.collection in collections)
+        ]
+        limit = (depth + SLACK) * (1 if narrowed is None else 2)
         answers = await asyncio.gather(*(self._named(part, flat, limit) for part in parts))
         named = {part: each for part, each in zip(parts, answers, strict=True) if each is not None}
-        return Asked(flat, model, depth, collections, named)
+        return Asked(flat, model, depth, collections, narrowed, named)
 
     def near(
         self,
@@ -295,25 +323,37 @@ class Dense:
         `allowed` selects the numbers of the passages that may be found, or is these; None for all.
         """
         view = self._matrix.view(connection) if asked.model == self._model else None
-        rows = Held(view) if view is not None else Stored(driver_of(connection), asked.model)
-        if allowed is None:
-            return self._broad(connection, rows, asked)
-        if not isinstance(allowed, np.ndarray):
+        if allowed is not None and not isinstance(allowed, np.ndarray):
             allowed = np.array(connection.execute(allowed).scalars().all(), np.int64)
-        return _among(rows, asked, allowed)
+        rows = Stored(driver_of(connection), asked.model) if view is None else Held(view, allowed)
+        if allowed is None:
+            if view is None and asked.model == self._model:
+                self._stored = rows.counts(ALONE | PAIRED)
+            return self._with_index(connection, rows, asked)
+        is_broad = view is not None and len(allowed) > len(view) * SUBSET_SHARE
+        if asked.narrowed is not None:
+            if len(self._broad) >= _FILTERS:
+                self._broad.clear()
+            self._broad[asked.narrowed] = is_broad
+        if is_broad and asked.named:
+            return self._with_index(connection, rows, asked)
+        return _among(rows if view is None else Held(view), asked, allowed)
+
+    def load(self, connection: Connection) -> bool:
+        """Read some of the vectors that are kept in memory; True when there are no more."""
+        return self._matrix.bring_more(connection)
+
+    def cosines(
+        self, connection: Connection, asked: Asked, *, ids: NDArray[np.int64]
+    ) -> dict[int, float]:
+        """Return the exact cosines of passages, by their numbers, of those that have a vector."""
+        view = self._matrix.view(connection) if asked.model == self._model else None
+        rows = Held(view) if view is not None else Stored(driver_of(connection), asked.model)
+        return {each.passage: each.cosine for each in rows.rows(asked.vector, ids)}
 
     def damaged(self) -> list[bytes]:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""
         return self._matrix.damaged()
-
-    def _worth(self, depth: int, collections: tuple[str, ...]) -> list[Part]:
-        """Return the parts of which the index may be asked, as far as that is known."""
-        return [
-            part
-            for part, count in self._matrix.counts().items()
-            if (not collections or part.collection in collections)
-            and plan(count, None, wanted=depth).kind is Kind.INDEX
-        ]
 
     async def _named(self, part: Part, vector: Matrix, limit: int) -> list[str] | None:
         """Return the items that the index names; None when it does not answer."""
@@ -324,8 +364,8 @@ class Dense:
             return None
         return [item for item, _ in found]
 
-    def _broad(self, connection: Connection, rows: Rows, asked: Asked) -> Answer:
-        """Return the nearest of all, with what the index named."""
+    def _with_index(self, connection: Connection, rows: Rows, asked: Asked) -> Answer:
+        """Return the nearest of those rows, with what the index named."""
         driver = driver_of(connection)
         whole, named, chosen = _choose(driver, rows, asked)
         compared = rows.compare(asked.vector, whole, np.array(named, np.int64))
@@ -361,13 +401,15 @@ def _choose(
     """
     exact: dict[Part, int] = {}
     chosen, largest = Plan(Kind.EXACT, "there is nothing to compare with"), 0
-    looked = {part: _look_up(driver, part, items) for part, items in asked.named.items()}
+    looked = {
+        part: _look_up(driver, part, rows=rows, items=items) for part, items in asked.named.items()
+    }
     for bit in LISTS.values():
         for part, total in rows.counts(bit).items():
             if not total or (asked.collections and part.collection not in asked.collections):
                 continue
             (waiting, _, settled), most = looked.get(part, (0, [], {})), asked.depth
-            found = plan(total, None, waiting=waiting, index_ready=part in looked, wanted=most)
+            found = plan(total, waiting=waiting, index_ready=part in looked)
             is_exact = part not in looked or found.kind is Kind.EXACT
             if not is_exact and settled[bit] < min(most, total - waiting):
                 found = Plan(Kind.EXACT, f"the index names too few; all {total} rows are compared")
@@ -379,7 +421,7 @@ def _choose(
 
 
 def _look_up(
-    driver: sqlite3.Connection, part: Part, items: Sequence[str]
+    driver: sqlite3.Connection, part: Part, *, rows: Rows, items: Sequence[str]
 ) -> tuple[int, list[int], dict[int, int]]:
     """Return what the ledger knows of what the index named of a part.
 
@@ -394,9 +436,10 @@ def _look_up(
     )
     wanted = json.dumps([*items, *late])
     found = driver.execute(query, (part.collection, part.is_paired, wanted)).fetchall()
-    lists = [_LISTS[place] for _, item, place in found if item not in late]
+    seen = rows.find([each for each, _, _ in found])
+    lists = [_LISTS[place] for each, item, place in found if each in seen and item not in late]
     settled = {bit: sum(bool(each & bit) for each in lists) for bit in LISTS.values()}
-    return len(late), [each for each, _, _ in found], settled
+    return len(late), sorted(seen), settled
 
 
 def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64]) -> Answer:
@@ -407,7 +450,7 @@ def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64]) -> Answer:
         name: _best(rows.rows(asked.vector, compared.nearest(bit, asked.depth, ())), asked.depth)
         for name, bit in LISTS.items()
     }
-    return Answer(plan(max(total, len(ids)), len(ids), wanted=asked.depth), lists)
+    return Answer(plan(max(total, len(ids)), len(ids)), lists)
 
 
 def _best(rows: list[Row], depth: int) -> list[ListedItem]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.rules.decay import DECAYS, Decay
-from cortex_actors.rules.fusion import DOCUMENT, LISTS, MEASURED, Fused, Plan, Profile, Ranked, fuse
+from cortex_actors.rules.fusion import DOCUMENT, MEASURED, SHOWN, Fused, Plan, Profile, Ranked, fuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,6 +94,22 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedAbout:
+    """What a question is about, where it names followed projects.
+
+    Attributes:
+        text: the question without their names, by which what files say is ordered.
+        named: their ids; what these say is preferred.
+        vector: that of the text, as the question's own.
+
+    """
+
+    text: str
+    named: frozenset[str]
+    vector: Matrix | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """What is searched for.
 
@@ -102,6 +118,8 @@ class Query:
         why: why there is no vector.
         here: the project from which is asked (its id): its texts and global memories are preferred,
             and nothing is left out; None for none.
+        about: what it is about where it names projects; None where it names none.
+        sure: leave out what is hardly an answer (`relevance.WEAK`).
         collections: where to look; empty for everywhere.
         explain: let each hit say which list found it at which place.
         now: UTC microseconds of the question: attention is what it is then.
@@ -122,6 +140,8 @@ class Query:
     now: int = 0
     past: Past | None = None
     here: str | None = None
+    about: AskedAbout | None = None
+    sure: bool = False
     decays: Mapping[Layer, Decay] = field(default_factory=lambda: DECAYS, hash=False)
 
 
@@ -157,11 +177,16 @@ class Lists:
     """What each list that was asked said, best first."""
 
     said: dict[str, Sequence[ListedItem]] = field(default_factory=dict)
+    #: What was looked at beside the lists: its collection.
+    beside: dict[str, str] = field(default_factory=dict)
+    #: Cosines of what the lists of meaning do not hold.
+    cosines: dict[str, float] = field(default_factory=dict)
 
     @property
     def items(self) -> dict[str, str]:
-        """The collection of each item that any list holds."""
-        return {each.item_id: each.collection for found in self.said.values() for each in found}
+        """The collection of each item that any list holds, or that was looked at beside them."""
+        found = {each.item_id: each.collection for some in self.said.values() for each in some}
+        return self.beside | found
 
     def fused(self, profile: Profile, *, total: int | None = None) -> list[Fused]:
         """Return one list, best first; `total` counts the items that could be in a list."""
@@ -174,7 +199,7 @@ class Lists:
 
     def holding(self, item: Fused) -> list[str]:
         """Return the lists that hold an item."""
-        return [name for name in LISTS if name in item.ranks]
+        return [name for name in SHOWN if name in item.ranks]
 
     def measured(self, name: str, item: Fused) -> float | None:
         """Return what a list measured of an item; None where the list does not hold it."""
@@ -200,5 +225,5 @@ def profile_of(settings: MemorySettings) -> Profile:
     fixed: Mapping[str, Profile] = {each.name: each for each in (MEASURED, DOCUMENT)}
     if settings.profile in fixed:
         return fixed[settings.profile]
-    weights = {name: getattr(settings, f"weight_{name}") for name in LISTS}
+    weights = {name: getattr(settings, f"weight_{name}") for name in MEASURED.weights}
     return Profile("custom", settings.rrf_k, weights)

@@ -58,7 +58,7 @@ def search_whole(
             kept.add(mine, [(COLLECTION, row.id) for row in mine], vector)
     lists, found = kept.lists(query.text, is_compared=vector is not None, most=most, depth=depth)
     told = () if of_past else ("principles", "principles")
-    return Looked(lists, found, len(kept.items), len(kept.near), *told)
+    return Looked(lists, found, kept.said(lists), len(kept.items), len(kept.near), *told)
 
 
 def _selected_memories(query: Query) -> Any:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 import sqlalchemy as sa
 
 from cortex_actors.domain.memory import Layer, Place
@@ -37,9 +36,7 @@ from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import grouped, rows_in, same
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Mapping, Sequence
 
 
 #: Later than any memory was ever touched.
@@ -100,6 +97,9 @@ def _read(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
 #: Selects `passages.id`.
 Ids: TypeAlias = "sa.Select[tuple[int]] | sa.CompoundSelect[tuple[int]]"
 
+#: The passages of items, which who asks joins.
+_PASSAGES = sa.select(schema.passages.c.id)
+
 #: Every collection that has passages.
 COLLECTIONS = (
     insight_records.COLLECTION,
@@ -120,11 +120,15 @@ class Scope:
     Attributes:
         collections: all that may hold something.
         allowed: selects what meets the conditions; None when there are none.
+        memories: the same of memories alone, as `rowid`s of `memories`: what all of them select.
+        others: the same of everything else.
 
     """
 
     collections: tuple[str, ...]
     allowed: Ids | None
+    memories: tuple[sa.Select[Any], ...] = ()
+    others: Ids | None = None
 
     @property
     def ids(self) -> Ids | None:
@@ -152,31 +156,51 @@ def scope(
     names = tuple(name for name in COLLECTIONS if name in (collections or COLLECTIONS))
     if where == Where():
         return Scope(names, None)
-    realms, said = set(memory_records.COLLECTIONS.values()), None
+    realms_searched, said = set(memory_records.COLLECTIONS.values()), None
     if not where.of_knowledge:
-        said = _of(schema.memories.c.id).where(*memory_conditions(where, now, decays))
-    parts = [
-        (_insights(where), tuple(name for name in names if name == insight_records.COLLECTION)),
-        (_knowledge(where), tuple(name for name in names if name == documents.COLLECTION)),
-        (said, tuple(name for name in names if name in realms)),
-        (_crumbs(where), tuple(name for name in names if name == agent_records.COLLECTION)),
+        said = _PASSAGES.where(*memory_conditions(where, now, decays))
+    kinds = [
+        (_insights(where), schema.insights, {insight_records.COLLECTION}),
+        (_knowledge(where), schema.knowledge_chunks, {documents.COLLECTION}),
+        (said, schema.memories, realms_searched),
+        (_crumbs(where), schema.crumbs, {agent_records.COLLECTION}),
     ]
-    kept = [(part, some) for part, some in parts if part is not None and some]
-    selects = [part.where(schema.passages.c.collection.in_(some)) for part, some in kept]
-    searched = tuple(name for _, some in kept for name in some)
-    if not selects:
+    searched, some, apart = tuple[str, ...](), [], []
+    for part, table, own in kinds:
+        mine = tuple(name for name in names if name in own)
+        if part is not None and mine:
+            found = part.where(schema.passages.c.collection.in_(mine))
+            some.append(found.where(schema.passages.c.item_id == table.c.id))
+            if part is not said:
+                # What it cannot look up SQLite goes through, and looks up the passages of. It knows
+                # not how many there are of either, and would take all passages of memories first.
+                apart.append(found.where(schema.passages.c.item_id == table.c.id.concat("")))
+            searched += mine
+    allowed, others = _together(some), _together(apart)
+    if allowed is None:
         return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
-    return Scope(searched, selects[0] if len(selects) == 1 else sa.union_all(*selects))
+    is_said = said is not None and realms_searched.intersection(searched)
+    rows = _memory_rows(where, now, decays=decays) if is_said else ()
+    return Scope(searched, allowed, rows, others)
 
 
-def numbers(connection: sa.Connection, seen: Scope) -> NDArray[np.int64] | None:
-    """Return the numbers of the passages that may be found; None for everything there is."""
-    if seen.ids is None:
-        return None
-    # Written one behind the other they are read in a third of the time of as many rows.
-    query = sa.select(sa.func.group_concat(seen.ids.subquery().c.id))
-    written = connection.execute(query).scalar_one()
-    return np.fromstring(written or "", np.int64, sep=",")
+def _memory_rows(
+    where: Where, now: int, *, decays: Mapping[Layer, Decay]
+) -> tuple[sa.Select[Any], ...]:
+    """Return what selects the `rowid`s of memories that meet the conditions, each once."""
+    rowid: sa.ColumnElement[int] = sa.literal_column("memories.rowid", sa.Integer)
+    row = sa.select(rowid.label("id")).select_from(schema.memories)
+    if where == Where(reader=where.reader, outward=where.outward):
+        spans = realms.spans(where.reader, outward=where.outward)
+        return tuple(row.where(each) for each in spans)
+    return (row.where(*memory_conditions(where, now, decays)),)
+
+
+def _together(selects: Sequence[sa.Select[tuple[int]]]) -> Ids | None:
+    """Return one query for what several find; None for none."""
+    if len(selects) > 1:
+        return sa.union_all(*selects)
+    return selects[0] if selects else None
 
 
 def count(connection: sa.Connection, seen: Scope) -> int:
@@ -214,7 +238,7 @@ def _insights(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of insights that meet the conditions; None when none can."""
     if where.of_memories or where.of_knowledge:
         return None
-    query = _of(schema.insights.c.id)
+    query = _PASSAGES
     if where.project_id is not None:
         said = sa.exists().where(
             schema.insight_sources.c.insight_id == schema.insights.c.id,
@@ -235,7 +259,7 @@ def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     rows = schema.knowledge_chunks.c
     code = None if where.code is None else int(where.code)
     asked = {"topic": where.topic, "source": where.source, "code_language": where.language}
-    query = _of(rows.id).where(*same(schema.knowledge_chunks, is_code=code, **asked))
+    query = _PASSAGES.where(*same(schema.knowledge_chunks, is_code=code, **asked))
     query = query.where(*_between(rows.read_at, where))
     return query.where(*(listed(rows.tags, tag) for tag in where.tags))
 
@@ -268,14 +292,9 @@ def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
     asked: dict[str, Any] = {"agent_id": where.agent_id, "project_id": where.project_id}
     if where != Where(reader=where.reader, since=where.since, until=where.until, **asked):
         return None
-    query = _of(schema.crumbs.c.id).where(agent_records.readable(where.reader))
+    query = _PASSAGES.where(agent_records.readable(where.reader))
     query = query.where(*same(schema.crumbs, **asked))
     return query.where(*_between(schema.crumbs.c.left_at, where))
-
-
-def _of(item_id: sa.ColumnElement[str]) -> sa.Select[tuple[int]]:
-    """Return the query for the passages of items."""
-    return sa.select(schema.passages.c.id).where(schema.passages.c.item_id == item_id)
 
 
 def _between(moment: sa.ColumnElement[int], where: Where) -> list[sa.ColumnElement[bool]]:

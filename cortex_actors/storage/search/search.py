@@ -13,25 +13,39 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import CortexError, WordsDamaged
-from cortex_actors.rules import sameness
-from cortex_actors.rules.fusion import DENSE_ALONE, DENSE_PAIRED, WORDS_ALONE, WORDS_PAIRED, nearer
+from cortex_actors.rules import relevance, sameness
+from cortex_actors.rules.fusion import (
+    DENSE_ALONE,
+    DENSE_PAIRED,
+    MEASURED,
+    WORDS_ALONE,
+    WORDS_PAIRED,
+    nearer,
+)
 from cortex_actors.storage import embeddings, memory_records, passages
 from cortex_actors.storage.pipeline import principles
-from cortex_actors.storage.search import scans, words
+from cortex_actors.storage.search import scans, turns, words
 from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
 from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
-from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, numbers, scope
+from cortex_actors.storage.search.ranking import Ranking, newest_first
+from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, scope
+from cortex_actors.text.terms import split
+from cortex_actors.text.terms import terms as terms_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
     import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.rules.fusion import Fused, Plan
+    from cortex_actors.rules.rerank import Pieces
     from cortex_actors.sections import MemorySettings
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.text.terms import Term
 
@@ -40,6 +54,9 @@ log = logging.getLogger("cortex.search")
 #: Places of each list that are fused. With k = 5 the hundredth is worth a seventeenth of the first;
 #: 200 places found .751 of LoCoMo's evidence where 100 find .749.
 DEPTH = 100
+
+#: Places of a list that leaves out nothing.
+EVERY = 2**31
 
 #: Megabytes of vectors in memory unless told otherwise (`storage.matrix_mb`).
 MATRIX_MB = 1_024
@@ -59,20 +76,23 @@ class Search:
         model: str,
         settings: MemorySettings,
         matrix: VectorMatrix | None = None,
+        pieces: Callable[[], Pieces | None] = lambda: None,
     ) -> None:
         """Search the ledger with the index's help; `model` is whose vectors are compared.
 
-        In a daemon the matrix of its vectors is shared with whoever else compares them.
+        In a daemon the matrix of its vectors is shared with whoever else compares them. Turns of
+        conversations are re-ranked by the model's `pieces`, where it has some.
         """
         #: The ledger that is searched.
         self.records = records
         self._model = model
         self._profile = profile_of(settings)
+        self._pieces = pieces
         self._most = settings.words_most
         self._decays = settings.decays
         matrix = matrix or VectorMatrix(model, MATRIX_MB)
         self._dense = Dense(neighbours, model=model, matrix=matrix)
-        self._lengths = words.Lengths()
+        self._postings = words.Postings()
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 
@@ -97,6 +117,15 @@ class Search:
         await self._mend(run)
         return found
 
+    async def load(self) -> None:
+        """Read what is kept in memory, a little at a time, so that no search has to wait for it."""
+        try:
+            await self.records.read(self._postings.load)
+            while not await self.records.read(self._dense.load):
+                pass
+        except CortexError as error:
+            log.debug("the first search reads what is kept in memory: %s", error)
+
     async def _ask(self, run: _Run) -> Asked | None:
         """Ask for neighbours before the ledger is read; None when vectors cannot be compared."""
         query = run.query
@@ -116,17 +145,16 @@ class Search:
             query.vector,
             model=query.model,
             depth=run.depth,
-            filtered=run.seen.allowed is not None or run.is_whole,
+            narrowed=run.narrowed,
             collections=() if everywhere else run.seen.collections,
         )
 
     def _answer(self, connection: Connection, run: _Run, asked: Asked | None) -> Found:
-        """Ask every list, fuse them and look up the best (in a read transaction)."""
-        lists = Lists()
+        """Ask every list, rank what they hold and look up the best (in a read transaction)."""
+        lists, texts, ids, plan = Lists(), None, None, None
         if not run.is_whole:
-            ids = numbers(connection, run.seen)
+            ids = words.numbers(connection, run.seen, postings=self._postings)
             allowed = None if run.seen.allowed is None else ids
-            plan = None
             if asked is not None:
                 answer = self._dense.near(connection, asked, allowed)
                 plan, taken = answer.plan, self._takes(DENSE_ALONE, DENSE_PAIRED)
@@ -134,19 +162,38 @@ class Search:
             terms = self._by_words(connection, run, lists, ids)
             total = count(connection, run.seen) if self._profile.absent_last else None
         else:
-            plan, terms, total = self._whole(connection, run, lists, asked)
+            plan, terms, total, texts = self._whole(connection, run, lists, asked)
+        ranking = Ranking(
+            connection,
+            run.query,
+            lists,
+            visible=ids,
+            weigh=partial(self._weigh, connection, ids=ids, known=run.weights),
+            compare=lambda some, vector: self._cosines(connection, asked, some=some, vector=vector),
+            texts=texts,
+            pieces=None if self._profile.absent_last else self._pieces(),
+        )
         fused = lists.fused(self._profile, total=total)
-        if run.query.here is not None:
+        if self._profile is MEASURED and not run.is_whole and (pieces := self._pieces()):
+            near = None
+            if asked is not None:
+                near = partial(self._dense.near, connection, replace(asked, depth=EVERY))
+            turned = partial(turns.reranked, connection, question=run.query.text, pieces=pieces)
+            fused = turned(fused, lists=lists, allowed=ids, near=near)
+        if run.query.here is not None and run.query.about is None:
             fused = nearer(fused, elsewhere(connection, lists.items, here=run.query.here))
+        # The documents' ranking is kept as they have it, with its scores.
+        fused = fused if self._profile.absent_last else ranking.order(fused)
+        self._note(run, lists, terms, holds=ranking.holds)
         # It depends on how many rows there are in all, which is nothing that an agent is told.
         told = plan if run.is_owner else None
-        hits = self._looked_up(connection, fused, lists, run=run, how=(told, terms))
+        hits = newest_first(self._looked_up(connection, fused, lists, run=run, how=(told, terms)))
         return Found(tuple(hits), told, tuple(run.skipped))
 
     def _whole(
         self, connection: Connection, run: _Run, lists: Lists, asked: Asked | None
-    ) -> tuple[Plan | None, list[Term], int | None]:
-        """Ask every list of a look back, or of one among principles."""
+    ) -> tuple[Plan | None, list[Term], int | None, Mapping[str, str]]:
+        """Ask every list of a look back, or of one among principles; return what items say, too."""
         vector = None if asked is None else asked.vector
         back = scans.search_whole(
             connection, run.query, vector=vector, most=self._most, depth=run.depth
@@ -154,10 +201,44 @@ class Search:
         lists.said |= {name: back.lists[name] for name in self._takes(*back.lists)}
         if back.late:
             run.skipped.append((MEANING, back.late))
-        if self._takes(WORDS_ALONE, WORDS_PAIRED):
-            self._note(run, lists, back.terms)
+        lists.cosines |= {each.item_id: each.score for each in back.lists.get(DENSE_ALONE, ())}
+        run.weights = {
+            word: weight for term, weight in back.terms.items() for word in split(term.text)
+        }
         total = back.total if self._profile.absent_last else None
-        return (None if asked is None else back.plan), back.terms, total
+        plan = None if asked is None else back.plan
+        return plan, list(back.terms), total, back.texts
+
+    def _weigh(
+        self,
+        connection: Connection,
+        text: str,
+        *,
+        ids: NDArray[np.int64] | None,
+        known: Mapping[str, float] | None,
+    ) -> Mapping[str, float]:
+        """Return what the words of a text weigh; all the same while the words are damaged."""
+        if known is not None:
+            return known
+        try:
+            among = self._postings.among(connection, WORDS_PAIRED, ids)
+            return words.weights(connection, text, among=among)
+        except WordsDamaged:
+            return {word: 1.0 for each in terms_of(text) for word in split(each.text)}
+
+    def _cosines(
+        self,
+        connection: Connection,
+        asked: Asked | None,
+        *,
+        some: NDArray[np.int64],
+        vector: Matrix,
+    ) -> Mapping[int, float]:
+        """Return the cosines of passages with a vector of the question's; none without one."""
+        if asked is None:
+            return {}
+        asked = replace(asked, vector=vector.reshape(-1))
+        return self._dense.cosines(connection, asked, ids=some)
 
     def _looked_up(
         self,
@@ -192,7 +273,7 @@ class Search:
             return []
         try:
             texts = {
-                name: self._lengths.among(connection, name, ids) for name in (WORDS_ALONE, *taken)
+                name: self._postings.among(connection, name, ids) for name in (WORDS_ALONE, *taken)
             }
             among = texts[WORDS_ALONE]
             terms = words.searched(connection, run.query.text, most=self._most, among=among)
@@ -204,17 +285,18 @@ class Search:
             run.skipped.append((WORDS, str(error)))
             run.is_damaged = True
             return []
-        self._note(run, lists, list(terms))
         return list(terms)
 
-    def _note(self, run: _Run, lists: Lists, terms: list[Term]) -> None:
+    def _note(self, run: _Run, lists: Lists, terms: list[Term], *, holds: bool) -> None:
         """Say what hits are worth that hold no word of the question, or none was looked for."""
+        if run.is_damaged or not self._takes(WORDS_ALONE, WORDS_PAIRED):
+            return
         dense = (lists.said.get(name, ()) for name in (DENSE_ALONE, DENSE_PAIRED))
         nearest = max((found[0].score for found in dense if found), default=None)
         named = sum(len(lists.said.get(name, ())) for name in (WORDS_ALONE, WORDS_PAIRED))
         if not terms:
             run.skipped.append((WORDS, sameness.without_words(nearest=nearest)))
-        elif sameness.is_strange(named=named, nearest=nearest):
+        elif not holds and sameness.is_strange(named=named, nearest=nearest):
             run.skipped.append((WORDS, sameness.NOT_KNOWN))
 
     def _told(
@@ -222,6 +304,8 @@ class Search:
     ) -> Hit:
         """Return a hit that says which lists found it, and where in them when that was asked."""
         cosine = lists.measured(DENSE_ALONE, item)
+        if cosine is None and item.id in lists.cosines:
+            cosine = round(lists.cosines[item.id], 4)
         extra: dict[str, Any] = {**hit.extra, "found_by": lists.holding(item), "cosine": cosine}
         if run.query.explain:
             plan, terms = how
@@ -232,7 +316,8 @@ class Search:
                 "profile": self._profile.name,
                 **({"terms": [each.shown for each in terms]} if run.is_owner else {}),
             }
-        return replace(hit, extra=extra)
+        is_weak = hit.score < relevance.WEAK and not self._profile.absent_last
+        return replace(hit, extra=extra, weak=is_weak)
 
     def _takes(self, *names: str) -> list[str]:
         """Return which of those lists the ranking takes."""
@@ -250,7 +335,7 @@ class Search:
                 self._is_mending = True
                 try:
                     await self.records.write(passages.rebuild)
-                    self._lengths.forget()
+                    self._postings.forget()
                 finally:
                     self._is_mending = False
         except CortexError as error:
@@ -267,11 +352,20 @@ class _Run:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     #: Whether the words were found damaged.
     is_damaged: bool = False
+    #: What words weigh, where texts are read whole; None where the ledger's words tell.
+    weights: Mapping[str, float] | None = None
 
     @property
     def is_whole(self) -> bool:
         """Whether texts are read and compared whole: no index knows them."""
         return self.query.past is not None or self.seen.collections == (principles.COLLECTION,)
+
+    @property
+    def narrowed(self) -> Hashable:
+        """What leaves passages out, None for nothing: texts that no index knows are left out."""
+        if self.is_whole:
+            return WORDS
+        return None if self.seen.allowed is None else (self.query.where, self.seen.collections)
 
     @property
     def is_owner(self) -> bool:

@@ -137,13 +137,10 @@ class Vicinity:
 
     async def ask(self, vector: Matrix, scope: Scope, *, most: int) -> Asked:
         """Ask the index where it is worth it; return what `near` needs. Never fails."""
-        return await self._dense.ask(
-            vector,
-            model=self._model,
-            depth=most + _SPARE,
-            filtered=scope not in self._large,
-            collections=(COLLECTIONS[scope.realm],),
-        )
+        depth, names = most + _SPARE, (COLLECTIONS[scope.realm],)
+        if scope not in self._large:
+            return Asked(vector.reshape(-1), self._model, depth, names)
+        return await self._dense.ask(vector, model=self._model, depth=depth, collections=names)
 
     def near(
         self,

@@ -25,11 +25,13 @@ import json
 import math
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from collections import OrderedDict
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
+from sqlalchemy import func, select
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
@@ -41,20 +43,24 @@ from cortex_actors.rules.fusion import (
     Kind,
     Plan,
 )
-from cortex_actors.storage import embeddings
+from cortex_actors.rules.relevance import rarity
+from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger import faults
+from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.search.dense import exact
 from cortex_actors.storage.search.query import ListedItem
-from cortex_actors.storage.tables.schema import TOKENIZE
+from cortex_actors.storage.search.scope import COLLECTIONS
+from cortex_actors.storage.tables.schema import TOKENIZE, WORDS
 from cortex_actors.text import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.search.scope import Ids, Scope
     from cortex_actors.text.terms import Term
 
 
@@ -63,10 +69,17 @@ if TYPE_CHECKING:
 #: up to 2,500 passages no word is left out for it.
 PLACES = 40_000
 
-#: Texts that are read and weighed on their own sooner than the places of words are gone through,
-#: which are those of everybody's texts: 35 us for each text, where a common word takes 20 ms and
-#: more at 100,000.
-FEW: Final = 1_000
+#: Terms of a question that are weighed: with more a question is a page.
+WEIGHED: Final = 24
+
+#: Texts from which the places of a word are kept in memory, and how many places of all words are:
+#: 60 MB. Fewer are read again sooner than they are worth the room.
+_KEPT_FROM: Final = 500
+_KEPT: Final = 10_000_000
+
+#: New texts that hold a word up to which they are cut up for it alone: of more the places of the
+#: word are read again, 0.05 us each.
+_NEW: Final = 200
 
 #: A full-text table of a few texts, which are not kept beside their words, and the best of them by
 #: BM25; ties by number.
@@ -90,12 +103,12 @@ _NEWEST = (
 
 #: What passages are of, and what they say, in the order of their items.
 _ITEMS = (
-    "SELECT id, collection, item_id, text FROM passages"
+    "SELECT id, collection, item_id FROM passages"
     " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY item_id"
 )
 
-#: The row of FTS5's own data that counts a table's rows and tokens.
-_TOTALS = 1
+#: What some passages say, in their order.
+_TEXTS = "SELECT text FROM passages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
 
 #: A term's words as the index has them.
 Stems: TypeAlias = "tuple[str, ...]"
@@ -111,35 +124,85 @@ class Among:
     Attributes:
         words: the list.
         lengths: words of each passage by its number, -1 for what is not in the list.
-        seen: by the same number, whether it may be found; None for all.
+        seen: by the same number, whether it may be found.
         count: how many texts there are, and
         tokens: how many words they have together.
+        postings: where the places of words are kept.
 
     """
 
     words: str
     lengths: NDArray[np.int32]
-    seen: NDArray[np.bool_] | None
+    seen: NDArray[np.bool_]
     count: int
     tokens: int
+    postings: Postings
 
 
-class Lengths:
-    """How long texts are, in memory: a passage is never changed, so none is read twice.
+@dataclass(frozen=True, slots=True)
+class _Posting:
+    """The texts that hold a word, in order, up to a passage; some of them may have gone since.
 
-    Reading them takes 0.1 s for each list at 100,000; each search brings in what came since.
+    `times` says how often each holds it, None until that is needed: it is ten times as dear.
+    """
+
+    texts: NDArray[np.int32]
+    times: NDArray[np.uint16] | None
+    upto: int
+
+
+class Postings:
+    """How long texts are, and which of them hold the words asked for of late, in memory.
+
+    A passage is never changed, so nothing is read twice; each search brings in what came since, and
+    leaves out what has gone. All that is read is of the search's own transaction, so that two at a
+    time may see different moments.
     """
 
     def __init__(self) -> None:
         """Know nothing yet."""
         self._lock = threading.Lock()
-        self._epoch = 0
-        self._known: dict[str, NDArray[np.int32]] = {}
+        self._owners: NDArray[np.int64]
+        self._reset(0)
 
     def forget(self) -> None:
-        """Read all of them again: the words were found damaged."""
+        """Read everything again: the words were found damaged."""
         with self._lock:
-            self._known = {}
+            self._reset(self._epoch)
+
+    def load(self, connection: Connection) -> None:
+        """Read what every search needs: 0.2 s at 100,000."""
+        with suppress(WordsDamaged):  # a search says so, and has them made again
+            self.passages(connection, COLLECTIONS, rows=None)
+
+    def passages(
+        self, connection: Connection, collections: Collection[str], *, rows: Numbers | None
+    ) -> Numbers:
+        """Return the passages of some collections, of memories those of some `rowid`s.
+
+        None for all memories. Raises `WordsDamaged`.
+        """
+        with _sound():
+            alone, paired = (self._of(connection, words) for words in WORDS)
+        newest = len(alone) - 1
+        with self._lock:
+            known = self._owners
+        if newest >= known.shape[1]:
+            known = np.hstack([known, _owners(connection, first=known.shape[1], last=newest)])
+            with self._lock:
+                if known.shape[1] > self._owners.shape[1]:
+                    self._owners = known
+        owners, places = known[:, : newest + 1]
+        wanted = np.zeros(len(COLLECTIONS) + 1, np.bool_)
+        wanted[[COLLECTIONS.index(name) for name in collections]] = True
+        found = wanted[places] & ((alone >= 0) | (paired >= 0))
+        if rows is not None:
+            of_rows = np.zeros(
+                max(int(owners.max(initial=0)), int(rows.max(initial=0))) + 2, np.bool_
+            )
+            of_rows[rows] = True  # the last place is that of -1
+            found &= of_rows[owners]
+        return np.flatnonzero(found)
 
     def among(self, connection: Connection, words: str, ids: Numbers | None) -> Among:
         """Return the texts of a list that are among those passages; None for all.
@@ -148,28 +211,97 @@ class Lengths:
         """
         with _sound():
             lengths = self._of(connection, words)
-            if ids is None:
-                return Among(words, lengths, None, *_totals(connection, words))
-        mine = lengths[ids]
-        mine = mine[mine >= 0]
-        seen = np.zeros(len(lengths), np.bool_)
-        seen[ids] = True
-        return Among(words, lengths, seen, len(mine), int(mine.sum()))
+        seen = lengths >= 0
+        if ids is not None:
+            mine = np.zeros(len(lengths), np.bool_)
+            mine[ids] = True
+            seen &= mine
+        own = lengths[seen]
+        return Among(words, lengths, seen, len(own), int(own.sum()), self)
+
+    def posting(
+        self, connection: Connection, term: Term, *, stem: str, among: Among, timed: bool = False
+    ) -> _Posting:
+        """Return the texts that hold a word, and how often where `timed`; raises `WordsDamaged`."""
+        name = (among.words, stem)
+        with self._lock:
+            found = self._places.get(name)
+        newest = len(among.lengths) - 1
+        if found is None:
+            found = _Posting(_holding(connection, term, among=among), None, newest)
+        elif found.upto < newest:
+            found = _grown(connection, found, term=term, stem=stem, among=among)
+        if timed and found.times is None:
+            found = _timed(connection, stem, among=among)
+        with self._lock:
+            known = self._places.pop(name, None)
+            if known is not None:
+                self._kept -= len(known.texts)
+            # Whoever looked at an earlier moment leaves what is known of a later one.
+            kept = known if known is not None and known.upto > found.upto else found
+            if len(kept.texts) >= _KEPT_FROM:
+                self._places[name] = kept
+                self._kept += len(kept.texts)
+            while self._kept > _KEPT:
+                self._kept -= len(self._places.popitem(last=False)[1].texts)
+        return found
+
+    def _reset(self, epoch: int) -> None:
+        """Know nothing of the ledger of that owner."""
+        self._epoch = epoch
+        self._lengths: dict[str, NDArray[np.int32]] = {}
+        #: The places of words, the one that was used last behind all others, and how many.
+        self._places: OrderedDict[tuple[str, str], _Posting] = OrderedDict()
+        self._kept = 0
+        #: Of each passage the `rowid` of its memory, -1 for none, and the number of its collection.
+        self._owners = np.empty((2, 0), np.int64)
 
     def _of(self, connection: Connection, words: str) -> NDArray[np.int32]:
-        """Return the lengths of a list, with those of the newest passages."""
+        """Return the lengths of a list as the transaction sees it."""
+        newest, epoch = connection.exec_driver_sql(_NEWEST).one()
+        # Without a condition SQLite counts pages and not rows: 0.05 ms at 100,000.
+        (count,) = connection.exec_driver_sql(f"SELECT count(*) FROM {words}_docsize").one()  # noqa: S608 - a name of the schema
         with self._lock:
-            newest, epoch = connection.exec_driver_sql(_NEWEST).one()
             if epoch != self._epoch:
-                self._known, self._epoch = {}, epoch
-            known = self._known.get(words, np.empty(0, np.int32))
-            if newest >= len(known):
-                query = f"SELECT id, sz FROM {words}_docsize WHERE id BETWEEN ? AND ?"  # noqa: S608 - a name of the schema
-                rows = connection.exec_driver_sql(query, (len(known), newest)).all()
-                new = np.full(newest + 1 - len(known), -1, np.int32)
-                new[[row.id - len(known) for row in rows]] = [_varints(row.sz)[0] for row in rows]
-                known = self._known[words] = np.concatenate([known, new])
-            return known
+                self._reset(epoch)
+            known = self._lengths.get(words, np.empty(0, np.int32))
+        found = known[: newest + 1]
+        if newest >= len(known):
+            new = _lengths(connection, words, first=len(known), last=newest)
+            found = np.concatenate([known, new])
+        if np.count_nonzero(found >= 0) != count:  # some have gone, or had not gone then
+            there = np.zeros(newest + 1, np.bool_)
+            there[_numbers(connection, f"SELECT group_concat(id) FROM {words}_docsize")] = True  # noqa: S608 - as above
+            if (found[there] < 0).any():
+                found = _lengths(connection, words, first=0, last=newest)
+            found = np.where(there, found, np.int32(-1))
+        with self._lock:
+            if newest >= len(self._lengths.get(words, ())) - 1 and epoch == self._epoch:
+                self._lengths[words] = found
+        return found
+
+
+def numbers(connection: Connection, seen: Scope, *, postings: Postings) -> Numbers | None:
+    """Return the numbers of the passages that may be found; None for everything there is.
+
+    Which passages a memory has is known in memory: joining the two tables takes the ledger 0.4 us
+    for each passage, ten times as long as finding the memories.
+    """
+    if seen.ids is None:
+        return None
+    try:
+        if seen.allowed is None:
+            return postings.passages(connection, seen.collections, rows=None)
+        found = []
+        if seen.memories:
+            names = set(memory_records.COLLECTIONS.values()).intersection(seen.collections)
+            rows = np.concatenate([_read_all(connection, each) for each in seen.memories])
+            found.append(postings.passages(connection, names, rows=rows))
+        if seen.others is not None:
+            found.append(_read_all(connection, seen.others))
+        return np.concatenate(found) if found else _read_all(connection, seen.ids)
+    except WordsDamaged:  # then that is not known either
+        return _read_all(connection, seen.ids)
 
 
 def searched(
@@ -187,9 +319,27 @@ def searched(
     if len(words) <= most and len(words) * among.count <= PLACES:
         return found
     with _sound():
-        counts = {each: 1 if each.prefix else _count(connection, each, among) for each in words}
+        counts = {
+            each: 1 if each.prefix else _count(connection, each, stems=found[each], among=among)
+            for each in words
+        }
     kept = terms.rarest(list(found), counts, most=most, places=PLACES)
     return {each: found[each] for each in kept or list(found)[: terms.FEWEST]}
+
+
+def weights(connection: Connection, question: str, *, among: Among) -> dict[str, float]:
+    """Return what the words of a question weigh by how rare they are among what may be found.
+
+    One that stands nowhere weighs most: it is what was asked for. Raises `WordsDamaged`.
+    """
+    found = distinct(terms.terms(question)[:WEIGHED])
+    with _sound():
+        counts = {each: _count(connection, each, stems=found[each], among=among) for each in found}
+    return {
+        word: rarity(count, among.count)
+        for term, count in counts.items()
+        for word in terms.split(term.text)
+    }
 
 
 def near(
@@ -199,22 +349,20 @@ def near(
 
     Raises `WordsDamaged`.
     """
-    if among.seen is not None and among.count <= FEW:
-        mine = np.flatnonzero(among.seen & (among.lengths >= 0))
-        rows = connection.exec_driver_sql(_ITEMS, (json.dumps(mine.tolist()),)).all()
-        with said([row.text for row in rows]) as private:  # their words are cut up now
-            found = best(private, some, depth)
-        items = [(rows[place].collection, rows[place].item_id, weight) for place, weight in found]
-        return [ListedItem(*each) for each in items]
     weights = np.zeros(len(among.lengths))
+    room = _SOON * (1 - _HELD_BACK) + among.lengths * (
+        _SOON * _HELD_BACK * among.count / max(among.tokens, 1)
+    )
     with _sound():
-        for term, stems in some.items():
-            times = _times(connection, term, stems, among)
-            if len(held := np.flatnonzero(times)):
-                worth = math.log((among.count - len(held) + 0.5) / (len(held) + 0.5))
-                often, long = times[held], among.lengths[held] * among.count / among.tokens
-                part = often * (_SOON + 1) / (often + _SOON * (1 - _HELD_BACK + _HELD_BACK * long))
-                weights[held] += max(worth, _WORTHLESS) * part
+        counts = {each: _count(connection, each, stems=some[each], among=among) for each in some}
+        for term in sorted(counts, key=lambda each: counts[each]):
+            if 2 * counts[term] > among.count and np.count_nonzero(weights) >= depth:
+                break  # it weighs next to nothing, and so does what is commoner
+            texts, times = _times(connection, term, stems=some[term], among=among)
+            if len(texts):
+                worth = math.log((among.count - len(texts) + 0.5) / (len(texts) + 0.5))
+                part = times * (_SOON + 1) / (times + room[texts])
+                weights[texts] += max(worth, _WORTHLESS) * part
     held = np.flatnonzero(weights)
     if len(held) > depth:
         # Several may be equal where the list ends. Which of them it keeps is for their ids to say,
@@ -263,21 +411,79 @@ def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[
     return private.execute(_BEST, (terms.written(some), depth)).fetchall()
 
 
-def _times(connection: Connection, term: Term, stems: Stems, among: Among) -> NDArray[np.int64]:
-    """Return how often each text that may be found holds a term, by its number."""
-    size = len(among.lengths)
+def _times(
+    connection: Connection, term: Term, *, stems: Stems, among: Among
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the texts that may be found and hold a term, and how often each does."""
+    if len(stems) > 1 or term.prefix:
+        texts, times = _phrased(connection, term, among=among)
+        mine = _seen(texts, among)
+        return texts[mine], times[mine]
+    found = among.postings.posting(connection, term, stem=stems[0], among=among, timed=True)
+    mine = _seen(found.texts, among)
+    often = found.texts if found.times is None else found.times
+    return found.texts[mine].astype(np.int64), often[mine].astype(np.int64)
+
+
+def _seen(texts: NDArray[Any], among: Among) -> NDArray[np.bool_]:
+    """Return which of those texts may be found; those of a later moment may not."""
+    mine = np.zeros(len(texts), np.bool_)
+    known = texts < len(among.seen)
+    mine[known] = among.seen[texts[known]]
+    return mine
+
+
+def _count(connection: Connection, term: Term, *, stems: Stems, among: Among) -> int:
+    """Return how many texts that may be found hold a term."""
     if len(stems) == 1 and not term.prefix:
-        query = f"SELECT group_concat(doc) FROM temp.{among.words}_places WHERE term = ?"  # noqa: S608 - a name of the schema
-        times = np.bincount(_numbers(connection, query, stems[0]), minlength=size)
-    else:
-        times = _phrased(connection, term, among)
-    if len(times) > size or (among.lengths[np.flatnonzero(times)] < 0).any():
+        found = among.postings.posting(connection, term, stem=stems[0], among=among)
+        return int(np.count_nonzero(_seen(found.texts, among)))
+    return int(np.count_nonzero(_seen(_holding(connection, term, among=among), among)))
+
+
+def _holding(
+    connection: Connection, term: Term, *, among: Among, after: int = 0
+) -> NDArray[np.int32]:
+    """Return the texts behind a passage that hold a term."""
+    words = among.words
+    query = f"SELECT group_concat(rowid) FROM {words} WHERE {words} MATCH ? AND rowid > ?"  # noqa: S608 - a name of the schema
+    return _sure(_numbers(connection, query, term.written, after), among).astype(np.int32)
+
+
+def _timed(connection: Connection, stem: str, *, among: Among) -> _Posting:
+    """Return the texts that hold a word, and how often each does."""
+    query = f"SELECT group_concat(doc) FROM temp.{among.words}_places WHERE term = ?"  # noqa: S608 - a name of the schema
+    times = np.bincount(_numbers(connection, query, stem))
+    texts = _sure(np.flatnonzero(times), among)
+    most = np.iinfo(np.uint16).max
+    often = np.minimum(times[texts], most).astype(np.uint16)
+    return _Posting(texts.astype(np.int32), often, len(among.lengths) - 1)
+
+
+def _grown(
+    connection: Connection, known: _Posting, *, term: Term, stem: str, among: Among
+) -> _Posting:
+    """Return what is known of a word with the texts that came since."""
+    new, times = _holding(connection, term, among=among, after=known.upto), None
+    if known.times is not None and len(new) <= _NEW:
+        rows = connection.exec_driver_sql(_TEXTS, (json.dumps(new.tolist()),)).all()
+        with said([row.text for row in rows]) as private:
+            private.execute("CREATE VIRTUAL TABLE places USING fts5vocab('said', 'instance')")
+            places = private.execute("SELECT doc FROM places WHERE term = ?", (stem,)).fetchall()
+        often = np.bincount([doc for (doc,) in places], minlength=len(new)).astype(np.uint16)
+        times = np.concatenate([known.times, often])
+    return _Posting(np.concatenate([known.texts, new]), times, len(among.lengths) - 1)
+
+
+def _sure(texts: Numbers, among: Among) -> Numbers:
+    """Return texts that hold a word; raises `WordsDamaged` where the list does not have all."""
+    if len(texts) and (texts.max() >= len(among.lengths) or (among.lengths[texts] < 0).any()):
         raise _damaged()
-    return times if among.seen is None else times * among.seen
+    return texts
 
 
-def _phrased(connection: Connection, term: Term, among: Among) -> NDArray[np.int64]:
-    """Return how often each text holds words in a row, or what begins with one.
+def _phrased(connection: Connection, term: Term, *, among: Among) -> tuple[Numbers, Numbers]:
+    """Return texts that hold words in a row, or what begins with one, and how often each does.
 
     FTS5 finds these much sooner than their places could be compared here, and how often is hidden
     in its `bm25`: that is worked out backwards.
@@ -285,54 +491,59 @@ def _phrased(connection: Connection, term: Term, among: Among) -> NDArray[np.int
     words = among.words
     query = f"SELECT rowid, -bm25({words}) AS weight FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - a name of the schema
     rows = connection.exec_driver_sql(query, (term.written,)).all()
-    times = np.zeros(len(among.lengths), np.int64)
-    if rows:
-        held = np.array([row.rowid for row in rows])
-        if held.max() >= len(times):
-            raise _damaged()
-        count, tokens = _totals(connection, words)
-        worth = math.log((count - len(rows) + 0.5) / (len(rows) + 0.5))
-        part = np.array([row.weight for row in rows]) / max(worth, _WORTHLESS)
-        long = among.lengths[held] * count / tokens
-        room = _SOON * (1 - _HELD_BACK + _HELD_BACK * long)
-        times[held] = np.rint(part * room / (_SOON + 1 - part))
-    return times
+    held = _sure(np.array([row.rowid for row in rows], np.int64), among)
+    if not rows:
+        return held, held
+    own = among.lengths[among.lengths >= 0]  # FTS5 weighs among all
+    worth = math.log((len(own) - len(rows) + 0.5) / (len(rows) + 0.5))
+    part = np.array([row.weight for row in rows]) / max(worth, _WORTHLESS)
+    long = among.lengths[held] / own.mean()
+    room = _SOON * (1 - _HELD_BACK + _HELD_BACK * long)
+    return held, np.rint(part * room / (_SOON + 1 - part)).astype(np.int64)
 
 
-def _count(connection: Connection, term: Term, among: Among) -> int:
-    """Return how many texts that may be found hold a term."""
-    words = among.words
-    if among.seen is None:
-        query = f"SELECT count(*) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - a name of the schema
-        return int(connection.exec_driver_sql(query, (term.written,)).scalar_one())
-    query = f"SELECT group_concat(rowid) FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - as above
-    held = _numbers(connection, query, term.written)
-    return int(among.seen[held[held < len(among.seen)]].sum())
+def _read_all(connection: Connection, query: Ids) -> Numbers:
+    """Return all numbers that a query finds."""
+    written = connection.execute(select(func.group_concat(query.subquery().c.id)))
+    return np.fromstring(written.scalar_one() or "", np.int64, sep=",")
 
 
-def _numbers(connection: Connection, query: str, asked: str) -> Numbers:
+def _numbers(connection: Connection, query: str, *asked: object) -> Numbers:
     """Return numbers that a query writes one behind the other: a third of the time of rows."""
-    written = connection.exec_driver_sql(query, (asked,)).scalar_one()
+    written = connection.exec_driver_sql(query, asked).scalar_one()
     return np.fromstring(written or "", np.int64, sep=",")
 
 
-def _totals(connection: Connection, words: str) -> tuple[int, int]:
-    """Return how many rows a list has, and how many words they have together."""
-    query = f"SELECT block FROM {words}_data WHERE id = ?"  # noqa: S608 - a name of the schema
-    block = connection.exec_driver_sql(query, (_TOTALS,)).scalar_one()
-    count, tokens, *_ = [*_varints(block), 0, 0]
-    return count, tokens
-
-
-def _varints(block: bytes) -> list[int]:
-    """Return the numbers in a block as SQLite writes them: seven bits a byte, highest first."""
-    found, number = [], 0
-    for byte in block:
-        number = number << 7 | byte & 0x7F
-        if byte < 0x80:  # noqa: PLR2004 - the eighth bit says that more follow
-            found.append(number)
-            number = 0
+def _owners(connection: Connection, *, first: int, last: int) -> NDArray[np.int64]:
+    """Return the `rowid` of each passage's memory, and its collection by number; -1 for none."""
+    cases = " ".join(f"WHEN '{name}' THEN {at}" for at, name in enumerate(COLLECTIONS))
+    query = (
+        "SELECT group_concat(p.id), group_concat(coalesce(m.rowid, -1)),"  # noqa: S608 - our names
+        f" group_concat(CASE p.collection {cases} ELSE -1 END) FROM passages AS p"
+        " LEFT JOIN memories AS m ON m.id = p.item_id WHERE p.id BETWEEN ? AND ?"
+    )
+    written = connection.exec_driver_sql(query, (first, last)).one()
+    ids, *told = (np.fromstring(each or "", np.int64, sep=",") for each in written)
+    found = np.full((2, last + 1 - first), -1, np.int64)
+    found[:, ids - first] = told
     return found
+
+
+def _lengths(connection: Connection, words: str, *, first: int, last: int) -> NDArray[np.int32]:
+    """Return how long the texts of some passages in a row are, -1 for what is not in the list."""
+    query = f"SELECT id, sz FROM {words}_docsize WHERE id BETWEEN ? AND ?"  # noqa: S608 - a name of the schema
+    found = np.full(last + 1 - first, -1, np.int32)
+    if rows := driver_of(connection).execute(query, (first, last)).fetchall():
+        ids, sizes = zip(*rows, strict=True)
+        found[np.array(ids) - first] = [
+            each[0] if len(each) == 1 else _varint(each) for each in sizes
+        ]
+    return found
+
+
+def _varint(block: bytes) -> int:
+    """Return a number as SQLite writes it: seven bits a byte, highest first."""
+    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(reversed(block)))
 
 
 def _damaged() -> WordsDamaged:
@@ -363,7 +574,10 @@ class Looked:
     """What was found so, before it is one list."""
 
     lists: Mapping[str, Sequence[ListedItem]]
-    terms: list[Term]
+    #: The terms that were searched, with their weights.
+    terms: Mapping[Term, float]
+    #: What those say that a list holds.
+    texts: Mapping[str, str]
     #: Texts that were selected, and those of them whose vectors were compared.
     total: int
     compared: int
@@ -415,8 +629,8 @@ class Kept:
 
     def lists(
         self, question: str, *, is_compared: bool, most: int, depth: int
-    ) -> tuple[dict[str, Sequence[ListedItem]], list[Term]]:
-        """Return every list, best first and ties by id, and the terms that were searched.
+    ) -> tuple[dict[str, Sequence[ListedItem]], dict[Term, float]]:
+        """Return every list, best first and ties by id, and the terms searched, with weights.
 
         Lists of meaning are there where texts were compared. Raises `BadInput` for a question that
         is not valid Unicode.
@@ -424,6 +638,7 @@ class Kept:
         near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
         asked = distinct(terms.terms(question))
         some: list[Term] = []
+        counts: dict[Term, int] = {}
         placed: list[ListedItem] = []
         if asked:
             with said(self.texts) as private:
@@ -441,4 +656,10 @@ class Kept:
         lists: dict[str, Sequence[ListedItem]] = {WORDS_ALONE: placed, WORDS_PAIRED: placed}
         if is_compared:
             lists |= {DENSE_ALONE: near, DENSE_PAIRED: near}
-        return lists, some
+        return lists, {each: rarity(counts[each], len(self.texts)) for each in some}
+
+    def said(self, lists: Mapping[str, Sequence[ListedItem]]) -> dict[str, str]:
+        """Return the texts of what lists hold, by id."""
+        listed = {each.item_id for some in lists.values() for each in some}
+        pairs = zip(self.items, self.texts, strict=True)
+        return {name: text for (_, name), text in pairs if name in listed}

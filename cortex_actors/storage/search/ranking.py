@@ -1,0 +1,199 @@
+"""Ranking: what the lists of a search hold as one list, with the chance that each is an answer.
+
+What files say is ordered by that chance (`rules.relevance`), and all that the meant projects say
+takes part: the one from which is asked, and those that the question names. Everything else keeps
+the order of the fused lists, with chances that fall as the order does. So scores and order agree,
+and a score means the same in every question.
+
+Texts are those of passages that may be found, and how rare a word is counts these alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sqlalchemy import case, select
+
+from cortex_actors.domain.memory import Place
+from cortex_actors.rules import relevance
+from cortex_actors.rules.fusion import Fused
+from cortex_actors.storage import insight_records
+from cortex_actors.storage.tables.columns import rows_in
+from cortex_actors.storage.tables.schema import insight_sources, passages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection
+
+    from cortex_actors.domain.hit import Hit
+    from cortex_actors.rules.rerank import Pieces
+    from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.search.query import Lists, Query
+
+#: Statements of the meant projects that are looked at, the nearest in meaning: more than nearly
+#: every project has, and comparing the words of one takes 0.03 ms.
+NEAREST = 300
+
+#: Hits beyond those wanted whose chance is worked out: some of them may not be shown.
+SPARE = 10
+
+#: One passage of each item: a statement with its headings, all else by itself.
+_TEXTS = select(passages.c.id, passages.c.item_id, passages.c.text).where(
+    passages.c.place
+    != case((passages.c.collection == insight_records.COLLECTION, Place.ALONE), else_=Place.PAIRED)
+)
+
+
+def newest_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits in which, of memories that cannot both hold, the newest comes first and says so.
+
+    It has the place and the score of the first that it contradicts, if that is the better one.
+    """
+    found: list[Hit] = []
+    for hit in hits:
+        against, at = _against(hit), _made(hit)
+        older = [each.id for each in hits if each.id in against and _made(each) < at]
+        new = replace(hit, extra={**hit.extra, "newer_than": older}) if older else hit
+        place = next((n for n, each in enumerate(found) if each.id in older), len(found))
+        if place < len(found):
+            new = replace(new, score=found[place].score, weak=found[place].weak)
+        found.insert(place, new)
+    return found
+
+
+def _against(hit: Hit) -> Sequence[str]:
+    """Return the memories that contradict one."""
+    found = hit.extra.get("conflicts")
+    return found if isinstance(found, list) else ()
+
+
+def _made(hit: Hit) -> int:
+    """Return when a memory was made (UTC microseconds)."""
+    found = hit.extra.get("created_at")
+    return found if isinstance(found, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What speaks for an item: its text, and its cosine where that is known."""
+
+    text: str
+    cosine: float | None
+
+
+@dataclass(slots=True)
+class Ranking:
+    """Orders what one search found, in its read transaction.
+
+    Attributes:
+        lists: what was found; what is looked at beside it is noted there.
+        visible: the numbers of the passages that may be found; None for all.
+        weigh: text -> its words with what they weigh.
+        compare: passages and a vector -> their cosines.
+        texts: what items say that have no passages; None where all have.
+        holds: whether something that is shown holds a word of the question.
+
+    """
+
+    connection: Connection
+    query: Query
+    lists: Lists
+    visible: NDArray[np.int64] | None
+    weigh: Callable[[str], Mapping[str, float]]
+    compare: Callable[[NDArray[np.int64], Matrix], Mapping[int, float]]
+    pieces: Pieces | None = None
+    texts: Mapping[str, str] | None = None
+    holds: bool = False
+
+    def order(self, fused: Sequence[Fused]) -> list[Fused]:
+        """Return the items, the likeliest answer first, each with its chance as its score."""
+        query, items = self.query, self.lists.items
+        said = [each for each in fused if items[each.id] == insight_records.COLLECTION]
+        others = [each for each in fused if items[each.id] != insight_records.COLLECTION]
+        heads = others[: query.limit + SPARE]
+        chances = self._chances(self._known([each.id for each in heads], query.vector), query.text)
+        levels = relevance.falling([chances.get(each.id, 0.0) for each in heads])
+        last = levels[-1] if levels else 0.0
+        levels += [last] * (len(others) - len(heads))
+        ranked = [replace(each, score=one) for each, one in zip(others, levels, strict=True)]
+        ranked += self._statements(said)
+        ranked.sort(key=lambda each: -each.score)
+        if query.sure:
+            ranked = [each for each in ranked if each.score >= relevance.WEAK]
+        return ranked
+
+    def _statements(self, said: Sequence[Fused]) -> list[Fused]:
+        """Return what files say that was found or that meant projects say, likeliest first."""
+        query, about = self.query, self.query.about
+        text, vector = (query.text, query.vector) if about is None else (about.text, about.vector)
+        meant = self._meant()
+        ids = [each.id for each in said]
+        known = self._known(ids, vector) | self._known(
+            meant.difference(ids), vector, nearest=NEAREST
+        )
+        chances = self._chances(known, text, meant=meant)
+        ranks = {each.id: each.ranks for each in said}
+        self.lists.beside |= dict.fromkeys(known.keys() - set(ids), insight_records.COLLECTION)
+        found = [Fused(each, chance, ranks.get(each, {})) for each, chance in chances.items()]
+        return sorted(found, key=lambda each: (-each.score, each.id))
+
+    def _meant(self) -> set[str]:
+        """Return the statements of the projects that are meant."""
+        query, collection = self.query, insight_records.COLLECTION
+        named = query.about.named if query.about is not None else ()
+        asked = sorted(filter(None, {*named, query.here, query.where.project_id}))
+        is_searched = collection in (query.collections or (collection,)) and self.texts is None
+        if not (asked and is_searched):
+            return set()
+        said = select(insight_sources.c.insight_id).where(insight_sources.c.withdrawn_at.is_(None))
+        found = self.connection.execute(said.where(insight_sources.c.project_id.in_(asked)))
+        return set(found.scalars())
+
+    def _known(
+        self, ids: Iterable[str], vector: Matrix | None, *, nearest: int | None = None
+    ) -> dict[str, Support]:
+        """Return what speaks for items, of those that may be found; of many only the nearest."""
+        if self.texts is not None:
+            return {
+                each: Support(self.texts[each], self.lists.cosines.get(each))
+                for each in ids
+                if each in self.texts
+            }
+        rows = list(rows_in(self.connection, _TEXTS, passages.c.item_id, ids))
+        if self.visible is not None:
+            numbers = np.array([row[0] for row in rows], np.int64)
+            seen = np.isin(numbers, self.visible).tolist()
+            rows = [row for row, may in zip(rows, seen, strict=True) if may]
+        numbers = np.array([row[0] for row in rows], np.int64)
+        near = self.compare(numbers, vector) if vector is not None and rows else {}
+        if nearest is not None and len(rows) > nearest:
+            rows = sorted(rows, key=lambda row: (-near.get(row[0], 0.0), row[1]))[:nearest]
+        return {item: Support(text, near.get(number)) for number, item, text in rows}
+
+    def _chances(
+        self, known: Mapping[str, Support], text: str, *, meant: set[str] | None = None
+    ) -> dict[str, float]:
+        """Return the chance of each item that it answers a question."""
+        if not known:
+            return {}
+        weights = relevance.telling(self.weigh(text))
+        texts = [each.text for each in known.values()]
+        shares = relevance.shares(weights, texts, pieces=self.pieces)
+        self.holds = self.holds or any(is_held for _, is_held in shares)
+        odds = relevance.PLAIN if self.pieces is None else relevance.PIECES
+        found = {}
+        for (name, each), (share, _) in zip(known.items(), shares, strict=True):
+            if each.cosine is not None:
+                self.lists.cosines[name] = each.cosine
+            found[name] = relevance.score(
+                each.cosine,
+                share,
+                words=relevance.size(text, weights),
+                is_meant=name in (meant or ()),
+                odds=odds,
+            )
+        return found
