@@ -93,7 +93,7 @@ KEPT: dict[str, dict[str, tuple[Any, bool]]] = {
 NO_TEXT = set(
     "agent agent_id as_agent layer realm type priority crumb_type prefer related_agents "
     "responding_to supersedes said_from said_until ids old new keep insight contradiction path "
-    "color symbol text".split()
+    "color symbol text project here".split()
 )
 
 #: Verbs with fields of the same names that keep nothing: they ask, or say what was said before.

@@ -72,20 +72,19 @@ _DIALECT = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "fragments": 11,
+    "fragments": 10,
     "annexes": 1,
-    "folders": 3,
     "namesakes": 108,
-    "folder rings": 6,
+    "folder rings": 5,
     "sqlite": 35,
     "lone protocols": 2,
-    "wrapped functions": 3,
-    "positional": 645,
+    "wrapped functions": 2,
+    "positional": 643,
     "field": 10,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 60_998, "modules": 307}
+BOUNDS: dict[str, int] = {"code lines": 60_887, "modules": 291}
 
 
 @dataclass(frozen=True)
