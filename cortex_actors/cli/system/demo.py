@@ -367,7 +367,7 @@ def _projects(source: Path | None) -> list[Path]:
 
 def _samples() -> Path:
     """Return the sample projects: in the installed package, else in the checkout."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     for folder in (package / "samples", package.parent / "data" / "projects"):
         if folder.is_dir():
             return folder
