@@ -50,7 +50,7 @@ from cortex_actors.rules.merging import (
     united,
 )
 from cortex_actors.rules.sameness import cosine
-from cortex_actors.storage import memory_records
+from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory.memory_merge import Clash, Plan, Step, digest
 from cortex_actors.storage.search import similar_memories
@@ -404,14 +404,17 @@ class Planner:
         wanted = [each for each in near if each.cosine >= self._gates.never]
         rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
         found: list[Candidate] = []
+        mine = {*made_of, *memory_history.below(connection, made_of)}
         for each in wanted:
             other = rows.get(each.memory_id)
             if other is None or other.pinned_at is not None:
                 continue
-            leaves = self._around.leaves(connection, other.id)
-            parted = memory_states.of(connection, leaves).values()
-            if any(not some.isdisjoint(made_of) for some in parted):
+            # What was split may have been made of others itself: then it is no leaf.
+            theirs = [other.id, *memory_history.below(connection, [other.id])]
+            parted = memory_states.of(connection, theirs).values()
+            if any(not some.isdisjoint(mine) for some in parted):
                 continue
+            leaves = self._around.leaves(connection, other.id)
             said = self._ruled(node, other, each.cosine)
             vectors = tuple(
                 np.frombuffer(blob, np.float32)

@@ -144,6 +144,22 @@ class TestMerging:
         assert 1 == len(found.merged)
         assert 2 == len(await there.active())
 
+    async def test_split_whole(self, there: Remembering) -> None:
+        """A part that was made of others itself is kept apart from the other part, too."""
+        there.embed.at[THIRD] = (1, 0.05)
+        await there.say(REDIS)
+        await there.say(AGAIN)
+        whole = await there.say(THIRD)
+        await there.office.write(lambda c: memory_undo.split(c, whole.id, by="owner", at=1))
+        parted = await there.active()
+        fourth = "By default, Redis listens on port 6379"
+        there.embed.at[fourth] = (1, 0.02)
+        found = await there.say(fourth)
+
+        assert 2 == len(parted)
+        assert 1 == len(found.merged)
+        assert 2 == len(await there.active())
+
     async def test_pinned(self, there: Remembering) -> None:
         """What is pinned is kept as it is."""
         first = await there.say(REDIS)
