@@ -376,7 +376,8 @@ class MemorySettings(Section):
     #: Cosine from which memories that are said at the same moment wait for each other, so that what
     #: says the same becomes one.
     merge_together: float = Field(0.5, ge=-1, le=1)
-    #: Seconds after which memories that were saved without a vector are looked at again.
+    #: Seconds after which memories that were saved without a vector, and posts that were not
+    #: compared, are looked at again.
     merge_again_s: float = Field(30.0, gt=0, le=86_400)
     #: Seconds that remembering waits for a model that is still loading before it saves the text to
     #: be compared later, at most 60.

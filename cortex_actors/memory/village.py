@@ -3,7 +3,7 @@
 hears   memory:remembered, memory:merged (there may be something to compare)
 says    memory:remembered, village:posted, convergence:detected
 asks    ledger (writes posts, compares them), cache (the vector of a question)
-keeps   whether it is comparing what was posted (what waits is in the ledger)
+keeps   whether it was told of something new (what waits is in the ledger)
 
 Agreeing: posts that are near a question, or near a new post, and which of them say alike.
 
@@ -32,7 +32,7 @@ from cortex_actors.rules import convergence
 from cortex_actors.rules.convergence import Found, Group, Voice
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.threads import Threads
+from cortex_actors.runtime.threads import Threads, within
 from cortex_actors.storage.events import store
 from cortex_actors.storage.memory import village
 from cortex_actors.storage.memory.village import SPOKEN, NearPosts
@@ -158,22 +158,21 @@ class Village(AsyncioActor):
         self._model = matrix.model
         self._threads = Threads(NAME, 1)
         self._near = NearPosts(matrix)
-        self._comparing: asyncio.Task[None] | None = None
-        self._tries = 0
-        self._again = self._is_resting = self._is_woken = False
+        self._is_due = asyncio.Event()
+        self._is_woken = False
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Compare what an earlier life left, and whatever is said from now on."""
         self.actor_ref.on_end(self._threads.close)
         self.actor_ref.on_end(self._bus.subscribe("memory:remembered", self._on_event).cancel)
         self.actor_ref.on_end(self._bus.subscribe("memory:merged", self._on_event).cancel)
-        self._compare()
+        self.spawn(self._compare_all(), name="compare")
 
     async def on_receive(self, message: object) -> None:
         """Compare what waits now."""
         if isinstance(message, Wake):
             self._is_woken = False
-            self._compare()
+            self._is_due.set()
 
     @deferred
     async def post(
@@ -227,28 +226,16 @@ class Village(AsyncioActor):
                 self.actor_ref.tell(Wake())
                 self._is_woken = True
 
-    def _compare(self) -> None:
-        """Compare what waits now, whatever is in hand; a rest until the next look is over."""
-        self._tries, self._again = 0, True
-        if self._comparing is None or self._is_resting:
-            if self._comparing is not None:
-                self._comparing.cancel()
-            self._is_resting = False
-            self._comparing = self.spawn(self._compare_all(), name="compare")
-
     async def _compare_all(self) -> None:
-        """Compare posts until none waits; one that has no vector yet is looked at again later."""
-        is_left = True
-        while is_left:
-            self._again = False
-            is_left = await self._left() or self._again
-            if is_left and not self._again:  # wait for vectors, longer each time
-                pause = PAUSES[min(self._tries, len(PAUSES) - 1)]
-                self._tries += 1
-                self._is_resting = True
-                await self._clock.sleep(pause)
-                self._is_resting = False
-        self._comparing = None
+        """Compare what waits, whenever there may be something, for as long as this life lasts."""
+        tries = 0
+        while True:
+            self._is_due.clear()
+            pause = self._settings.merge_again_s  # in case a post was kept and nobody was told
+            if await self._left():  # wait for vectors, longer each time
+                pause = PAUSES[min(tries, len(PAUSES) - 1)]
+            is_told = await within(self._clock, pause, self._is_due.wait())
+            tries = 0 if is_told else tries + 1
 
     async def _left(self) -> bool:
         """Compare what has a vector by now; return whether something waits."""

@@ -102,8 +102,11 @@ class TestNotices:
         """A post whose vector comes late is compared then, whichever of the two it is."""
         one = await village.say("A", PIN)
         two = await village.say("B", PINNED, direction(0))
-        await eventually(lambda: village.office.clock.sleepers > 0)
-        assert [one] == await village.waiting()
+
+        async def one_waits() -> bool:
+            return [one] == await village.waiting()
+
+        await eventually(one_waits)
         await village.means(PIN, direction(0))
         await village.compared()
 
@@ -120,6 +123,19 @@ class TestNotices:
         await village.compared()
 
         assert [{one, two}] == village.told()
+
+    async def test_nobody_told(self, village: Speaking, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A post that was kept is compared, also where the ledger ended before it was told of."""
+        await village.say("B", PINNED, direction(0))
+        await village.compared()
+        monkeypatch.setattr(village.office.bus, "announce", lambda _: None)
+        await village.say("A", PIN, direction(0))
+
+        async def compared() -> bool:
+            village.office.clock.advance(village.office.clock.due)
+            return not await village.waiting()
+
+        await eventually(compared)
 
     async def test_taken_out(self, village: Speaking) -> None:
         """What was taken out before it was compared makes no agreement, and waits no more."""
