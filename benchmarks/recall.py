@@ -37,7 +37,7 @@ import numpy as np
 from benchmarks import crossover
 from benchmarks.crossover import Crossover
 from benchmarks.world import MODEL, THREADS, World, away, world
-from cortex_actors.rules import fusion
+from cortex_actors.rules.ranking import fusion
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage.search.query import Query, Where
 from cortex_actors.storage.search.search import Search

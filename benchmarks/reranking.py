@@ -31,7 +31,7 @@ from benchmarks.world import MODEL, away, world
 from cortex_actors.embedding.manifest import TOKENIZER
 from cortex_actors.embedding.models import locate
 from cortex_actors.embedding.tokens import compress, cutter
-from cortex_actors.rules.rerank import Pieces
+from cortex_actors.rules.ranking.rerank import Pieces
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.search import Search

@@ -30,7 +30,7 @@ alone: 0.15 s on a thread and 64 bytes a piece (2 MB for MiniLM). Neither torch 
 for it: of the file's fields (Protocol Buffers) only the few that hold the table are read.
 
 Rows are scaled to length 1, their mean is taken away and the leading components are kept, which is
-all that retrieval needs of them (`rules/rerank.py`).
+all that retrieval needs of them (`rules/ranking/rerank.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from cortex_actors.embedding.manifest import ONNX, TOKENIZER
 from cortex_actors.embedding.models import PACKAGED, locate
 from cortex_actors.embedding.provider import Vectors, unit
 from cortex_actors.errors import ModelMissing
-from cortex_actors.rules.rerank import SCALE, WIDTH, WORDS_FROM, Pieces
+from cortex_actors.rules.ranking.rerank import SCALE, WIDTH, WORDS_FROM, Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

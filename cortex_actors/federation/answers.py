@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.errors import StoreDown
 from cortex_actors.federation.store import Answer
-from cortex_actors.rules.fusion import base_relevance
+from cortex_actors.rules.ranking.fusion import base_relevance
 from cortex_actors.text.hazards import hidden, suspicion, visible
 
 if TYPE_CHECKING:

@@ -29,7 +29,16 @@ from cortex_actors.errors import (
 from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.local import LocalStore, sendable
 from cortex_actors.federation.store import LOCAL, Answer, Fan, Member, Outcome, Outward, Question
-from cortex_actors.rules.fusion import Listed, Placed, Seats, across, alone, asks, packed, seated
+from cortex_actors.rules.ranking.fusion import (
+    Listed,
+    Placed,
+    Seats,
+    across,
+    alone,
+    asks,
+    packed,
+    seated,
+)
 from cortex_actors.storage.pipeline.principles import COLLECTION as PRINCIPLES
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
 from cortex_actors.text.hazards import visible

@@ -43,7 +43,7 @@ from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, ByTopic, Member, Outcome, Question
-from cortex_actors.rules import fusion
+from cortex_actors.rules.ranking import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.text.summary import BESIDE, absent_price, format_recalled, price, tokens
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.rules.fusion import Listed, Placed
+    from cortex_actors.rules.ranking.fusion import Listed, Placed
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import FederationSettings
     from cortex_actors.storage.embeddings import EmbedInTime

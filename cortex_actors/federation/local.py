@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.domain.memory import Realm
 from cortex_actors.federation.store import LOCAL, Answer, ByTopic, Question
-from cortex_actors.rules.fusion import base_relevance
+from cortex_actors.rules.ranking.fusion import base_relevance
 from cortex_actors.storage.search.hits import rare, tagged
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.errors import BadInput, StoreUnusable
 from cortex_actors.federation.store import Auth, StoreSpec
-from cortex_actors.rules.fusion import mode_of
+from cortex_actors.rules.ranking.fusion import mode_of
 from cortex_actors.sections import FederationSettings, StoreSettings
 
 T = TypeVar("T")

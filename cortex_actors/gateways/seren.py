@@ -39,7 +39,7 @@ from cortex_actors.domain.hit import REMOTE
 from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
 from cortex_actors.federation import federation
 from cortex_actors.gateways import admission
-from cortex_actors.rules import fusion
+from cortex_actors.rules.ranking import fusion
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -11,8 +11,8 @@ import pytest
 
 from cortex_actors.embedding.manifest import ONNX, TOKENIZER
 from cortex_actors.embedding.tokens import compress, word_pieces
-from cortex_actors.rules import rerank
-from cortex_actors.rules.rerank import SCALE, WIDTH, WORDS_FROM, Pieces, Turn, TurnPlace
+from cortex_actors.rules.ranking import rerank
+from cortex_actors.rules.ranking.rerank import SCALE, WIDTH, WORDS_FROM, Pieces, Turn, TurnPlace
 
 if TYPE_CHECKING:
     from pathlib import Path

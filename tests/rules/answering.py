@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from cortex_actors.domain.hit import REMOTE, Hit
-from cortex_actors.rules.fusion import Listed
+from cortex_actors.rules.ranking.fusion import Listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.rules.fusion import Placed
+    from cortex_actors.rules.ranking.fusion import Placed
 
 #: How related a hit is where nothing depends on it: no two stores stand off from their second.
 LEVEL = 0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.fusion import MARGIN, across, margin, surest
+from cortex_actors.rules.ranking.fusion import MARGIN, across, margin, surest
 from tests.rules.answering import ids, listed
 
 

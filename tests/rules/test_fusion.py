@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.fusion import (
+from cortex_actors.rules.ranking.fusion import (
     DENSE_ALONE,
     DOCUMENT,
     MEASURED,

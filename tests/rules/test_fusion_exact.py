@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.rules.fusion import Listed, Mode, Seats, across, packed, seated
+from cortex_actors.rules.ranking.fusion import Listed, Mode, Seats, across, packed, seated
 from tests.rules.answering import answers, cost, ids
 
 if TYPE_CHECKING:

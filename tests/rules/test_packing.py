@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.rules.fusion import (
+from cortex_actors.rules.ranking.fusion import (
     Listed,
     Seats,
     across,
@@ -22,7 +22,7 @@ from cortex_actors.rules.fusion import (
 from tests.rules.answering import answers, cost, hit, ids
 
 if TYPE_CHECKING:
-    from cortex_actors.rules.fusion import Placed
+    from cortex_actors.rules.ranking.fusion import Placed
 
 
 def priced(store: str, *prices: int, capped: bool = True) -> Listed:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.rules.fusion import MOST_WAITING, SUBSET_SHARE, Kind, plan
+from cortex_actors.rules.ranking.fusion import MOST_WAITING, SUBSET_SHARE, Kind, plan
 
 #: Rows of a large ledger.
 MANY = 100_000

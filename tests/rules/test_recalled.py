@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.domain.hit import REMOTE, Hit
-from cortex_actors.rules.fusion import Seats, across, beside, packed
+from cortex_actors.rules.ranking.fusion import Seats, across, beside, packed
 from cortex_actors.text.summary import (
     BESIDE,
     NOTHING,

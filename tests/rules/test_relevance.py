@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.rules import relevance
-from cortex_actors.rules.relevance import falling, rarity, score, shares, subject, telling
-from cortex_actors.rules.rerank import Pieces
+from cortex_actors.rules.ranking import relevance
+from cortex_actors.rules.ranking.relevance import falling, rarity, score, shares, subject, telling
+from cortex_actors.rules.ranking.rerank import Pieces
 
 #: Followed projects: id, folder, repository.
 PROJECTS = (

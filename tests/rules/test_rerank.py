@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.rules import rerank
-from cortex_actors.rules.rerank import SCALE, WIDTH, Pieces, Turn, TurnPlace
+from cortex_actors.rules.ranking import rerank
+from cortex_actors.rules.ranking.rerank import SCALE, WIDTH, Pieces, Turn, TurnPlace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

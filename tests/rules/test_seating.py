@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.rules.fusion import Listed, Seats, across, seated
+from cortex_actors.rules.ranking.fusion import Listed, Seats, across, seated
 from tests.rules.answering import answers, ids, listed
 
 MEMORY = listed("mem", "m0 m1 m2 m3 m4", weight=3)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.fusion import descending, distance, of_fact, of_memory
+from cortex_actors.rules.ranking.fusion import descending, distance, of_fact, of_memory
 
 
 class TestDistance:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.fusion import (
+from cortex_actors.rules.ranking.fusion import (
     Listed,
     Mode,
     Ranked,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.rules.fusion import Placed
+    from cortex_actors.rules.ranking.fusion import Placed
 
 MODES = st.sampled_from(Mode)
 

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput
-from cortex_actors.rules import relevance
+from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.sameness import NOT_KNOWN
 from cortex_actors.storage import insight_records
 from tests.storage.room import HERE, Room

@@ -10,7 +10,7 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.memory import Realm
 from cortex_actors.domain.principle import Origin, PrincipleStatus
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.rules.fusion import DENSE_ALONE, WORDS_ALONE
+from cortex_actors.rules.ranking.fusion import DENSE_ALONE, WORDS_ALONE
 from cortex_actors.storage import passages
 from cortex_actors.storage.pipeline import insights, principles, reviews
 from cortex_actors.storage.search.query import Past, Where

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.project import Project
-from cortex_actors.rules import relevance
+from cortex_actors.rules.ranking import relevance
 from cortex_actors.storage import projects
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.storage.search.query import AskedAbout, Where

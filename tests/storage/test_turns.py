@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.domain.memory import Realm
-from cortex_actors.rules.rerank import SCALE, WIDTH, Pieces
+from cortex_actors.rules.ranking.rerank import SCALE, WIDTH, Pieces
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import memory_states

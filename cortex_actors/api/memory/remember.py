@@ -22,10 +22,10 @@ from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.archivist import Archivist
 from cortex_actors.memory.request import Wish
-from cortex_actors.rules import relevance
 from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
-from cortex_actors.rules.fusion import WORDS_ALONE
 from cortex_actors.rules.merging import Prefer
+from cortex_actors.rules.ranking import relevance
+from cortex_actors.rules.ranking.fusion import WORDS_ALONE
 from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope

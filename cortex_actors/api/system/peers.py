@@ -24,8 +24,9 @@ from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import fields_of
 from cortex_actors.federation.store import LOCAL, Question
-from cortex_actors.rules import fusion, sameness
-from cortex_actors.rules.fusion import MOST
+from cortex_actors.rules import sameness
+from cortex_actors.rules.ranking import fusion
+from cortex_actors.rules.ranking.fusion import MOST
 from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.insight_records import COLLECTION
 from cortex_actors.storage.memory.memory_lists import originals, replaced

@@ -23,7 +23,7 @@ import numpy as np
 
 from cortex_actors.domain.memory import Place
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
-from cortex_actors.rules.fusion import MOST_WAITING, SUBSET_SHARE, Kind, Plan, plan
+from cortex_actors.rules.ranking.fusion import MOST_WAITING, SUBSET_SHARE, Kind, Plan, plan
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.search.matrix import ALONE, MARGIN, PAIRED, Part, VectorMatrix, View

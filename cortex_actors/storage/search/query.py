@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.rules.decay import DECAYS, Decay
-from cortex_actors.rules.fusion import DOCUMENT, MEASURED, SHOWN, Fused, Plan, Profile, Ranked, fuse
+from cortex_actors.rules.ranking.fusion import (
+    DOCUMENT,
+    MEASURED,
+    SHOWN,
+    Fused,
+    Plan,
+    Profile,
+    Ranked,
+    fuse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

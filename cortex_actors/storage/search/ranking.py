@@ -1,6 +1,6 @@
 """Ranking: what the lists of a search hold as one list, with the chance that each is an answer.
 
-What files say is ordered by that chance (`rules.relevance`), and all that the meant projects say
+What files say is ordered by that chance (`rules/ranking/relevance.py`), and all that the meant projects say
 takes part: the one from which is asked, and those that the question names. Everything else keeps
 the order of the fused lists, with chances that fall as the order does. So scores and order agree,
 and a score means the same in every question.
@@ -17,8 +17,8 @@ import numpy as np
 from sqlalchemy import case, select
 
 from cortex_actors.domain.memory import Place
-from cortex_actors.rules import relevance
-from cortex_actors.rules.fusion import Fused
+from cortex_actors.rules.ranking import relevance
+from cortex_actors.rules.ranking.fusion import Fused
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.tables.columns import rows_in
 from cortex_actors.storage.tables.schema import insight_sources, passages
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.rules.rerank import Pieces
+    from cortex_actors.rules.ranking.rerank import Pieces
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Lists, Query
 

@@ -13,8 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import CortexError, WordsDamaged
-from cortex_actors.rules import relevance, sameness
-from cortex_actors.rules.fusion import (
+from cortex_actors.rules import sameness
+from cortex_actors.rules.ranking import relevance
+from cortex_actors.rules.ranking.fusion import (
     DENSE_ALONE,
     DENSE_PAIRED,
     MEASURED,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
-    from cortex_actors.rules.fusion import Fused, Plan
-    from cortex_actors.rules.rerank import Pieces
+    from cortex_actors.rules.ranking.fusion import Fused, Plan
+    from cortex_actors.rules.ranking.rerank import Pieces
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records

@@ -1,8 +1,8 @@
 """Turns of conversations in an answer: what stands around them is read, and they change places.
 
 The best turns that the lists found, and the turn before and after each, are ranked again by
-`rules/rerank.py`. They share the places that the turns had among other things, so what is no turn
-stays where it was. Whatever is read of a thread beside a turn may be read by all who may read that
+`rules/ranking/rerank.py`. They share the places that the turns had among other things, so what is
+no turn stays where it was. Whatever is read of a thread beside a turn may be read by all who may read that
 turn (as the text that it is paired with), and what is found has to meet every condition.
 """
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from cortex_actors.rules.fusion import DENSE_PAIRED, TURNS, Fused
-from cortex_actors.rules.rerank import AROUND, Pieces, Turn, TurnPlace, score
+from cortex_actors.rules.ranking.fusion import DENSE_PAIRED, TURNS, Fused
+from cortex_actors.rules.ranking.rerank import AROUND, Pieces, Turn, TurnPlace, score
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.query import ListedItem
 

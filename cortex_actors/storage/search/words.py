@@ -35,7 +35,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
-from cortex_actors.rules.fusion import (
+from cortex_actors.rules.ranking.fusion import (
     DENSE_ALONE,
     DENSE_PAIRED,
     WORDS_ALONE,
@@ -43,7 +43,7 @@ from cortex_actors.rules.fusion import (
     Kind,
     Plan,
 )
-from cortex_actors.rules.relevance import rarity
+from cortex_actors.rules.ranking.relevance import rarity
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of

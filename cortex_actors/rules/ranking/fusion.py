@@ -69,7 +69,7 @@ WORDS_ALONE = "words_alone"
 DENSE_PAIRED = "dense_paired"
 WORDS_PAIRED = "words_paired"
 
-#: Not fused with them: turns of conversations, read one by one (`rules/rerank.py`).
+#: Not fused with them: turns of conversations, read one by one (`rules/ranking/rerank.py`).
 TURNS = "turns"
 
 #: In the order in which they are shown.

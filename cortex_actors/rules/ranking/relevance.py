@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cortex_actors.rules.rerank import Pieces
+    from cortex_actors.rules.ranking.rerank import Pieces
 
 
 class Odds(NamedTuple):

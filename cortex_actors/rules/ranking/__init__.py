@@ -1,0 +1,1 @@
+"""Which of the hits come first, and what their scores mean."""
