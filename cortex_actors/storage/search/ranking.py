@@ -1,9 +1,9 @@
 """Ranking: what the lists of a search hold as one list, with the chance that each is an answer.
 
-What files say is ordered by that chance (`rules/ranking/relevance.py`), and all that the meant projects say
-takes part: the one from which is asked, and those that the question names. Everything else keeps
-the order of the fused lists, with chances that fall as the order does. So scores and order agree,
-and a score means the same in every question.
+What files say is ordered by that chance (`rules/ranking/relevance.py`), and all that the meant
+projects say takes part: the one from which is asked, and those that the question names. Everything
+else keeps the order of the fused lists, with chances that fall as the order does. So scores and
+order agree, and a score means the same in every question.
 
 Texts are those of passages that may be found, and how rare a word is counts these alone.
 """

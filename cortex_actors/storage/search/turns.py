@@ -2,8 +2,8 @@
 
 The best turns that the lists found, and the turn before and after each, are ranked again by
 `rules/ranking/rerank.py`. They share the places that the turns had among other things, so what is
-no turn stays where it was. Whatever is read of a thread beside a turn may be read by all who may read that
-turn (as the text that it is paired with), and what is found has to meet every condition.
+no turn stays where it was. Whatever is read of a thread beside a turn may be read by all who may
+read that turn (as the text that it is paired with), and what is found has to meet every condition.
 """
 
 from __future__ import annotations
