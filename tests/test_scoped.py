@@ -158,6 +158,36 @@ class TestProjects:
         with pytest.raises(BadInput, match="absolute"):
             await desk.recall("x", here="docs")
 
+    async def test_others_kept(self, tree: Tree, tmp_path: Path) -> None:
+        """A post and a crumb of another system belong to a project as a memory does."""
+        desk, here = tree.cortex, str(tmp_path / "atlas")
+        given: list[dict[str, str]] = [
+            {"here": f"{here}/docs"},
+            {"here": here, "project": "borealis"},
+            {"here": here, "project": ""},
+            {},
+        ]
+        text = (await desk.leave_crumb("Moved the tests."))["text"]
+        for number, each in enumerate(given):
+            # The same is posted in each place, and the village keeps them apart.
+            said = await desk.post("Redis is local.", type="fact", **each)
+            assert said["state"] == ("existing" if number == 3 else "saved")
+            shown = await desk.memory(said["id"])
+            assert said["project"] == shown["project"], each
+            await desk.import_crumb(text, f"AGENT-{number}", **each)
+        every = (await desk.crumbs(limit=50))["crumbs"]
+        of = {each["agent"]: each["project_id"] for each in every}
+
+        assert ["atlas", "borealis", None] == [
+            each["project"] for each in (await desk.memories(sort="oldest"))["memories"]
+        ]
+        ids = [project_id(str(tmp_path / name)) for name in ("atlas", "borealis")]
+        assert [*ids, "", ""] == [of[f"AGENT-{number}"] for number in range(4)]
+        with pytest.raises(UnknownProject):
+            await desk.post("x", project="nowhere")
+        with pytest.raises(UnknownProject):
+            await desk.import_crumb(text, project="nowhere")
+
     async def test_merged_within(self, tree: Tree, tmp_path: Path) -> None:
         """What two projects say is two memories, to the letter and in other words; so is global."""
         desk = tree.cortex
@@ -277,6 +307,7 @@ class TestProjects:
         await desk.remember("Redis port of atlas.", here=here)
         await desk.remember("Redis port of borealis.", project="borealis")
         await desk.leave_crumb("Looked at borealis.", project="borealis")
+        await desk.post("Redis is local.", here=here)
         file = tmp_path / "all.jsonl"
         records = [
             each for kind in ("memories", "crumbs") for each in (await desk.export(kind))["records"]
@@ -291,7 +322,9 @@ class TestProjects:
             again = await other.cortex.import_memories(str(file))
 
         assert {"borealis": 2} == done["unplaced"]
-        assert ["atlas", None] == [each["project"] for each in listed]
+        assert [("atlas", "private"), (None, "private"), ("atlas", "village")] == [
+            (each["project"], each["realm"]) for each in listed
+        ]
         assert "" == crumb["project_id"]
         assert ({}, {}) == (again["added"], again["unplaced"])
 

@@ -224,7 +224,7 @@ PARAMETERS = {
     "priority": Parameter("How urgent it is.", words=Priority),
     "project": Parameter("A project's name, id or folder.", complete="projects"),
     **dict.fromkeys(
-        ("remember.project", "leave_crumb.project"),
+        ("remember.project", "post.project", "leave_crumb.project", "import_crumb.project"),
         Parameter("The project it belongs to (default: that of your folder).", complete="projects"),
     ),
     **dict.fromkeys(

@@ -262,7 +262,9 @@ class Cortex:
         text: str,
         agent: str | None = None,
         *,
+        project: str | None = None,
         redact: bool | None = False,
+        here: str | None = None,
     ) -> dict[str, Any]: ...
     def import_from(self, path: Path | str, *, dry_run: bool = False) -> Imported: ...
     def import_memories(
@@ -461,7 +463,9 @@ class Cortex:
         thread: str | None = None,
         related_agents: Collection[str] | None = None,
         tags: Collection[str] | None = None,
+        project: str | None = None,
         redact: bool | None = False,
+        here: str | None = None,
         visibility: str | None = None,
         agent_id: str | None = None,
         message_type: str | None = None,
@@ -991,7 +995,9 @@ class AsyncCortex:
         text: str,
         agent: str | None = None,
         *,
+        project: str | None = None,
         redact: bool | None = False,
+        here: str | None = None,
     ) -> dict[str, Any]: ...
     async def import_from(self, path: Path | str, *, dry_run: bool = False) -> Imported: ...
     async def import_memories(
@@ -1190,7 +1196,9 @@ class AsyncCortex:
         thread: str | None = None,
         related_agents: Collection[str] | None = None,
         tags: Collection[str] | None = None,
+        project: str | None = None,
         redact: bool | None = False,
+        here: str | None = None,
         visibility: str | None = None,
         agent_id: str | None = None,
         message_type: str | None = None,

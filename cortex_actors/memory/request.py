@@ -169,6 +169,7 @@ class Message:
     related_agents: object = ()
     tags: object = ()
     redact: bool = False
+    project_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,7 @@ def wished(given: Message, *, agent: str, caller: Caller) -> Wish:
         related=related,
         replies_to=tuple(dict.fromkeys(_list(given.responding_to, "responding_to"))),
         caller=caller,
+        project_id=given.project_id,
     )
 
 

@@ -79,11 +79,11 @@ class Trail(AsyncioActor):
 
     @deferred
     async def take(
-        self, text: str, *, agent: str | None, by: str, redact: bool = False
+        self, text: str, *, agent: str | None, by: str, redact: bool = False, project_id: str = ""
     ) -> tuple[Crumb, bool]:
         """Keep a crumb that was left elsewhere, as its text shows it; return it, and if it is new.
 
-        Of one that is known the one kept is returned.
+        Of one that is known the one kept is returned, of whatever project.
 
         It was left when the text says, and is of the agent that it names unless one is given.
         Raises as `leave` does, and `BadInput` for one of the days to come, which would be the last
@@ -100,6 +100,7 @@ class Trail(AsyncioActor):
             at=shown.left_at,
             saved_by=by,
             session=shown.session_id,
+            project_id=project_id,
         )
         return await self._taken(make, once=True)
 

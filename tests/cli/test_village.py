@@ -5,15 +5,13 @@ from __future__ import annotations
 import io
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cortex_actors.cli import entry
 from tests.cli.answering import answering
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 AT = 1_767_225_600_000_000
 
@@ -172,7 +170,18 @@ class TestAsked:
             "related_agents": ["A", "B"],
             "tags": ["x"],
             "redact": False,
+            "here": str(Path.cwd()),
         } == given
+
+    def test_project(self, asked: list[tuple[str, dict[str, Any]]], tmp_path: Path) -> None:
+        """What is posted, left or taken in is of the project that is named, or of none."""
+        (tmp_path / "crumb.txt").write_text("x")
+        for line in ("post x", "crumb leave x", f"crumb import {tmp_path / 'crumb.txt'}"):
+            for options in (["--project", "atlas/"], ["--global"], []):
+                assert 0 == entry.main([*line.split(), *options])
+
+        assert ["atlas", "", None] * 3 == [given.get("project") for _, given in asked]
+        assert {str(Path.cwd())} == {given["here"] for _, given in asked}
 
     def test_crumb(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
         """Every part of a crumb can be given."""

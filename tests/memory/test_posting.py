@@ -135,6 +135,7 @@ class TestKept:
         assert (EXISTING, mem("one")) == (again.state, again.id)
         assert SAVED == post(tables, "two", type="fact", thread="t", agent="B").state
         assert SAVED == post(tables, "three", type="fact", thread="u").state
+        assert SAVED == post(tables, "four", type="fact", thread="t", project_id="prj_x").state
 
     def test_never_merged(self, tables: Tables) -> None:
         """A voice of the village is never made one with another; elsewhere a fact may be."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.memory import Crumb, Memory
+    from cortex_actors.domain.project import Project
     from cortex_actors.memory.village import Answer
     from cortex_actors.rules.convergence import Apart, Group
     from cortex_actors.storage.ledger.actor import Connection
@@ -150,14 +151,18 @@ async def post(
     thread: str | None = None,
     related_agents: list[str] | None = None,
     tags: list[str] | None = None,
+    project: str | None = None,
     redact: bool = False,
+    here: str | None = None,
 ) -> dict[str, Any]:
     """Say something to the other agents: to all in the village, or on a bridge to some.
 
     In the private realm nobody else reads it. An answer without a thread of its own joins that of
-    what it answers, where the two are in one realm. Raises `BadInput`, `NotFound` for what it
-    answers, `Refused` for a secret (`redact` takes them out), `NotYours`.
+    what it answers, where the two are in one realm. Its project is that of a memory. Raises
+    `BadInput`, `NotFound` for what it answers, `UnknownProject`, `Refused` for a secret (`redact`
+    takes them out), `NotYours`.
     """
+    owner = await call.asked_for(project, here)
     message = Message(
         content,
         realm=realm,
@@ -167,8 +172,10 @@ async def post(
         related_agents=related_agents or (),
         tags=tags or (),
         redact=redact,
+        project_id=_place(owner),
     )
-    return await call.actors.village.ask(Village.post, message, agent=agent, caller=call.caller)
+    posted = await call.actors.village.ask(Village.post, message, agent=agent, caller=call.caller)
+    return {**posted, "project": None if owner is None else owner.name}
 
 
 @operation("agents.thread", http="GET /village/threads/{thread}", agents=True)
@@ -333,26 +340,33 @@ async def leave_crumb(
         redact=redact,
     )
     acting = call.caller.acting(agent, _default_agent(call))
-    place = "" if owner is None else owner.id
     left = await call.actors.trail.ask(
-        Trail.leave, given, agent=acting, by=call.caller.by, project_id=place
+        Trail.leave, given, agent=acting, by=call.caller.by, project_id=_place(owner)
     )
     return _told(left)
 
 
 @operation("crumbs.import", http="POST /crumbs/import", agents=True)
 async def import_crumb(
-    call: Call, text: str, agent: str | None = None, *, redact: bool = False
+    call: Call,
+    text: str,
+    agent: str | None = None,
+    *,
+    project: str | None = None,
+    redact: bool = False,
+    here: str | None = None,
 ) -> dict[str, Any]:
     """Take in a crumb that another system left as text; one that is known is not taken twice.
 
     Returns it; `state` says whether it is new (`saved`) or known (`existing`). It is of the agent
-    that its text names, unless one is given. Raises as `leave_crumb` does.
+    that its text names, unless one is given; its project is that of a memory. Raises as
+    `leave_crumb` does.
     """
+    place = _place(await call.asked_for(project, here))
     given = agent if call.caller.is_owner else call.caller.acting(agent, "")
     name = None if given is None else agent_id(given)
     left, is_new = await call.actors.trail.ask(
-        Trail.take, text, agent=name, by=call.caller.by, redact=redact
+        Trail.take, text, agent=name, by=call.caller.by, redact=redact, project_id=place
     )
     known = {} if is_new else {"message": f"Forward crumb known already: {left.id}"}
     return {**_told(left), "state": "saved" if is_new else "existing", **known}
@@ -447,6 +461,11 @@ async def unfinished(
             left |= {"task": task, "crumb": crumb.id}
             tasks.setdefault((crumb.agent_id, task), left)
     return {"tasks": list(tasks.values()), "total": len(tasks)}
+
+
+def _place(owner: Project | None) -> str:
+    """Return the id of a project, as what belongs to it keeps it; empty for none."""
+    return "" if owner is None else owner.id
 
 
 def _default_agent(call: Call) -> str:

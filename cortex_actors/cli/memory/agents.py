@@ -17,9 +17,10 @@ from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, command, read_text, shows
-from cortex_actors.cli.memory.recall import GLOBAL
+from cortex_actors.cli.memory.recall import GLOBAL, OF_NONE
+from cortex_actors.cli.pipeline.projects import meant
 from cortex_actors.cli.show import counted, joined, when
-from cortex_actors.client.connection import Answer, Client
+from cortex_actors.client.connection import Answer, Client, folder
 from cortex_actors.errors import BadInput, NotFound, visible
 
 #: Seconds that a comparison may take: the first one may wait for the model to load.
@@ -135,10 +136,13 @@ def _symbol(agent: Answer) -> str:
     "Agreed. --agent VAJRA --reply-to mem_01HZ...",
     '"Read my notes first." --realm bridge --to KETHER',
     content=Joined(metavar="TEXT..."),
+    is_global=OF_NONE,
 )
 def show_posted(found: Answer) -> None:
     """Print what became of a post."""
     print(f"said there before: {found['id']}" if found["state"] == "existing" else found["message"])
+    if found.get("project"):
+        show.lines(f"  belongs to the project {found['project']}")
 
 
 @shows("agents thread", "databases", "databases --as KETHER")
@@ -257,7 +261,7 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, list[str]]:
     asks="crumbs.leave",
     session_summary=Joined(metavar="SUMMARY..."),
     priority=_PRIORITY,
-    is_global=GLOBAL,
+    is_global=OF_NONE,
     emotional_state=Option(read=feelings),
     references=Option(read=references),
 )
@@ -340,9 +344,17 @@ def import_(
         str | None,
         Option(metavar="AGENT", complete="agents", help="Whose (default: as the text says)."),
     ] = None,
+    project: Annotated[
+        str | None,
+        Option(complete="projects", help="The project it belongs to (default: your folder's)."),
+    ] = None,
+    is_global: Annotated[bool, Option("--global", help="It belongs to no project.")] = False,
     redact: Annotated[bool, Option(help="Mask secrets instead of refusing the text.")] = False,
 ) -> Answer:
     """Take in crumbs that another system left as text; one that is known is not taken twice."""
-    ask = partial(client.call, "import_crumb", agent=agent, redact=redact)
+    of = "" if is_global else meant(project)
+    ask = partial(
+        client.call, "import_crumb", agent=agent, project=of, redact=redact, here=folder()
+    )
     texts = [read_text(Path(each), f"read a crumb from {each}", most=_LARGEST) for each in files]
     return {"crumbs": [ask(text=each) for each in texts]}

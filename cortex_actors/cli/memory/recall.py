@@ -286,6 +286,9 @@ _PLAIN = Preset("--plain", help="Print it as an agent reads it.")
 #: Asks as from a folder of no project.
 GLOBAL = Preset("--global", sets=("project", ""), help="As from a folder that is of no project.")
 
+#: Keeps something as what belongs to no project.
+OF_NONE = Preset("--global", sets=("project", ""), help="It belongs to no project.")
+
 
 @shows(
     "recall",
@@ -381,7 +384,7 @@ What the agent knows already in other words becomes one memory with it. What con
 named, and both are kept until you decide. It belongs to the project of your folder, if that is
 followed: in a worktree or a clone, too.""",
     timeout=_SAID_TIMEOUT,
-    is_global=Preset("--global", sets=("project", ""), help="It belongs to no project."),
+    is_global=OF_NONE,
     content=Argument(metavar="TEXT", help="What to keep; - reads it from stdin.", read=piped),
 )
 def show_saved(found: Answer) -> None:

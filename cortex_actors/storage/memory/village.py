@@ -255,7 +255,8 @@ def joined(connection: sa.Connection, ids: Iterable[str], *, beside: Memory) -> 
 
 def stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str | None:
     """Return the active memory with the same words in the same place; None without one."""
-    place = [_ROWS[name] == getattr(memory, name) for name in ("realm", "agent_id", "thread")]
+    names = ("realm", "agent_id", "thread", "project_id")
+    place = [_ROWS[name] == getattr(memory, name) for name in names]
     mine = (_ROWS.type.in_(MERGEABLE), _ROWS.status == MemoryStatus.ACTIVE)
     query = sa.select(_ROWS.id).where(_ROWS.text_hash == text_hash, *place, *mine)
     return connection.execute(query.limit(1)).scalar()
