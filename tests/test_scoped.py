@@ -205,6 +205,10 @@ class TestProjects:
         assert [[each["id"]] for each in first] == [each["merged"] for each in other]
         with pytest.raises(BadInput, match="different projects"):
             await desk.consolidate(other[0]["id"], other[1]["id"])
+        await eventually(lambda: _have_vectors(desk))
+        pairs = await desk.duplicates()
+        assert ([], 3) == (pairs["duplicates"], pairs["compared"])
+        assert 0 == (await desk.memory_health(duplicates=True))["summary"]["total_duplicates"]
 
     async def test_found(self, tree: Tree, tmp_path: Path) -> None:
         """A recall that is narrowed to a project finds what is its, and any other finds all."""
@@ -327,6 +331,11 @@ class TestProjects:
         ]
         assert "" == crumb["project_id"]
         assert ({}, {}) == (again["added"], again["unplaced"])
+
+
+async def _have_vectors(desk: FrontDesk) -> bool:
+    """Tell whether every memory could be compared with the others."""
+    return 0 == (await desk.duplicates())["without_vector"]
 
 
 async def _are_read(desk: FrontDesk) -> bool:

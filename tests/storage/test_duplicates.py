@@ -16,6 +16,8 @@ from cortex_actors.storage.memory.memory_lists import Search, Texts
 if TYPE_CHECKING:
     import pytest
 
+    from cortex_actors.storage.embeddings import Matrix
+
 #: Numbers of a vector here.
 WIDE = 12
 
@@ -27,7 +29,12 @@ def some_texts(seed: int, count: int) -> Texts:
     rows = heaps[random.integers(0, len(heaps), count)]
     rows = rows + random.choice([0.0, 0.1, 0.3], (count, 1)) * random.standard_normal((count, WIDE))
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return Texts([f"mem_{each:05d}" for each in range(count)], [unit.astype(np.float32)])
+    return texts([f"mem_{each:05d}" for each in range(count)], unit.astype(np.float32))
+
+
+def texts(ids: list[str], rows: Matrix, projects: str = "") -> Texts:
+    """Return memories with their vectors, of no project, or each of the next in that order."""
+    return Texts(ids, rows, list(projects) or [""] * len(ids))
 
 
 def search(some: Texts, *, limit: int, threshold: float = 0.95, apart: object = ()) -> Search:
@@ -44,7 +51,7 @@ class TestSearch:
     def test_every_pair(self, seed: int, count: int, limit: int) -> None:
         """It finds what comparing each with each finds, in that order."""
         some = some_texts(seed, count)
-        rows = some.rows().astype(np.float64)
+        rows = some.rows.astype(np.float64)
         all_pairs = [
             (-float(np.einsum("i,i->", rows[one], rows[other])), some.ids[one], some.ids[other])
             for one, other in combinations(range(count), 2)
@@ -72,7 +79,7 @@ class TestSearch:
     def test_equal(self) -> None:
         """Equal texts have 1, and no more, whatever rounding says; ties go by their ids."""
         row = np.full((3, WIDE), WIDE**-0.5, np.float32)
-        pairs, total = search(Texts(["a", "b", "c"], [row]), limit=2).found()
+        pairs, total = search(texts(["a", "b", "c"], row), limit=2).found()
 
         assert (3, [("a", "b"), ("a", "c")]) == (total, [(each.left, each.right) for each in pairs])
         assert {1.0} == {min(1.0, round(each.cosine, 6)) for each in pairs}
@@ -81,10 +88,20 @@ class TestSearch:
         """What somebody has taken apart is no pair, and takes nobody's place."""
         row = np.full((3, WIDE), WIDE**-0.5, np.float32)
         apart = {("a", "b"), ("a", "gone")}
-        pairs, total = search(Texts(["a", "b", "c"], [row]), limit=1, apart=apart).found()
+        pairs, total = search(texts(["a", "b", "c"], row), limit=1, apart=apart).found()
 
         assert 2 == total
         assert ("a", "c") == pairs[0][:2]
+
+    def test_projects(self) -> None:
+        """Two of different projects, or of one and none, are no pair, and take nobody's place."""
+        row = np.full((6, WIDE), WIDE**-0.5, np.float32)
+        pairs, total = search(texts(list("abcdef"), row, "pq qp "), limit=5).found()
+
+        assert (3, {("a", "e"), ("b", "d"), ("c", "f")}) == (
+            total,
+            {(each.left, each.right) for each in pairs},
+        )
 
     def test_nothing(self) -> None:
         """Of no texts there are no pairs."""
@@ -95,11 +112,11 @@ class TestTexts:
     def test_damaged(self) -> None:
         """A vector that was changed on the disk counts for none; the others go by their ids."""
         good = embeddings.stored(np.full(WIDE, WIDE**-0.5, np.float32))
-        found = memory_lists.texts(["c", "a", "b"], [good, good, good[:-4]])
+        found = memory_lists.texts([("c", good, ""), ("a", good, "p"), ("b", good[:-4], "")])
 
-        assert ["a", "c"] == found.ids
-        assert (2, WIDE) == found.rows().shape
+        assert (["a", "c"], ["p", ""]) == (found.ids, found.projects)
+        assert (2, WIDE) == found.rows.shape
 
     def test_none(self) -> None:
         """Without any vector there is nothing to compare."""
-        assert [] == memory_lists.texts([], []).ids
+        assert [] == memory_lists.texts([]).ids

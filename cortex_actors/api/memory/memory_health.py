@@ -183,8 +183,9 @@ async def duplicates(
 ) -> dict[str, Any]:
     """List pairs of memories that say nearly the same, the most similar first.
 
-    Each pair once, without those that were taken apart. All are compared with all, by the
-    cosines of their texts; `without_vector` could not be. Raises `BadInput`.
+    Each pair once, of one project or of none, without those that were taken apart. All are
+    compared with all, by the cosines of their texts; `without_vector` could not be. Raises
+    `BadInput`.
     """
     parameters.page(limit, 0, of="pairs")
     parameters.number(threshold, name="threshold")
@@ -332,18 +333,14 @@ async def _pairs(
 ) -> tuple[list[Pair], int, int]:
     """Return the nearest pairs, how many there are, and how many memories were compared."""
     read, model = call.records.read, call.model()
-    ids: list[str] = []
-    some: list[bytes] = []
-    while len(ids) < memory_lists.MOST:
-        before = ids[-1] if ids else None
-        names, rows = await read(
-            partial(memory_lists.page, model=model, before=before, where=where)
-        )
-        if not names:
+    some: list[memory_lists.Row] = []
+    while len(some) < memory_lists.MOST:
+        before = some[-1][0] if some else None
+        page = await read(partial(memory_lists.page, model=model, before=before, where=where))
+        if not page:
             break
-        ids += names
-        some += rows
-    texts = await asyncio.to_thread(memory_lists.texts, ids, some)
+        some += page
+    texts = await asyncio.to_thread(memory_lists.texts, some)
     parted = await read(memory_lists.apart)
     search = memory_lists.Search(texts, threshold=threshold, limit=limit, apart=parted)
     for start in search.steps():

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
@@ -263,6 +263,10 @@ READ = 2_000
 _ROWS, _BLOCK = 512, 4_096
 
 
+#: A memory's id, its vector as it is stored, and its project.
+Row: TypeAlias = "tuple[str, bytes, str]"
+
+
 class Pair(NamedTuple):
     """Two memories, the lesser id first, and the cosine of their texts."""
 
@@ -273,23 +277,20 @@ class Pair(NamedTuple):
 
 @dataclass(slots=True)
 class Texts:
-    """The memories that are compared, in the order of their ids."""
+    """The memories that are compared, in the order of their ids; `projects` is one for each."""
 
     ids: list[str] = field(default_factory=list)
-    parts: list[Matrix] = field(default_factory=list)
-
-    def rows(self) -> Matrix:
-        """Return all vectors, one for each id."""
-        return np.concatenate(self.parts) if self.parts else np.zeros((0, 0), np.float32)
+    rows: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    projects: list[str] = field(default_factory=list)
 
 
 def page(
     connection: Connection, model: str, *, before: str | None, where: Iterable[ColumnElement[bool]]
-) -> tuple[list[str], list[bytes]]:
+) -> list[Row]:
     """Return the next memories before an id that have a vector, newest first, with these."""
     row = memories.c
     query = (
-        select(row.id, vectors.c.vector)
+        select(row.id, vectors.c.vector, row.project_id)
         .join(vectors, vectors.c.text_hash == row.text_hash)
         .where(vectors.c.model == model, row.status == MemoryStatus.ACTIVE, *where)
         .order_by(row.id.desc())
@@ -297,16 +298,15 @@ def page(
     )
     if before is not None:
         query = query.where(row.id < before)
-    found = connection.execute(query).all()
-    return [each.id for each in found], [each.vector for each in found]
+    return [(name, vector, project) for name, vector, project in connection.execute(query)]
 
 
-def texts(ids: Sequence[str], some: Sequence[bytes]) -> Texts:
+def texts(some: Sequence[Row]) -> Texts:
     """Return memories with their vectors, in the order of their ids; damaged ones do not count."""
-    length = embeddings.usual_length(some[:READ])
-    rows, sound = embeddings.rows(some, length)
-    order = [place for place in np.argsort(np.array(ids)).tolist() if sound[place]]
-    return Texts([ids[place] for place in order], [rows[order]] if order else [])
+    ids, stored, projects = zip(*sorted(some), strict=True) if some else ((), (), ())
+    rows, sound = embeddings.rows(stored, embeddings.usual_length(stored[:READ]))
+    good = np.flatnonzero(sound).tolist()
+    return Texts([ids[each] for each in good], rows[good], [projects[each] for each in good])
 
 
 def apart(connection: Connection) -> frozenset[tuple[str, str]]:
@@ -326,8 +326,12 @@ class Search:
         limit: int,
         apart: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
-        """Look for pairs at least as near as `threshold`; keep the best `limit` of them."""
-        self._ids, self._rows = some.ids, some.rows()
+        """Look for pairs at least as near as `threshold`; keep the best `limit` of them.
+
+        Two of different projects are none: neither can stand for the other.
+        """
+        self._ids, self._rows = some.ids, some.rows
+        self._projects = np.unique(some.projects, return_inverse=True)[1]
         self._threshold = threshold
         self._limit = limit
         places = {each: place for place, each in enumerate(some.ids)}
@@ -349,8 +353,8 @@ class Search:
             block = self._rows[first : first + _BLOCK]
             left, right = np.nonzero(asked @ block.T >= self._threshold - MARGIN)
             left, right = left + start, right + first
-            left, right = left[left < right], right[left < right]
-            self._keep(left, right)
+            mine = (left < right) & (self._projects[left] == self._projects[right])
+            self._keep(left[mine], right[mine])
 
     def found(self) -> tuple[list[Pair], int]:
         """Return the best pairs, the nearest first, ties by id; and how many there are in all."""
