@@ -231,7 +231,7 @@ class TestProjects:
         assert 3 == (await desk.memories())["total"]
 
     async def test_preferred(self, tree: Tree, tmp_path: Path) -> None:
-        """Of what projects say alike, the caller's and the global come first, and all are there."""
+        """The caller's and the global memories come first, all are there; a name goes before."""
         desk, folders = tree.cortex, {each: str(tmp_path / each) for each in ("atlas", "borealis")}
         for name in ("borealis", "atlas", ""):
             await desk.remember("The staging host is called mercury.", project=name)
@@ -242,6 +242,12 @@ class TestProjects:
             said = [each["project"] for each in hits if "mercury" in each["text"]]
             assert {here, None} == set(said[:2])
             assert 3 == len(said)
+            named = f"which staging host is it for {here}"
+            for other in folders.values():
+                hits = (await desk.recall(named, 50, here=other))["hits"]
+                said = [each["project"] for each in hits if "mercury" in each["text"]]
+                assert {here, None} == set(said[:2])
+                assert 3 == len(said)
             found = (await desk.recall("local redis", here=folder))["hits"]
             assert here == next(each["project"] for each in found if each["path"])
 

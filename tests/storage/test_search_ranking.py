@@ -60,6 +60,24 @@ class TestMeant:
 
         assert ("run the tests with tox", "run the tests with nox") == (row.text, found[0].text)
 
+    async def test_named_memories(self, tables: Tables) -> None:
+        """So does a memory of the project that the question names, whose name matches no text."""
+        room = Room(tables)
+        texts = {ATLAS: "the staging host is mars", HARBOR: "the staging host is mercury"}
+        said = [memory(text, project_id=of.id, thread="") for of, text in texts.items()]
+        room.remember(*said, memory("the lights of harbor", thread=""))
+        asked: list[tuple[str, Project, dict[str, str]]] = [
+            ("which harbor staging host is it", HARBOR, {}),
+            ("which atlas staging host is it", ATLAS, {}),
+            ("which atlas staging host is it", ATLAS, {"here": HARBOR.id}),
+        ]
+        for question, named, more in asked:
+            about = AskedAbout("which staging host is it", frozenset({named.id}))
+            found = (await room.ask(question, about=about, **more)).hits
+
+            assert texts[named] == found[0].text
+            assert set(texts.values()) == {hit.text for hit in found}
+
     async def test_bounded(self, room: Room) -> None:
         """What is no answer does not lead because the meant project says it."""
         found = await room.texts("is the paint red", 0, 0, 1, here=ATLAS.id)

@@ -107,8 +107,8 @@ class AskedAbout:
     """What a question is about, where it names followed projects.
 
     Attributes:
-        text: the question without their names, by which what files say is ordered.
-        named: their ids; what these say is preferred.
+        text: the question without their names, which say where to look and match no text.
+        named: their ids; what is theirs is preferred.
         vector: that of the text, as the question's own.
 
     """
@@ -152,6 +152,13 @@ class Query:
     about: AskedAbout | None = None
     sure: bool = False
     decays: Mapping[Layer, Decay] = field(default_factory=lambda: DECAYS, hash=False)
+
+    @property
+    def near(self) -> frozenset[str]:
+        """The projects whose memories are preferred: those named, else the one asked from."""
+        if self.about is not None:
+            return self.about.named
+        return frozenset() if self.here is None else frozenset((self.here,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,14 +128,12 @@ class Ranking:
 
     def _statements(self, said: Sequence[Fused]) -> list[Fused]:
         """Return what files say that was found or that meant projects say, likeliest first."""
-        query, about = self.query, self.query.about
-        text, vector = (query.text, query.vector) if about is None else (about.text, about.vector)
-        meant = self._meant()
+        vector, meant = self.query.vector, self._meant()
         ids = [each.id for each in said]
         known = self._known(ids, vector) | self._known(
             meant.difference(ids), vector, nearest=NEAREST
         )
-        chances = self._chances(known, text, meant=meant)
+        chances = self._chances(known, self.query.text, meant=meant)
         ranks = {each.id: each.ranks for each in said}
         self.lists.beside |= dict.fromkeys(known.keys() - set(ids), insight_records.COLLECTION)
         found = [Fused(each, chance, ranks.get(each, {})) for each, chance in chances.items()]

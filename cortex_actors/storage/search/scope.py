@@ -36,7 +36,7 @@ from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import grouped, rows_in, same
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 
 #: Later than any memory was ever touched.
@@ -216,20 +216,22 @@ def late(connection: sa.Connection, model: str, seen: Scope) -> tuple[int, bool]
     return embeddings.some_unembedded(connection, model, seen.ids)
 
 
-def elsewhere(connection: sa.Connection, items: Mapping[str, str], *, here: str) -> set[str]:
-    """Return which items belong to other projects than `here`, and not to none.
+def elsewhere(
+    connection: sa.Connection, items: Mapping[str, str], *, near: Collection[str]
+) -> set[str]:
+    """Return which items belong to other projects than those `near`, and not to none.
 
-    `items` names each one's collection. What nobody says in `here` is elsewhere, of insights.
+    `items` names each one's collection. What nobody says in these is elsewhere, of insights.
     """
     found = {each for each, name in items.items() if name == insight_records.COLLECTION}
     said = schema.insight_sources.c
-    mine = sa.select(said.insight_id).where(said.project_id == here, said.withdrawn_at.is_(None))
+    mine = sa.select(said.insight_id).where(said.project_id.in_(near), said.withdrawn_at.is_(None))
     found -= {each for (each,) in rows_in(connection, mine, said.insight_id, list(found))}
     homes = dict.fromkeys(memory_records.COLLECTIONS.values(), schema.memories)
     homes[agent_records.COLLECTION] = schema.crumbs
     asked = grouped((homes[name], each) for each, name in items.items() if name in homes)
     for table, ids in asked.items():
-        other = sa.select(table.c.id).where(table.c.project_id.not_in(("", here)))
+        other = sa.select(table.c.id).where(table.c.project_id.not_in(("", *near)))
         found |= {each for (each,) in rows_in(connection, other, table.c.id, ids)}
     return found
 

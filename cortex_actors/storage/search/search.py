@@ -106,6 +106,9 @@ class Search:
         that is not valid Unicode, and what reading the ledger raises.
         """
         query = replace(query, decays=self._decays)
+        if (about := query.about) is not None:
+            vector = query.vector if about.vector is None else about.vector
+            query = replace(query, text=about.text, vector=vector)
         names = query.collections or COLLECTIONS
         if query.past is not None:
             names = tuple(name for name in names if name in memory_records.COLLECTIONS.values())
@@ -181,8 +184,8 @@ class Search:
                 near = partial(self._dense.near, connection, replace(asked, depth=EVERY))
             turned = partial(turns.reranked, connection, question=run.query.text, pieces=pieces)
             fused = turned(fused, lists=lists, allowed=ids, near=near)
-        if run.query.here is not None and run.query.about is None:
-            fused = nearer(fused, elsewhere(connection, lists.items, here=run.query.here))
+        if run.query.near:
+            fused = nearer(fused, elsewhere(connection, lists.items, near=run.query.near))
         # The documents' ranking is kept as they have it, with its scores.
         fused = fused if self._profile.absent_last else ranking.order(fused)
         self._note(run, lists, terms, holds=ranking.holds)
