@@ -218,9 +218,11 @@ def _roster(parts: BranchParts) -> Callable[[], Roster]:
         binder = Binder(settings, tls, clock=world.clock, vault=world.outside.vault())
         books = Books(register, Overlay(world.home.overlay), binder)
         found = partial(members, search)
-        return Roster(
+        roster = Roster(
             found, bus, books, settings=settings, tls=tls, clock=world.clock, load=search.load
         )
+        roster.actor_ref.life.counters = {"searches": search.ways}
+        return roster
 
     return make
 

@@ -396,11 +396,12 @@ class ActorHandle:
         return await self.ref.join()
 
     def info(self) -> dict[str, object]:
-        """Return the counters of the actor and its mailbox (MailboxStats), each a plain number.
+        """Return the counters of the actor and its mailbox (MailboxStats), and what it counts.
 
         `handled` and `dropped` only grow while the actor lives, and begin again with its successor.
         """
-        return {**asdict(self.ref.actor_inbox.stats()), "handled": self.ref.life.handled}
+        life = self.ref.life
+        return {**asdict(self.ref.actor_inbox.stats()), "handled": life.handled, **life.counters}
 
 
 async def start_actor(

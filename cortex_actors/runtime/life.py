@@ -19,7 +19,7 @@ from cortex_actors.errors import InternalError
 from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, loop_here, title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
 
     from pykka._envelope import Envelope
 
@@ -60,8 +60,9 @@ class Life:
         self.turn = 0
         #: Replies that the running handler waits for.
         self.waits: list[AsyncioFuture[Any]] = []
-        #: Messages handled so far.
+        #: Messages handled so far, and what else is shown beside that.
         self.handled = 0
+        self.counters: Mapping[str, object] = {}
         #: Answered when on_start is done; fails with what it raised.
         self.started: AsyncioFuture[None] = AsyncioFuture()
         #: Answered with the exit reason, after everything the actor owned has ended.

@@ -33,6 +33,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
                         "waited_ms": 0.26,
                         "longest_ms": 41.0,
                         "handled": 75,
+                        "searches": {"narrow filter": 2, "index": 1_500},
                     },
                 }
             ],
@@ -122,7 +123,10 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 
 _SHOWN = {
     "tree": ["└── storage\\x1b[31m"],
-    "tree --stats": ["ledger", "3", "17", "1000", "back-pressure", "2", "75", "0.3", "41.0"],
+    "tree --stats": [
+        *("ledger", "3", "17", "1000", "back-pressure", "2", "75", "0.3", "41.0"),
+        "Searches by meaning: 1,500 index, 2 narrow filter",
+    ],
     "projects": [
         "atlas",
         "14",

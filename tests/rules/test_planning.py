@@ -29,6 +29,24 @@ class TestBroad:
         assert why in found.why
 
 
+class TestCounted:
+    @pytest.mark.parametrize(
+        ("asked", "way"),
+        [
+            ({}, "index"),
+            ({"waiting": 1}, "index and what it was not told"),
+            ({"waiting": MOST_WAITING + 1}, "index behind"),
+            ({"index_ready": False}, "index away"),
+            ({"allowed": 1}, "narrow filter"),
+            ({"allowed": MANY}, "filter not asked before"),
+            ({"allowed": MANY, "index_ready": False}, "index away"),
+        ],
+    )
+    def test_way(self, asked: dict[str, Any], way: str) -> None:
+        """A search is counted by what was asked, and why it was not the index."""
+        assert way == plan(MANY, **asked).way
+
+
 class TestFiltered:
     @pytest.mark.parametrize(
         ("allowed", "kind"),
@@ -45,6 +63,10 @@ class TestFiltered:
 
         assert kind == found.kind
         assert f"{allowed} of {MANY} rows pass the filter" in found.why
+
+    def test_away(self) -> None:
+        """Where the index was asked for what passes a filter and is away, the plan says so."""
+        assert "the index does not answer" in plan(MANY, MANY, index_ready=False).why
 
     def test_nothing_there(self) -> None:
         """A filter on nothing is a plan, too."""

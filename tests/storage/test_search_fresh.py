@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.search.query import Where
+from cortex_actors.storage.search.query import EVERYTHING, Where
 from cortex_actors.testing import eventually
 from tests.storage.room import Room, spread
-from tests.storage.support import HARBOR, MODEL, id_of
+from tests.storage.support import ATLAS, HARBOR, MODEL, id_of
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables
@@ -116,6 +116,42 @@ class TestIndex:
         found = await many.ask("?", 1, 0, 0, where=Where(project_id=HARBOR.id))
         assert [id_of("number 5")] == [hit.id for hit in found.hits]
         assert ("harbor", []) == (found.hits[0].project, many.index.asked)
+
+    async def test_explained(self, tables: Tables) -> None:
+        """Of 20 texts, with a filter and without, each hit says how vectors were compared."""
+        room = Room(tables)
+        texts = [f"number {n}" for n in range(20)]
+        room.says(*texts[:17])
+        room.says(*texts[17:], path=THERE, project=HARBOR)
+        room.embed(**{text: spread(n, 20) for n, text in enumerate(texts)})
+        room.tell()
+        await room.search.load()
+        narrow, broad = Where(project_id=HARBOR.id), Where(project_id=ATLAS.id)
+
+        async def how(where: Where = EVERYTHING) -> str:
+            found = await room.ask("number", 1, 0, 0, explain=True, where=where)
+            told = {str(cast("Any", hit.extra["explain"])["plan"]) for hit in found.hits}
+            assert found.plan is not None
+            assert {str({"kind": str(found.plan.kind), "why": found.plan.why})} == told
+            return found.plan.why
+
+        assert "the index knows all" in await how()
+        assert "3 of 20 rows pass" in await how(narrow)
+        assert "17 of 20 rows pass the filter: too many" in await how(broad)
+        assert "the index knows all" in await how(broad)
+        room.says("one more", path="/projects/atlas/AGENTS.md")
+        room.embed(**{"one more": [1, 1, 0]})
+        assert "all but 1 changes" in await how()
+        room.index.error = IndexDown("away")
+        assert "does not answer" in await how()
+        assert "does not answer" in await how(broad)
+        assert {
+            "index": 2,
+            "narrow filter": 1,
+            "filter not asked before": 1,
+            "index and what it was not told": 1,
+            "index away": 2,
+        } == room.search.ways
 
 
 class TestDamage:

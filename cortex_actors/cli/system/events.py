@@ -439,14 +439,24 @@ def tree(
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Draw the supervision tree as it is now, or show what every mailbox has seen."""
+    """Draw the supervision tree as it is now, or show what every mailbox has seen.
+
+    Below the mailboxes is how the vectors of questions were compared.
+    """
     found = Client(home).call("tree")
     if as_json:
         show.json(found["root"])
         return
     if stats:
-        rows = list(_mailboxes(found["root"]))
+        actors = [(name, seen) for name, seen in _details(found["root"]) if "depth" in seen]
+        rows = [
+            (name, *(_cell(seen.get(key, "")) for key in COLUMNS.values())) for name, seen in actors
+        ]
         show.table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
+        ways = [each for _, seen in actors for each in seen.get("searches", {}).items()]
+        if ways:
+            counts = ", ".join(f"{count:,} {way}" for way, count in sorted(ways))
+            show.lines(f"Searches by meaning: {counts}")
         return
     show.lines(*found["text"].splitlines())
 
@@ -462,13 +472,11 @@ def topics(as_json: JsonOption = False) -> None:
     show.table("Topics", ("topic", "stored", "heard by", "about"), rows, empty="none")
 
 
-def _mailboxes(node: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each actor of a tree, from top to bottom."""
-    detail = node.get("detail") or {}
-    if "depth" in detail:
-        yield (node["name"], *(_cell(detail.get(key, "")) for key in COLUMNS.values()))
+def _details(node: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the names of a tree with what is known of each, from top to bottom."""
+    yield node["name"], node.get("detail") or {}
     for child in node.get("children", ()):
-        yield from _mailboxes(child)
+        yield from _details(child)
 
 
 def _cell(value: object) -> str:

@@ -606,6 +606,10 @@ SUBSET_SHARE = 0.35
 MOST_WAITING = 2_000
 
 
+#: What a search is counted as for which the index was to be asked and did not answer.
+AWAY = "index away"
+
+
 class Kind(StrEnum):
     """The ways."""
 
@@ -616,10 +620,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The way that was chosen, and why, as `explain` shows it."""
+    """The way that was chosen, and why, as `explain` shows it.
+
+    `way` is what such searches are counted as; empty for one that is not counted.
+    """
 
     kind: Kind
     why: str
+    way: str = ""
 
 
 def plan(
@@ -632,15 +640,20 @@ def plan(
         allowed: how many of them pass a filter for which the index is of no use, None without one:
             its own filters take up to a hundred times as long.
         waiting: changes that the index has not been told.
-        index_ready: whether the index answers.
+        index_ready: whether the index answers, or with a filter was not asked.
 
     """
     if allowed is not None:
+        some = f"{allowed} of {total} rows pass the filter"
         if allowed <= total * SUBSET_SHARE:
-            return Plan(Kind.SUBSET, f"{allowed} of {total} rows pass the filter")
-        return Plan(Kind.EXACT, f"{allowed} of {total} rows pass the filter: too many to gather")
+            return Plan(Kind.SUBSET, some, "narrow filter")
+        if not index_ready:
+            return Plan(Kind.EXACT, f"{some}, and the index does not answer", AWAY)
+        return Plan(Kind.EXACT, f"{some}: too many to gather", "filter not asked before")
     if not index_ready:
-        return Plan(Kind.EXACT, f"the index does not answer; all {total} rows are compared")
+        return Plan(Kind.EXACT, f"the index does not answer; all {total} rows are compared", AWAY)
     if waiting > MOST_WAITING:
-        return Plan(Kind.EXACT, f"the index has not been told {waiting} changes")
-    return Plan(Kind.INDEX, f"{total} rows, and the index knows all but {waiting} changes")
+        return Plan(Kind.EXACT, f"the index has not been told {waiting} changes", "index behind")
+    rest = " and what it was not told" if waiting else ""
+    why = f"{total} rows, and the index knows all but {waiting} changes"
+    return Plan(Kind.INDEX, why, f"index{rest}")

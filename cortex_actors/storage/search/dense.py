@@ -331,13 +331,14 @@ class Dense:
                 self._stored = rows.counts(ALONE | PAIRED)
             return self._with_index(connection, rows, asked)
         is_broad = view is not None and len(allowed) > len(view) * SUBSET_SHARE
+        is_new = not self._broad.get(asked.narrowed, False)
         if asked.narrowed is not None:
             if len(self._broad) >= _FILTERS:
                 self._broad.clear()
             self._broad[asked.narrowed] = is_broad
         if is_broad and asked.named:
             return self._with_index(connection, rows, asked)
-        return _among(rows if view is None else Held(view), asked, allowed)
+        return _among(rows if view is None else Held(view), asked, allowed, is_new=is_new)
 
     def load(self, connection: Connection) -> bool:
         """Read some of the vectors that are kept in memory; True when there are no more."""
@@ -412,7 +413,8 @@ def _choose(
             found = plan(total, waiting=waiting, index_ready=part in looked)
             is_exact = part not in looked or found.kind is Kind.EXACT
             if not is_exact and settled[bit] < min(most, total - waiting):
-                found = Plan(Kind.EXACT, f"the index names too few; all {total} rows are compared")
+                why = f"the index names too few; all {total} rows are compared"
+                found = Plan(Kind.EXACT, why, "index names too few")
             if found.kind is Kind.EXACT:
                 exact[part] = exact.get(part, 0) | bit
             if total > largest:
@@ -442,15 +444,18 @@ def _look_up(
     return len(late), sorted(seen), settled
 
 
-def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64]) -> Answer:
-    """Return the nearest of some passages, which the same transaction has found."""
+def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64], *, is_new: bool) -> Answer:
+    """Return the nearest of some passages, which the same transaction has found.
+
+    `is_new` says that the index was not to be asked for those.
+    """
     total = max(sum(rows.counts(bit).values()) for bit in LISTS.values())
     compared = rows.compare(asked.vector, {}, ids)
     lists = {
         name: _best(rows.rows(asked.vector, compared.nearest(bit, asked.depth, ())), asked.depth)
         for name, bit in LISTS.items()
     }
-    return Answer(plan(max(total, len(ids)), len(ids)), lists)
+    return Answer(plan(max(total, len(ids)), len(ids), index_ready=is_new), lists)
 
 
 def _best(rows: list[Row], depth: int) -> list[ListedItem]:

@@ -94,6 +94,8 @@ class Search:
         matrix = matrix or VectorMatrix(model, MATRIX_MB)
         self._dense = Dense(neighbours, model=model, matrix=matrix)
         self._postings = words.Postings()
+        #: How vectors were compared, and how often.
+        self.ways: dict[str, int] = {}
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 
@@ -118,6 +120,8 @@ class Search:
         run = _Run(query, seen, max(DEPTH, 2 * query.limit))
         asked = await self._ask(run)
         found = await self.records.read(partial(self._answer, run=run, asked=asked))
+        if run.way:
+            self.ways[run.way] = self.ways.get(run.way, 0) + 1
         await self._mend(run)
         return found
 
@@ -162,6 +166,7 @@ class Search:
             if asked is not None:
                 answer = self._dense.near(connection, asked, allowed)
                 plan, taken = answer.plan, self._takes(DENSE_ALONE, DENSE_PAIRED)
+                run.way = plan.way
                 lists.said |= {name: answer.lists[name] for name in taken}
             terms = self._by_words(connection, run, lists, ids)
             total = count(connection, run.seen) if self._profile.absent_last else None
@@ -356,6 +361,8 @@ class _Run:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     #: Whether the words were found damaged.
     is_damaged: bool = False
+    #: What it is counted as.
+    way: str = ""
     #: What words weigh, where texts are read whole; None where the ledger's words tell.
     weights: Mapping[str, float] | None = None
 
