@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors.api import registry
 from cortex_actors.assembly.reload import HANDED, MODEL
+from cortex_actors.cli import entry
+from cortex_actors.client.connection import Client
+from cortex_actors.clock import SystemClock
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import BadInput, Busy, CortexError, NotFound, NotYours, Refused
-from cortex_actors.testing import temporary_cortex
+from cortex_actors.gateways.control import Control
+from cortex_actors.home import Home
+from cortex_actors.process.logs import LogStream
+from cortex_actors.service import verbs
+from cortex_actors.testing import eventually, temporary_cortex
+from tests.gateways.doors import knock
 
 if TYPE_CHECKING:
     from cortex_actors.api.desk import FrontDesk
@@ -48,6 +58,38 @@ async def test_busy(monkeypatch: pytest.MonkeyPatch) -> None:
 
         assert [dict, dict, dict, Busy, Busy] == [type(each) for each in done]
         assert 3 == (await desk.recall("which relay has a fuse"))["count"]
+
+
+@pytest.mark.slow
+async def test_busy_everywhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is refused so has exit code 75 for a command, `Busy` on the socket, and 503 by HTTP."""
+    monkeypatch.setattr(registry, "AT_ONCE", 0)
+    async with temporary_cortex(http={"enabled": True, "port": 0}) as tree:
+        await eventually(partial(_is_open, tree.cortex))
+        status = await tree.cortex.status()
+        home, url = Home(Path(status["home"])), status["http"]["address"]
+        logs = LogStream(home.logs / "socket.ndjson", SystemClock())
+        control = Control(home, verbs=verbs(tree.cortex), logs=logs, shutdown=print)
+        await control.open()
+        token = (home.tokens / "owner").read_text().strip()
+        for verb, name in (("remember", "content"), ("recall", "query")):
+            line = [verb, "two fuses", "--home", str(home.root)]
+            assert 75 == await asyncio.to_thread(entry.main, line)
+            assert "busy" in capsys.readouterr().err
+            with pytest.raises(Busy):
+                await asyncio.to_thread(Client(home).call, verb, **{name: "two fuses"})
+        for path in ("/search", "/recall", "/seren/memory/search", "/seren/loci/search"):
+            asked = partial(knock, f"{url}{path}", '{"query": "two fuses"}', token=token)
+            assert 503 == (await asyncio.to_thread(asked)).status, path
+        await control.close()
+        logs.close()
+
+
+async def _is_open(desk: FrontDesk) -> bool:
+    """Tell whether the daemon answers over HTTP."""
+    return bool("open" == (await desk.status())["http"]["state"])
 
 
 async def _answers(desk: FrontDesk) -> None:

@@ -169,9 +169,10 @@ class Call:
     life: Life
 
     async def recall(self, question: Question) -> Recall:
-        """Ask the federation; it takes as long as the slowest store may."""
+        """Ask the federation; it takes as long as the slowest store may. Raises `Busy`."""
         ask = self.actors.federation.within(None).ask
-        return await repeated(lambda: ask(Federation.recall, question))
+        with self.life.turn():
+            return await repeated(lambda: ask(Federation.recall, question))
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed texts with the model that answers now, before those that are not waited for."""

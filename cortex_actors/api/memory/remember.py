@@ -230,7 +230,7 @@ async def recall(
     condition that a kind of thing cannot meet leaves the kind out; `as_of` leaves memories alone;
     `sure` leaves out weak hits. Without a `project` that of the folder `here` is preferred ("" for
     none), and so is what is of none. Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown
-    store, and `NotYours`.
+    store, `NotYours`, and `Busy`.
     """
     what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
     when: _Given = {"since": since, "until": until, "min_attention": min_attention}
@@ -318,9 +318,8 @@ async def _named_projects(call: Call, question: Question) -> Question:
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
     """Ask; return the answer as JSON, and let be noted which memories were in it."""
     question = await _named_projects(call, question)
-    with call.life.turn():
-        found = await call.recall(question)
-        waits = await _waiting(call, question)
+    found = await call.recall(question)
+    waits = await _waiting(call, question)
     hits = found.hits
     if track and question.past is None:
         call.accesses.report(_accesses(hits))
