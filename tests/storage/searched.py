@@ -29,7 +29,10 @@ class Index:
         self._ledger = ledger
         self._known: dict[str, list[tuple[str, Matrix]]] = {}
         self.asked: list[str] = []
+        self.limits: list[int] = []
         self.is_away = False
+        #: Whether it names what it should in no order, with cosines that are not so.
+        self.is_confused = False
 
     def told(self) -> None:
         """Learn all there is, so that nothing waits."""
@@ -45,10 +48,13 @@ class Index:
     ) -> list[tuple[str, float]]:
         """Return the nearest that it knows."""
         self.asked.append(collection)
+        self.limits.append(limit)
         if self.is_away:
             raise IndexDown("the index is away")
         known = self._known.get(collection, [])
         found = sorted((-float(row @ vector), item) for item, row in known)
+        if self.is_confused:
+            return sorted((item, 0.5) for _, item in found[:limit])
         return [(item, -cosine) for cosine, item in found[:limit]]
 
 

@@ -5,9 +5,11 @@ import random
 import numpy as np
 import pytest
 
+from cortex_actors.rules.ranking import fusion
+from cortex_actors.storage.search import dense as searching
 from cortex_actors.storage.search.dense import Dense
 from cortex_actors.storage.search.matrix import VectorMatrix
-from tests.storage.searched import Index, ask, expected, filled
+from tests.storage.searched import DEPTH, Index, ask, expected, filled
 from tests.storage.vectored import MODEL, PRIVATE, VILLAGE, Vectored
 
 #: What repeats the random walks.
@@ -159,6 +161,47 @@ class TestIndex:
         assert {PRIVATE, f"{PRIVATE}_paired"} == set(index.asked)
         assert expected(ledger, vector) == lists
         assert first.lists == second.lists
+
+    async def test_more_than_needed(self, ledger: Vectored, index: Index, dense: Dense) -> None:
+        """The index is asked for more than a list holds, and for more where a filter takes some."""
+        filled(ledger)
+        index.told()
+        names = tuple(f"i{number:02}" for number in range(40))
+        for allowed in (None, names, None, names):
+            await ask(ledger, dense, ledger.unit(), allowed=allowed)
+        plain, filtered = sorted(set(index.limits))
+
+        assert DEPTH < plain < filtered
+
+    async def test_scored_again(self, ledger: Vectored, index: Index, dense: Dense) -> None:
+        """What the index names is compared again: its order and its cosines decide nothing."""
+        filled(ledger)
+        index.told()
+        vector = ledger.unit()
+        first, _ = await ask(ledger, dense, vector)
+        index.is_confused = True
+        second, lists = await ask(ledger, dense, vector)
+
+        assert "index" == second.plan.kind
+        assert expected(ledger, vector) == lists
+        assert first.lists == second.lists
+
+    async def test_behind(
+        self, ledger: Vectored, index: Index, dense: Dense, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where the index has not been told too much every row is compared."""
+        filled(ledger)
+        index.told()
+        vector = ledger.unit()
+        await ask(ledger, dense, vector)
+        monkeypatch.setattr(fusion, "MOST_WAITING", 1)
+        monkeypatch.setattr(searching, "MOST_WAITING", 1)
+        ledger.put_all({f"n{number}": (f"n{number}", None) for number in range(2)})
+        ledger.embed("n0", "n1")
+        answer, lists = await ask(ledger, dense, vector)
+
+        assert ("exact", "index behind") == (answer.plan.kind, answer.plan.way)
+        assert expected(ledger, vector) == lists
 
     async def test_waiting(self, ledger: Vectored, index: Index, dense: Dense) -> None:
         """What the index has not been told is compared with what it names."""

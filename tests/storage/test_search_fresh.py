@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.search.query import EVERYTHING, Where
 from cortex_actors.testing import eventually
 from tests.storage.room import Room, spread
 from tests.storage.support import ATLAS, HARBOR, MODEL, id_of
+from tests.storage.things import memory
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables
@@ -116,6 +118,27 @@ class TestIndex:
         found = await many.ask("?", 1, 0, 0, where=Where(project_id=HARBOR.id))
         assert [id_of("number 5")] == [hit.id for hit in found.hits]
         assert ("harbor", []) == (found.hits[0].project, many.index.asked)
+
+    async def test_rights(self, tables: Tables) -> None:
+        """With the index, too, an agent finds what it may read, and its project is preferred."""
+        room = Room(tables)
+        for number in range(20):
+            realm = Realm.PRIVATE if number % 5 == 0 else Realm.VILLAGE
+            of = HARBOR.id if number % 5 == 2 else ATLAS.id
+            text = f"note {number}"
+            room.remember(memory(text, number, thread="", realm=realm, project_id=of))
+            room.embed(**{text: spread(number, 20)})
+        room.tell()
+        await room.search.load()
+        asked: dict[str, Any] = {"where": Where(reader="B"), "limit": 20}
+        found = [await room.ask("?", *spread(11, 20), **asked, here=HARBOR.id) for _ in range(2)]
+
+        assert {"filter not asked before": 1, "index": 1} == room.search.ways
+        assert {f"note {number}" for number in range(20) if number % 5} == {
+            hit.text for hit in found[1].hits
+        }
+        assert "note 12" == found[1].hits[0].text  # 11 is nearer, and another project's
+        assert found[0].hits == found[1].hits
 
     async def test_explained(self, tables: Tables) -> None:
         """Of 20 texts, with a filter and without, each hit says how vectors were compared."""
