@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -75,11 +75,12 @@ async def test_busy_everywhere(
         await control.open()
         token = (home.tokens / "owner").read_text().strip()
         for verb, name in (("remember", "content"), ("recall", "query")):
+            given: dict[str, Any] = {name: "two fuses"}
             line = [verb, "two fuses", "--home", str(home.root)]
             assert 75 == await asyncio.to_thread(entry.main, line)
             assert "busy" in capsys.readouterr().err
             with pytest.raises(Busy):
-                await asyncio.to_thread(Client(home).call, verb, **{name: "two fuses"})
+                await asyncio.to_thread(partial(Client(home).call, verb, **given))
         for path in ("/search", "/recall", "/seren/memory/search", "/seren/loci/search"):
             asked = partial(knock, f"{url}{path}", '{"query": "two fuses"}', token=token)
             assert 503 == (await asyncio.to_thread(asked)).status, path

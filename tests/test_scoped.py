@@ -341,7 +341,7 @@ class TestProjects:
 
 async def _have_vectors(desk: FrontDesk) -> bool:
     """Tell whether every memory could be compared with the others."""
-    return 0 == (await desk.duplicates())["without_vector"]
+    return bool(0 == (await desk.duplicates())["without_vector"])
 
 
 async def _are_read(desk: FrontDesk) -> bool:
