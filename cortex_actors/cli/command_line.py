@@ -7,9 +7,9 @@ examples and parameters, and what runs it, in `run`:
   is printed as that of an operation; `code` names what makes the exit code of it.
 - `{"ask": "operation", "show": "module:function"}`: the daemon is asked, with the parameters that
   were given; `--json` prints its answer, else the function shows it: `show(found)`, or
-  `show(found, given)` where it takes two. It may take `timeout` seconds; where no daemon runs,
-  `offline` answers, if that is there; where an id is given, `one` says which operation is asked for
-  that one thing. With `here` it is told in which folder it is asked.
+  `show(found, given)` where it takes two. Where no daemon runs, `offline` answers, if that is
+  there; where an id is given, `one` says which operation is asked for that one thing. With `here`
+  it is told in which folder it is asked.
 - `{"quick": "name"}`: `fast` reads the words itself.
 
 Help needs the table alone: the module of a command is imported when the command runs.
@@ -31,7 +31,7 @@ import click
 from click.core import ParameterSource
 
 from cortex_actors.cli.declare import MOVED
-from cortex_actors.client.connection import TIMEOUT, Client, folder
+from cortex_actors.client.connection import Client, folder
 from cortex_actors.errors import CortexError, DaemonDown, UsageError
 from cortex_actors.home import Home
 
@@ -286,7 +286,7 @@ def _value(row: Row, found: Any) -> Any:  # noqa: ANN401 - whatever a parameter 
 def _answer(row: Row, given: dict[str, Any]) -> int:
     """Show the answer to what was given, and return the exit code."""
     how, as_json, has_home = row["run"], given.pop("as_json"), "home" in given
-    client = Client(given.pop("home", None), timeout=how.get("timeout", TIMEOUT))
+    client = Client(given.pop("home", None))
     if "call" in how:
         found = load(how["call"])(**({"client": client} if has_home else {}), **given)
     else:

@@ -138,16 +138,15 @@ def command(
     is_group: bool = False,
     show: Callable[..., None] | None = None,
     code: Callable[[dict[str, Any]], int] | None = None,
-    timeout: float | None = None,
 ) -> Callable[[Function], Function]:
     """Declare a function as a command, or as what a group runs where none below it is named.
 
     Its docstring is the help, unless `about` says what the group is for; an example is what is
     typed behind the command, or a whole line. With `show` it returns an answer, which `--json`
     prints, else `show`, as in `shows`; `code` makes the exit code of it. One that takes a `client`
-    gets the daemon's, which may take `timeout` seconds, and has `--home`.
+    gets the daemon's, and has `--home`.
     """
-    run = {"show": show, "code": code, "timeout": timeout}
+    run = {"show": show, "code": code}
     return _declaring(path, examples, about=about, is_group=is_group, run=run)
 
 
@@ -174,7 +173,6 @@ def shows(
     about: str | None = None,
     is_group: bool = False,
     leave_out: tuple[str, ...] = (),
-    timeout: float | None = None,
     offline: str | None = None,
     exits: Callable[[dict[str, Any]], int] | None = None,
     one: One | tuple[One, ...] = (),
@@ -191,10 +189,9 @@ def shows(
     `spelled` says what is different of one here, or adds a `Preset`. `--json` and `--home` come by
     themselves.
 
-    The daemon may take `timeout` seconds. Where none runs, `offline` (`module:function`) answers
-    in its place, with the home, and the parameters by name. `exits` makes the exit code of the
-    answer. A function that asks `by_hand` is the command, whose help is its docstring; it gets
-    every parameter by name.
+    Where no daemon runs, `offline` (`module:function`) answers in its place, with the home, and the
+    parameters by name. `exits` makes the exit code of the answer. A function that asks `by_hand` is
+    the command, whose help is its docstring; it gets every parameter by name.
     """
     return _declaring(
         path,
@@ -205,7 +202,7 @@ def shows(
         leave_out=leave_out,
         one=one if isinstance(one, tuple) else (one,),
         by_hand=by_hand,
-        run={"timeout": timeout, "offline": offline, "code": exits},
+        run={"offline": offline, "code": exits},
         spelled=spelled,
     )
 

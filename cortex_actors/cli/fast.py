@@ -26,9 +26,6 @@ from cortex_actors.clock import duration, iso
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
-#: Seconds it may take: an actor has five to finish what it has in hand, and reloads take turns.
-TIMEOUT = 120.0
-
 
 def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
     """Yield what a reload did, for a person."""
@@ -306,7 +303,7 @@ def run(words: Sequence[str]) -> int:
 
         return githooks.run(home, options)
     if words[0] == "reload":
-        found = Client(home).call("reload", timeout=TIMEOUT)
+        found = Client(home).call("reload")
         print(json.dumps(found, indent=2) if options.json else "\n".join(_reload_lines(found)))
         return 0
     if words[0] == "stop":

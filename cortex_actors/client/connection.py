@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from cortex_actors import errors
 from cortex_actors.home import LINE_LIMIT, Home
@@ -21,8 +21,26 @@ if TYPE_CHECKING:
     from io import BufferedReader
     from pathlib import Path
 
-#: Seconds an answer may take, unless the caller says otherwise.
-TIMEOUT = 30.0
+#: Seconds an answer may take; where a model may have to load, or the name of a store is looked up
+#: and a keyring may ask its user; and where the daemon works for as long as it lets a verb (120).
+TIMEOUT, SLOW, LONG = 30.0, 60.0, 125.0
+
+#: Operation -> seconds that its answer may take, where that is longer than for others. What only
+#: the disk limits has hours; `resolve` waits for each of many files until nobody saves it, and a
+#: round trip has five steps of 30 s, and as many of one that goes before.
+PATIENCE: Final[Mapping[str, float]] = {
+    **dict.fromkeys(("backup", "doctor"), 21_600.0),
+    "prune_vectors": 3_600.0,
+    **dict.fromkeys(("resolve", "undo_resolution"), 600.0),
+    "round_trip": 310.0,
+    "calibrate": 300.0,
+    **dict.fromkeys(("import_memories", "import_stores", "ingest", "judge", "migrate"), LONG),
+    **dict.fromkeys(("migration", "model", "prepare_model", "reload", "remember"), LONG),
+    **dict.fromkeys(("run_job", "scan"), LONG),
+    **dict.fromkeys(("convergence", "insight", "knowledge_search", "recall", "search"), SLOW),
+    **dict.fromkeys(("add_store", "disable_store", "enable_store", "ping_store"), SLOW),
+    **dict.fromkeys(("remove_store", "what_if"), SLOW),
+}
 
 #: The variable with the token of the agent that asks; unset, it is the owner who asks.
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
@@ -58,10 +76,10 @@ class Client:
         self,
         home: Home | Path | str | None = None,
         *,
-        timeout: float = TIMEOUT,
+        timeout: float | None = None,
         token: str | None = None,
     ) -> None:
-        """Remember whom to call, and as whom.
+        """Remember whom to call, and as whom; see `patience` for the timeout.
 
         `token` is an agent's; without one `CORTEX_TOKEN` counts, and where that is not set either,
         the owner asks. A token that is empty is sent, too, and refused: a variable that was to hold
@@ -71,13 +89,18 @@ class Client:
         self._timeout = timeout
         self._token = os.environ.get(TOKEN) if token is None else token
 
-    def call(self, method: str, /, *, timeout: float | None = None, **params: object) -> Answer:
+    def patience(self, method: str = "") -> float:
+        """Return the seconds that an answer may take: the caller's, unless it takes long anyhow."""
+        own = PATIENCE.get(method, TIMEOUT)
+        return own if self._timeout is None or own >= LONG else self._timeout
+
+    def call(self, method: str, /, **params: object) -> Answer:
         """Return the result of one method.
 
-        Raises `DaemonDown` when nobody answers, `DeadlineExceeded` after `timeout` seconds of
+        Raises `DaemonDown` when nobody answers, `DeadlineExceeded` after `patience` seconds of
         silence, and whatever the daemon raised.
         """
-        seconds = self._timeout if timeout is None else timeout
+        seconds = self.patience(method)
         with self._connect(seconds) as sock, sock.makefile("rb") as reader:
             self._send(sock, method, params)
             if (wait := type(self).when_slow) is not None:
@@ -92,7 +115,7 @@ class Client:
         Without a timeout it waits for ever between two items. Raises as `call` does, and
         `DaemonDown` when the daemon ends without saying so.
         """
-        with self._connect(self._timeout) as sock, sock.makefile("rb") as reader:
+        with self._connect(self.patience()) as sock, sock.makefile("rb") as reader:
             self._send(sock, method, params)
             sock.settimeout(timeout)
             while "method" in (message := self._receive(reader, method, timeout or 0.0)):
@@ -101,7 +124,7 @@ class Client:
 
     def pid(self) -> int | None:
         """Return the process id of whoever answers, as the kernel says; None if it cannot tell."""
-        with self._connect(self._timeout) as sock:
+        with self._connect(self.patience()) as sock:
             return peer(sock).pid
 
     def _connect(self, seconds: float) -> socket.socket:

@@ -12,7 +12,6 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
 
-from cortex_actors.client.connection import TIMEOUT
 from cortex_actors.client.doors import AsyncClient, Awaited, Blocking, finished
 from cortex_actors.client.operations import Operations, derived
 
@@ -45,7 +44,7 @@ class Cortex:
         agent: str | None = None,
         token: str | None = None,
         embedded: Embed = False,
-        timeout: float = TIMEOUT,
+        timeout: float | None = None,
     ) -> None:
         """Find out who answers.
 
@@ -53,7 +52,7 @@ class Cortex:
         eyes is read where a call says nothing else; `token` is an agent's (`cortex agents token`),
         without which it is the owner who asks. `embedded` runs the tree in this process instead:
         True refuses where a daemon runs (`AlreadyRunning`), "auto" uses that daemon. `timeout` is
-        how many seconds an answer may take.
+        how many seconds an answer may take; what takes long has its own.
         """
         self._door = Blocking(AsyncClient(home, token=token, timeout=timeout), embedded)
         self._door.open()
@@ -94,7 +93,7 @@ class AsyncCortex(Operations):
         agent: str | None = None,
         token: str | None = None,
         embedded: Embed = False,
-        timeout: float = TIMEOUT,
+        timeout: float | None = None,
     ) -> None:
         """Remember whom to ask; see `Cortex`. An embedded tree starts with the first call.
 

@@ -28,7 +28,7 @@ class Cortex:
         agent: str | None = None,
         token: str | None = None,
         embedded: Embed = False,
-        timeout: float = 30.0,
+        timeout: float | None = None,
     ) -> None: ...
     def add_project(self, path: str) -> dict[str, Any]: ...
     def add_store(
@@ -761,7 +761,7 @@ class AsyncCortex:
         agent: str | None = None,
         token: str | None = None,
         embedded: Embed = False,
-        timeout: float = 30.0,
+        timeout: float | None = None,
     ) -> None: ...
     async def add_project(self, path: str) -> dict[str, Any]: ...
     async def add_store(

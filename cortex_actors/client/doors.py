@@ -17,7 +17,7 @@ import socket
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from cortex_actors.client.connection import TIMEOUT, Client, result
+from cortex_actors.client.connection import Client, result
 from cortex_actors.client.host import Way
 from cortex_actors.errors import DaemonStopping, InternalError
 from cortex_actors.process.lock import peer
@@ -45,25 +45,21 @@ class AsyncClient:
         self,
         home: Home | Path | str | None = None,
         *,
-        timeout: float = TIMEOUT,
+        timeout: float | None = None,
         token: str | None = None,
     ) -> None:
         """Remember whom to call, and as whom; see `Client`."""
         #: What both kinds of calls have in common.
         self.client = Client(home, timeout=timeout, token=token)
-        self.timeout = timeout
 
-    async def call(
-        self, method: str, /, *, timeout: float | None = None, **params: object
-    ) -> Answer:
+    async def call(self, method: str, /, **params: object) -> Answer:
         """Return the result of one method.
 
-        Raises `DaemonDown` when nobody answers, `DeadlineExceeded` after `timeout` seconds, and
-        whatever the daemon raised.
+        Raises `DaemonDown` when nobody answers, `DeadlineExceeded` after `Client.patience` seconds,
+        and whatever the daemon raised.
         """
         data = self.client.encoded(method, params)
-        seconds = self.timeout if timeout is None else timeout
-        return await _in_time(self._asked(data), method, client=self.client, seconds=seconds)
+        return await _in_time(self._asked(data), method, client=self.client)
 
     async def _asked(self, data: bytes) -> bytes:
         """Send one request and return the line that answers it, as far as it came."""
@@ -101,10 +97,9 @@ class AsyncClient:
             return True
 
 
-async def _in_time(
-    line: Coroutine[Any, Any, bytes], verb: str, *, client: Client, seconds: float
-) -> Answer:
+async def _in_time(line: Coroutine[Any, Any, bytes], verb: str, *, client: Client) -> Answer:
     """Return what the line of an answer says; raises `DeadlineExceeded` when it does not come."""
+    seconds = client.patience(verb)
     try:
         async with asyncio.timeout(seconds) as limit:
             came = await line
@@ -130,7 +125,7 @@ async def _line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> b
 class Door(Protocol):
     """What an operation needs of a door."""
 
-    async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
+    async def ask(self, verb: str, said: Mapping[str, Any]) -> Answer:
         """Return what a verb answers; raises `CortexError`."""
 
     async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -142,7 +137,7 @@ class _Entrance:
 
     def __init__(self, socket: AsyncClient, embedded: Embed) -> None:
         """Remember whom to ask; the first ask, or `open`, finds out who answers."""
-        self._socket, self._client, self._timeout = socket, socket.client, socket.timeout
+        self._socket, self._client = socket, socket.client
         self._way = Way(self._client, embedded)
         #: The home that is asked.
         self.home = self._client.home
@@ -155,12 +150,12 @@ class Blocking(_Entrance):
         """Start a tree where it is to be ours; raises as `Way.host`."""
         self._way.host()
 
-    async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
+    async def ask(self, verb: str, said: Mapping[str, Any]) -> Answer:
         """Ask, without ever suspending."""
         host = self._way.host()
         if host is None:
-            return self._client.call(verb, timeout=timeout, **said)
-        seconds = self._timeout if timeout is None else timeout
+            return self._client.call(verb, **said)
+        seconds = self._client.patience(verb)
         answer = host.submit(self._client.encoded(verb, said))
         try:
             line = answer.result(seconds)
@@ -189,15 +184,14 @@ class Awaited(_Entrance):
         if not self._way.is_known:
             await asyncio.to_thread(self._way.host)
 
-    async def ask(self, verb: str, said: Mapping[str, Any], timeout: float | None = None) -> Answer:
+    async def ask(self, verb: str, said: Mapping[str, Any]) -> Answer:
         """Ask; a cancelled ask is called off."""
         await self.open()
         host = self._way.host()
         if host is None:
-            return await self._socket.call(verb, timeout=timeout, **said)
-        seconds = self._timeout if timeout is None else timeout
+            return await self._socket.call(verb, **said)
         line = _awaited(host.submit(self._client.encoded(verb, said)), verb)
-        return await _in_time(line, verb, client=self._client, seconds=seconds)
+        return await _in_time(line, verb, client=self._client)
 
     async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it on one of the loop's threads."""

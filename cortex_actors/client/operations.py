@@ -50,21 +50,6 @@ NAMES: Final[Mapping[str, str]] = {
 #: Operations that take `as_agent` and speak all the same by saying whose crumbs are meant.
 WHOSE: Final = frozenset({"crumbs", "latest_crumb", "unfinished"})
 
-#: Seconds that a folder of documents may take, which is what the daemon allows a verb.
-LONG: Final = 125.0
-
-#: Operation -> seconds that it may take, where it may take longer than others.
-PATIENCE: Final[Mapping[str, float]] = {
-    "backup": 21_600.0,
-    "calibrate": 300.0,
-    "doctor": 21_600.0,
-    "prune_vectors": 3_600.0,
-    "resolve": 600.0,
-    "round_trip": 310.0,
-    "undo_resolution": 600.0,
-    **dict.fromkeys(("judge", "migrate", "prepare_model", "reload", "scan"), LONG),
-}
-
 #: What an operation gives that is not in the table below: its JSON.
 JSON: Final = "dict[str, Any]"
 
@@ -133,14 +118,14 @@ class Operations:
         self._door = door
         self._agent = agent
 
-    async def _ask(self, verb: str, timeout: float | None = None, /, **said: object) -> Answer:
+    async def _ask(self, verb: str, /, **said: object) -> Answer:
         """Ask a verb, with what was said under whichever words; see `results.plain`."""
         given = results.plain(verb, said)
         if self._agent is not None and (word := speaks_as(verb)):
             given.setdefault(word, self._agent)
         if asks_from(verb):
             given.setdefault("here", folder())
-        return await self._door.ask(verb, given, timeout)
+        return await self._door.ask(verb, given)
 
     async def forget(self, *ids: str, as_agent: str | None = None) -> dict[str, Any]:
         """Delete memories for good, with all that was made of them; there is no undo.
@@ -190,7 +175,7 @@ class Operations:
 
         """
         whole = str(Path(path).expanduser().absolute())  # noqa: ASYNC240 - touches no disk
-        return await self._ask("ingest", LONG, path=whole, topic=topic)
+        return await self._ask("ingest", path=whole, topic=topic)
 
     async def ingest_text(
         self, text: str, *, source: str | None = None, topic: str | None = None
@@ -257,7 +242,7 @@ class Operations:
         unplaced: Counter[str] = Counter()
         existing, differing, first = 0, [], None
         while True:
-            answer = await self._ask("import_memories", LONG, **said)
+            answer = await self._ask("import_memories", **said)
             first = first or answer
             added.update(answer["added"])
             unplaced.update(answer.get("unplaced", {}))
@@ -308,7 +293,7 @@ def _method(name: str, verb: str) -> Callable[..., Coroutine[Any, Any, Any]]:
             # As Python says it of a function that was written.
             raise TypeError(f"{name}() {error}") from None
         del said["self"]
-        return make(await self._ask(verb, PATIENCE.get(verb), **said))
+        return make(await self._ask(verb, **said))
 
     run.__name__, run.__qualname__ = name, f"{Operations.__name__}.{name}"
     run.__doc__ = f"{snapshot()[verb]['description']}\n\nExample:\n    >>> {_example(name, takes)}"

@@ -134,7 +134,7 @@ class TestCall:
     def test_silence(self, serve: Serve) -> None:
         """An answer that does not come in time is an error that says how long was waited."""
         with pytest.raises(errors.DeadlineExceeded, match=r"did not answer status within 0\.05 s"):
-            Client(serve(hang=True)).call("status", timeout=0.05)
+            Client(serve(hang=True), timeout=0.05).call("status")
 
     @pytest.mark.parametrize("start", [b"", b'{"id": 1, "resu'])
     def test_daemon_ends(self, serve: Serve, start: bytes) -> None:

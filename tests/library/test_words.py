@@ -16,6 +16,7 @@ from cortex_actors.api import desk
 from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.client import cortex as module
 from cortex_actors.client import operations, results
+from cortex_actors.client.connection import PATIENCE, Client
 from cortex_actors.client.doors import finished
 from cortex_actors.client.results import Crumb, Found, Saved
 from cortex_actors.errors import BadInput, InternalError
@@ -42,10 +43,10 @@ class Asked:
     """A door that keeps what it is asked, and answers with little."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, dict[str, Any], float | None]] = []
+        self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    async def ask(self, verb: str, said: Any, timeout: float | None = None) -> dict[str, Any]:
-        self.asked.append((verb, dict(said), timeout))
+    async def ask(self, verb: str, said: Any) -> dict[str, Any]:
+        self.asked.append((verb, dict(said)))
         return {}
 
     async def on_thread(self, call: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -81,9 +82,9 @@ class TestEvery:
         cortex.blame("CLAUDE.md", 3)
 
         assert [
-            ("promote", {"id": "mem_1", "to": "cortex", "as_agent": "KETHER"}, None),
-            ("publish", {"topic": "custom:x", "payload": {"a": 1}, "transient": True}, None),
-            ("blame", {"path": "CLAUDE.md", "line": 3}, None),
+            ("promote", {"id": "mem_1", "to": "cortex", "as_agent": "KETHER"}),
+            ("publish", {"topic": "custom:x", "payload": {"a": 1}, "transient": True}),
+            ("blame", {"path": "CLAUDE.md", "line": 3}),
         ] == door.asked
 
     def test_speaks(self) -> None:
@@ -111,15 +112,17 @@ class TestEvery:
             ("knowledge_topics", {}),
             ("topics", {}),
             ("forget", {"ids": ["mem_1", "mem_2"], "as_agent": "KETHER"}),
-        ] == [(verb, said) for verb, said, _ in door.asked]
+        ] == door.asked
 
-    def test_long(self, asked: tuple[Cortex, Asked]) -> None:
-        """What takes long may take long."""
-        cortex, door = asked
-        cortex.backup()
+    @pytest.mark.parametrize(
+        ("timeout", "seconds"), [(None, (30, 60, 21_600)), (5, (5, 5, 21_600))]
+    )
+    def test_long(self, tmp_path: Path, timeout: float | None, seconds: tuple[float, ...]) -> None:
+        """What takes long may take long, whatever the caller says; all else as long as that."""
+        client = Client(tmp_path, timeout=timeout)
 
-        assert operations.PATIENCE["backup"] == door.asked[0][2]
-        assert {each.method for each in OPERATIONS.values()} >= set(operations.PATIENCE)
+        assert seconds == tuple(map(client.patience, ("agents", "recall", "backup")))
+        assert {each.method for each in OPERATIONS.values()} >= set(PATIENCE)
 
     def test_unknown_word(self, asked: tuple[Cortex, Asked]) -> None:
         """A keyword that a method does not have is Python's own error, with the method's name."""

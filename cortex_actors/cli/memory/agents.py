@@ -23,9 +23,6 @@ from cortex_actors.cli.show import counted, joined, when
 from cortex_actors.client.connection import Answer, Client, folder
 from cortex_actors.errors import BadInput, NotFound, visible
 
-#: Seconds that a comparison may take: the first one may wait for the model to load.
-TIMEOUT = 60.0
-
 #: Bytes of a file with a crumb: more than one may have.
 _LARGEST = 1_000_000
 
@@ -207,7 +204,6 @@ def _counts(found: dict[str, int]) -> str:
     "agents convergence",
     "which package manager",
     "tabs or spaces --min-agents 3 --threshold 0.8",
-    timeout=TIMEOUT,
     query=Joined(metavar="TOPIC..."),
 )
 def show_convergence(found: Answer, given: Answer) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, shows
-from cortex_actors.cli.memory.recall import QUESTION, TIMEOUT, show_hits
+from cortex_actors.cli.memory.recall import QUESTION, show_hits
 from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer
-from cortex_actors.client.operations import LONG
 from cortex_actors.clock import iso
 
 #: Documents that are named of those that failed or in which something was met.
@@ -33,7 +32,6 @@ def meant(source: str) -> str:
     "docs/ --topic handbook",
     asks="knowledge.ingest",
     leave_out=("text", "source"),
-    timeout=LONG,
     path=Argument(kind="path", required=True, read=whole_path),
 )
 def show_read(found: Answer) -> None:
@@ -51,7 +49,6 @@ def show_read(found: Answer) -> None:
     "memory knowledge search",
     "rollback --topic ops",
     asks="knowledge.search",
-    timeout=TIMEOUT,
     query=QUESTION,
     code=Option("--code/--text"),
 )

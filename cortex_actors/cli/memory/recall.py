@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-#: Seconds an answer may take: the first one may wait for the model to load.
-TIMEOUT = 60.0
-
 #: The daemon's own store, as it names it; what it says of a search is a note, and no store's name.
 _LOCAL = "local"
 
@@ -303,7 +300,6 @@ OF_NONE = Preset("--global", sets=("project", ""), help="It belongs to no projec
 A condition that a kind of thing cannot meet leaves it out: only memories have an agent, a realm, a
 layer or a thread, documents belong to no project. What belongs to the project of your folder, or to
 none, is preferred.""",
-    timeout=TIMEOUT,
     query=QUESTION,
     project=Option(read=meant),
     explain=_EXPLAIN,
@@ -327,7 +323,6 @@ def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
     "cortex memory search 'test database' --layer cortex --min-attention 0.3",
     "port --as-of 2026-03-01",
     "port --original --plain",
-    timeout=TIMEOUT,
     query=QUESTION,
     explain=_EXPLAIN,
     plain=_PLAIN,
@@ -341,9 +336,6 @@ def show_memories(found: Answer, given: Answer) -> None:
 #: Bytes that are kept of one text; of what is piped in two more are read, one of which may be the
 #: end of its last line.
 _KEPT = 65_536
-
-#: Seconds for which an answer to what is said is waited for: a language model may be asked.
-_SAID_TIMEOUT = 120.0
 
 #: Letters of a reason that are shown.
 _WHY = 160
@@ -383,7 +375,6 @@ def piped(text: str) -> str:
 What the agent knows already in other words becomes one memory with it. What contradicts it is
 named, and both are kept until you decide. It belongs to the project of your folder, if that is
 followed: in a worktree or a clone, too.""",
-    timeout=_SAID_TIMEOUT,
     is_global=OF_NONE,
     content=Argument(metavar="TEXT", help="What to keep; - reads it from stdin.", read=piped),
 )

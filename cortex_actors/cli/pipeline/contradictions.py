@@ -310,8 +310,6 @@ def _nothing(status: str, *, narrowed: bool) -> str:
     "contradictions judge",
     '"Indent with tabs." "Indent with 4 spaces."',
     '--json "Never push to main." "Do not push to main."',
-    # A model's patience, and loading one.
-    timeout=120.0,
 )
 def show_judged(found: Answer) -> None:
     """Print what two statements are to each other, and who says so."""
@@ -372,8 +370,6 @@ def read_pairs(path: Path) -> list[Any]:
         read=read_pairs,
         help='More pairs, a JSON object a line: {"label", "a": {"text"}, "b": ...}.',
     ),
-    # Texts of a file are embedded, and pairs judged again and again.
-    timeout=300.0,
 )
 def show_calibrated(found: Answer, given: Answer) -> None:
     """Print which thresholds fit the pairs that were decided, and what they would change."""

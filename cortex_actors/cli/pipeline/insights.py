@@ -150,8 +150,6 @@ _ALONE = "say one of --explain and --approve, and nothing else; see: cortex insi
     "--approve ins_4f0c9b21",
     asks="insights.list",
     is_group=True,
-    # Examples may have to be embedded before one is explained.
-    timeout=60.0,
     search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
     status=Option(words=("live", "all"), one_of="insight.InsightStatus"),
     one=(

@@ -487,8 +487,6 @@ _MEANS = {
         operation="principles.what-if",
         alone="an insight's id says all: leave out --project and --reason, or the id",
     ),
-    # A text may have to be embedded for a what-if, and the first one loads the rules.
-    timeout=60.0,
     reason=Option(words=(*_MEANS,), help=f"Only those that this holds up: {', '.join(_MEANS)}."),
 )
 def show_promotion(found: Answer, given: Answer) -> None:

@@ -314,8 +314,6 @@ def _row(run: Answer) -> tuple[object, ...]:
     "",
     "--run reconcile",
     "--json",
-    # As long as the daemon lets an operation work.
-    timeout=130.0,
     one=One(
         operation="daemon.run-job",
         option=Option("--run", help="Do this job now, and wait for it."),

@@ -99,9 +99,6 @@ def _notes(file: Answer) -> list[Answer]:
     return [each for each in file["bullets"] if not each["approved"]]
 
 
-#: Seconds that many files may take, each waited for until nobody saves it.
-TIMEOUT = 600.0
-
 #: What is said of how a file's resolution ended.
 _SAID = {"written": "wrote", "unchanged": "nothing to change in", "shown": "would write"}
 
@@ -171,9 +168,7 @@ def resolve(
     client, where = Client(home), None if everything else _absolute(path)
     if undo:
         return _undone(client, where, as_json=as_json)
-    ask = partial(
-        client.call, "resolve", timeout=TIMEOUT, path=where, everything=everything, **wish
-    )
+    ask = partial(client.call, "resolve", path=where, everything=everything, **wish)
     accepted = []
     if yes or not (dry_run or text_only or as_json or not _is_watched()):
         accepted = _accepted(ask(dry_run=True), yes=yes)
@@ -241,7 +236,7 @@ def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
     """Take a write back, and print what that changed."""
     if where is None:
         raise UsageError("--undo takes back one write: give a file, not --all")
-    found = client.call("undo_resolution", timeout=TIMEOUT, path=where)
+    found = client.call("undo_resolution", path=where)
     if as_json:
         show.json(found)
         return 0

@@ -28,9 +28,6 @@ from cortex_actors.home import Home
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger import offline
 
-#: Seconds a backup may take: as long as the disk does.
-PATIENCE = 21_600.0
-
 #: Bytes of a megabyte, as people count them.
 MB = 1_000_000
 
@@ -54,9 +51,7 @@ def show_copy(found: Answer) -> None:
     show.table(f"{len(rows)} backups in {folder}", columns, rows, empty=empty)
 
 
-@command(
-    "daemon backup", "", "--to /media/disk/cortex.db", "--list", show=show_copy, timeout=PATIENCE
-)
+@command("daemon backup", "", "--to /media/disk/cortex.db", "--list", show=show_copy)
 def backup(
     client: Client,
     to: Annotated[

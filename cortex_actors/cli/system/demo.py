@@ -22,7 +22,7 @@ from typing import Annotated
 
 from cortex_actors.cli import lifecycle, show
 from cortex_actors.cli.declare import JsonOption, Option, command
-from cortex_actors.cli.memory.recall import TIMEOUT, show_hits
+from cortex_actors.cli.memory.recall import show_hits
 from cortex_actors.cli.pipeline.resolve import show_proposed
 from cortex_actors.cli.show import brief, counted, shortened, standing
 from cortex_actors.client.connection import Answer, Client
@@ -204,7 +204,7 @@ def demo(
 
     try:
         with _stage(projects, say) as (home, folders), _daemon(home, say):
-            found = _learnt(Client(home, timeout=TIMEOUT), folders, clock=clock, say=say)
+            found = _learnt(Client(home), folders, clock=clock, say=say)
             (show.json if as_json else _show)(found)
             if not found["recall"]["hits"]:
                 raise NotFound(f"nothing answers {QUESTION!r}")

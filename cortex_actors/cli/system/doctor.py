@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from cortex_actors.doctor.lint import Flaw, Linted, Spot
     from cortex_actors.domain.project import Fragment
 
-#: Seconds a checkup may take: as long as reading everything does.
-PATIENCE = 21_600.0
-
-#: Seconds a round trip may take: five steps of 30 each, and as many of one that goes before.
-TRIAL = 310.0
-
 #: What is said of a round trip.
 _TOLD = {
     "ok": "all is well: a probe was remembered, recalled and forgotten",
@@ -72,16 +66,7 @@ def show_checkup(found: Answer) -> None:
     print(_sentence(found))
 
 
-@command(
-    "doctor",
-    "",
-    "--repair",
-    "--round-trip",
-    "--json",
-    show=show_checkup,
-    code=exit_code,
-    timeout=PATIENCE,
-)
+@command("doctor", "", "--repair", "--round-trip", "--json", show=show_checkup, code=exit_code)
 def doctor(
     client: Client,
     repair: Annotated[
@@ -107,7 +92,7 @@ def doctor(
                 "cannot mend during a round trip: it tries the daemon and looks at nothing else; "
                 "leave out --repair and --thorough, or --round-trip"
             )
-        return client.call("round_trip", timeout=TRIAL)
+        return client.call("round_trip")
     if not home.root.is_dir():
         raise NotFound(f"there is no home at {home.root}; give one with --home or CORTEX_HOME")
     try:

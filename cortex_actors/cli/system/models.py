@@ -18,12 +18,6 @@ from cortex_actors.clock import SECOND, SystemClock, duration, iso
 from cortex_actors.errors import DaemonDown, visible
 from cortex_actors.home import Home
 
-#: Seconds a daemon may take to answer: it reads the model's files, or asks an endpoint.
-TIMEOUT = 120.0
-
-#: Seconds that deleting may take, in small units: 100,000 vectors take about 20.
-LONG = 3_600.0
-
 #: Seconds between two looks at how far it is.
 POLL = 0.5
 
@@ -45,10 +39,9 @@ _OFFLINE = "cortex_actors.doctor.models"
     asks="model.show",
     about="See, compile, check and choose the model that embeds.",
     is_group=True,
-    timeout=TIMEOUT,
     offline=f"{_OFFLINE}:describe",
 )
-@shows("model status", "--json", asks="model.show", timeout=TIMEOUT, offline=f"{_OFFLINE}:describe")
+@shows("model status", "--json", asks="model.show", offline=f"{_OFFLINE}:describe")
 def show_model(found: Answer) -> None:
     """Print which model embeds, and how its compiled form is."""
     show.lines(*_lines(found))
@@ -59,7 +52,7 @@ def _in_use(home: Home) -> Answer:
     from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
 
     try:
-        return Client(home, timeout=TIMEOUT).call("model")
+        return Client(home).call("model")
     except DaemonDown:
         return offline.describe(home)
 
@@ -77,7 +70,7 @@ def prepare(as_json: JsonOption = False, home: HomeOption = None) -> None:
     # What may be compiled says whether its compiled form is used.
     if found["coming"] or "unused" in found:
         with suppress(DaemonDown):
-            Client(home, timeout=TIMEOUT).call("prepare_model")
+            Client(home).call("prepare_model")
     show.json(found) if as_json else show.lines(*_made(found))
 
 
@@ -118,7 +111,7 @@ def show_begun(found: Answer) -> None:
         show.lines("how far it is: cortex model migration")
 
 
-@command("model use", "all-MiniLM-L6-v2", "~/models/my-model", show=show_begun, timeout=TIMEOUT)
+@command("model use", "all-MiniLM-L6-v2", "~/models/my-model", show=show_begun)
 def use(
     client: Client,
     name: Annotated[str, Argument(metavar="NAME", help="A model's name, or its folder.")],
@@ -150,7 +143,7 @@ def migrate(
     home: HomeOption = None,
 ) -> None:
     """Embed everything with another model, which answers once that is done."""
-    client = Client(home, timeout=TIMEOUT)
+    client = Client(home)
     before = client.call("migration")["active"]
     begun = client.call("migrate", to=_absolute(to), provider=provider)
     if not no_wait:
@@ -178,7 +171,7 @@ def show_cancelled(found: Answer) -> None:
     print("and used if you begin again. Delete it now with: cortex model prune")
 
 
-@shows("model prune", "", timeout=LONG, offline=f"{_OFFLINE}:prune")
+@shows("model prune", "", offline=f"{_OFFLINE}:prune")
 def show_pruned(found: Answer) -> None:
     """Print how many vectors of which models were deleted."""
     for model, vectors in found["forgotten"].items():

@@ -20,10 +20,6 @@ from cortex_actors.cli.show import counted, joined, shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, UsageError
 
-#: Seconds that adding or asking one may take: its name is looked up, and a keyring may ask its
-#: user; each that is asked has its own limit, of at most 30.
-TIMEOUT = 60.0
-
 #: The type of what is kept here.
 _LOCAL = "local"
 
@@ -101,7 +97,6 @@ def show_added(found: Answer) -> None:
     "facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
     "team chroma https://chroma.example:8000 --option collection=notes",
     show=show_added,
-    timeout=TIMEOUT,
 )
 def add(
     client: Client,
@@ -145,7 +140,7 @@ def add(
     )
 
 
-@shows("stores remove", "notes", timeout=TIMEOUT)
+@shows("stores remove", "notes")
 def show_removed(found: Answer) -> None:
     """Print which store is asked no more, and what stays of it."""
     name = found["removed"]
@@ -160,13 +155,13 @@ def show_removed(found: Answer) -> None:
     show.lines(*(f"note: {text}" for text in found.get("warnings", ())))
 
 
-@shows("stores enable", "notes", timeout=TIMEOUT)
+@shows("stores enable", "notes")
 def show_enabled(found: Answer) -> None:
     """Print which store is asked again."""
     show.lines(f"{found['store']['name']} is asked from now on{lasts(found)}")
 
 
-@shows("stores disable", "notes", timeout=TIMEOUT)
+@shows("stores disable", "notes")
 def show_disabled(found: Answer) -> None:
     """Print which store is not asked any more."""
     show.lines(f"{found['store']['name']} is not asked any more{lasts(found)}")
@@ -218,7 +213,6 @@ def missing(found: Answer) -> int:
     "notes",
     about="Ask stores whether they are there, and what they are. The exit code is 1 if one is not.",
     exits=missing,
-    timeout=TIMEOUT,
     name=Argument(metavar="[NAME]", complete="stores", help="One store; all that are asked."),
 )
 def show_pinged(found: Answer) -> None:

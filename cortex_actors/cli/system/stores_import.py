@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from cortex_actors.federation.store import StoreSpec
 
 
-#: Seconds that it may take: the name of each store is looked up, a keyring may ask its user.
-TIMEOUT = 120.0
-
 #: What is said of a dry run where no daemon runs.
 _UNSEEN = "note: as far as can be seen without the daemon, which looks up names and tokens as well"
 
@@ -51,7 +48,7 @@ def import_(
     text = read_text(path, "import stores", most=LONGEST)
     said = read_stores(text)
     if dry_run:
-        client = Client(home, timeout=TIMEOUT)
+        client = Client(home)
         _show_foreseen(said, _foreseen(client, text, said, replace=replace), as_json=as_json)
         return
     lending = [each for each in said.stores if each.auth.token_env or each.auth.token_keyring]
@@ -66,7 +63,7 @@ def import_(
             no="nothing was imported",
             err=True,
         )
-    found = Client(home, timeout=TIMEOUT).call("import_stores", text=text, replace=replace)
+    found = Client(home).call("import_stores", text=text, replace=replace)
     (show.json if as_json else _show)(found)
 
 
