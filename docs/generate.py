@@ -334,8 +334,8 @@ def _run(each: Declared) -> Row:
     """Return what is said of how a command runs."""
     said = {key: value for key, value in each.run.items() if value is not None}
     row = {key: _place(value) if callable(value) else value for key, value in said.items()}
-    show = each.run.get("show") or (each.function if each.operation else None)
-    if callable(show) and not each.by_hand and len(inspect.signature(show).parameters) > 1:
+    show = each.run.get("show") if each.by_hand else each.function
+    if callable(show) and len(inspect.signature(show).parameters) > 1:
         row["given"] = True
     return row
 

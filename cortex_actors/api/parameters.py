@@ -114,7 +114,7 @@ PARAMETERS = {
     "create": Parameter("Create the file where there is none."),
     "crumb_type": Parameter("What it is for.", words=CrumbType, names=("--type",)),
     "days": Parameter("Days without being read, at least.", least=0),
-    "dead": Parameter("Only dead letters."),
+    "dead": Parameter("Only dead letters: tried too often."),
     "display_name": Parameter("Its name as people read it.", names=("--name",)),
     "domain": Parameter("A field such as python; none: of no known one."),
     "calibrate.domain": Parameter("Only the pairs of this field."),
@@ -252,7 +252,7 @@ PARAMETERS = {
     ),
     "post.related_agents": _agent(_RELATED, names=("--to",)),
     "remember.related_agents": _agent(_RELATED, names=("--about",)),
-    "repair": Parameter("Repair what can be made again."),
+    "repair": Parameter("Repair what can be made again; files are only read."),
     "replace": Parameter("Replace stores of the same name."),
     "responding_to": _id(
         "What it answers; may be repeated.", names=("--reply-to",), complete="memories"
@@ -261,7 +261,7 @@ PARAMETERS = {
     "role": Parameter("Who spoke, in a conversation."),
     "said_from": _when("When what it tells began: 2026-11-01, 2d ...", names=("--from",)),
     "said_until": _when("When that ended.", names=("--until",)),
-    "same": Parameter("Revoke what says the same, too."),
+    "same": Parameter("With an insight, revoke what says the same, too."),
     "search": Parameter("Words that all occur."),
     "second": Parameter("The other one.", metavar="OTHER", complete="memories"),
     "session_id": Parameter("What the session is called.", names=("--session",)),

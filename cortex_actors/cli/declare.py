@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         required: bool
         #: Makes of what was given what is asked, or called with.
         read: Callable[..., object]
+        #: Whether it may be given several times; of what its operation has not, one alone may.
+        many: bool
         #: The values it may have, and the enumeration whose members are values, too:
         #: `module.Name` of the domain. A command gets the word: the enumeration's module is large.
         words: Sequence[str]
@@ -109,8 +111,8 @@ class One:
 class Declared:
     """One spelling of a command, or a group with what it runs by itself.
 
-    With an `operation` the command asks that one, with its parameters, and the function shows the
-    answer; else the function is the command.
+    With an `operation` the command has its parameters, and asks it, unless that is done `by_hand`:
+    then the function is the command, as without one; else it shows the answer.
     """
 
     path: str
@@ -133,11 +135,15 @@ DECLARED: list[Declared] = []
 
 def command(
     path: str,
+    /,
     *examples: str,
     about: str | None = None,
     is_group: bool = False,
     show: Callable[..., None] | None = None,
     code: Callable[[dict[str, Any]], int] | None = None,
+    asks: str | None = None,
+    leave_out: tuple[str, ...] = (),
+    **spelled: Option | Argument | Preset,
 ) -> Callable[[Function], Function]:
     """Declare a function as a command, or as what a group runs where none below it is named.
 
@@ -145,9 +151,13 @@ def command(
     typed behind the command, or a whole line. With `show` it returns an answer, which `--json`
     prints, else `show`, as in `shows`; `code` makes the exit code of it. One that takes a `client`
     gets the daemon's, and has `--home`.
+
+    With what it `asks` it has the parameters of that operation, as in `shows`, and gets each by its
+    name; without `show` it gets `as_json` and `home` as well.
     """
-    run = {"show": show, "code": code}
-    return _declaring(path, examples, about=about, is_group=is_group, run=run)
+    more: dict[str, Any] = {"operation": asks, "by_hand": True, "leave_out": leave_out}
+    more |= {"run": {"show": show, "code": code}, "spelled": spelled}
+    return _declaring(path, examples, about=about, is_group=is_group, **more)
 
 
 def _declaring(
@@ -176,7 +186,6 @@ def shows(
     offline: str | None = None,
     exits: Callable[[dict[str, Any]], int] | None = None,
     one: One | tuple[One, ...] = (),
-    by_hand: bool = False,
     **spelled: Option | Argument | Preset,
 ) -> Callable[[Function], Function]:
     """Declare a function as what shows the answer of an operation.
@@ -190,8 +199,7 @@ def shows(
     themselves.
 
     Where no daemon runs, `offline` (`module:function`) answers in its place, with the home, and the
-    parameters by name. `exits` makes the exit code of the answer. A function that asks `by_hand` is
-    the command, whose help is its docstring; it gets every parameter by name.
+    parameters by name. `exits` makes the exit code of the answer.
     """
     return _declaring(
         path,
@@ -201,7 +209,6 @@ def shows(
         operation=asks or path.replace(" ", "."),
         leave_out=leave_out,
         one=one if isinstance(one, tuple) else (one,),
-        by_hand=by_hand,
         run={"offline": offline, "code": exits},
         spelled=spelled,
     )

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, Option, Preset, shows
+from cortex_actors.cli.declare import Argument, Option, Preset, command
 from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, Refused, UsageError
@@ -110,7 +110,7 @@ _TAKEN_OUT = "\n-<!-- cortex:begin "
 _NOT_DONE = frozenset({"edited", "refused"})
 
 
-@shows(
+@command(
     "resolve",
     "--dry-run",
     "~/code/atlas-api",
@@ -120,7 +120,7 @@ _NOT_DONE = frozenset({"edited", "refused"})
     "CLAUDE.md --edited keep",
     "--agent chatgpt --output prompt.txt",
     "CLAUDE.md --undo",
-    by_hand=True,
+    asks="resolve",
     leave_out=("text_only", "approve"),
     path=Argument(
         kind="text", metavar="[PATH]", help="A file, a project's folder or its name (this folder)."

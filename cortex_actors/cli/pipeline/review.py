@@ -9,10 +9,9 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command, shows
+from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.pipeline.principles import check_line, need
 from cortex_actors.cli.pipeline.projects import meant
 from cortex_actors.cli.show import brief, counted, joined, said_in, shortened, standing, when
@@ -191,22 +190,17 @@ _MOST = 10
     "ins_4f0c9b21 --same",
     "pri_77ab03c2",
     "--undo ~/code/left-pad",
+    asks="projects.revoke",
+    source=Argument(
+        metavar="[SOURCE]",
+        required=False,
+        help="A project's name or folder, a file, or the id of an insight or a principle.",
+    ),
+    dry_run=Option("--dry-run", "-n"),
+    undo=Preset(help="Let it count again."),
 )
 def revoke(
-    source: Annotated[
-        str | None,
-        Argument(
-            metavar="[SOURCE]",
-            help="A project's name or folder, a file, or the id of an insight or a principle.",
-        ),
-    ] = None,
-    *,
-    undo: Annotated[bool, Option(help="Let it count again.")] = False,
-    same: Annotated[bool, Option(help="With an insight, what says the same, too.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", "-n", help="Only show what would go.")] = False,
-    note: Annotated[str | None, Option(help="Why, in your own words.")] = None,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
+    source: str | None, *, undo: bool, as_json: bool, home: Path | None, **how: object
 ) -> None:
     """Take back a source, everything derived from it, and what of it stands in files.
 
@@ -215,15 +209,15 @@ def revoke(
     """
     client = Client(home)
     if source is None:
-        if undo or same or dry_run or note:
+        if undo or any(how.values()):
             raise UsageError("say what to take back; see: cortex projects revoke --help")
         found, print_it = client.call("revoked"), _list_revoked
     elif undo:
-        if same or dry_run or note:
+        if any(how.values()):
             raise UsageError("--undo takes only the source; see: cortex projects revoke --help")
         found, print_it = client.call("lift", source=_source(source)), _lifted
     else:
-        found = client.call("revoke", source=_source(source), note=note, same=same, dry_run=dry_run)
+        found = client.call("revoke", source=_source(source), **how)
         print_it = partial(_show_revoked, client)
     show.json(found) if as_json else print_it(found)
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from cortex_actors import __version__
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, JsonOption, Option, command, read_file
+from cortex_actors.cli.declare import Argument, JsonOption, Option, Preset, command, read_file
 from cortex_actors.cli.show import counted, shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
@@ -66,17 +66,18 @@ def show_checkup(found: Answer) -> None:
     print(_sentence(found))
 
 
-@command("doctor", "", "--repair", "--round-trip", "--json", show=show_checkup, code=exit_code)
-def doctor(
-    client: Client,
-    repair: Annotated[
-        bool, Option(help="Mend what can be made again; files are only read.")
-    ] = False,
-    thorough: Annotated[bool, Option(help="Take the time that a complete check needs.")] = False,
-    round_trip: Annotated[
-        bool, Option(help="Remember, recall and forget a probe, and say how each step went.")
-    ] = False,
-) -> Answer:
+@command(
+    "doctor",
+    "",
+    "--repair",
+    "--round-trip",
+    "--json",
+    show=show_checkup,
+    code=exit_code,
+    asks="doctor",
+    round_trip=Preset(help="Remember, recall and forget a probe, and say how each step went."),
+)
+def doctor(client: Client, *, repair: bool, thorough: bool, round_trip: bool) -> Answer:
     """Compare ledger, index and files, whether the daemon runs or not.
 
     With --round-trip the daemon tries itself instead, through the verbs that agents use; nobody

@@ -22,7 +22,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command, shows
+from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
 from cortex_actors.cli.lifecycle import pause
 from cortex_actors.cli.show import shortened
 from cortex_actors.client.connection import Answer, Client
@@ -274,25 +274,20 @@ def _nothing(given: Answer) -> str:
     "--replay all",
     "--discard evt_01M806R9PZAY78CBPJFYBR0AVQ",
     show=show_events,
+    asks="daemon.events",
+    name=Option("--id", help="Show one, by id or seq, with its payload and tracebacks."),
+    replay=Option(many=True, help="Try a dead letter anew, by id or seq; or all."),
+    discard=Option(many=True, help="Drop a dead letter for good, by id or seq; or all."),
+    yes=Preset(help="Do discard all of them."),
 )
 def events(
     client: Client,
     *,
-    topic: Annotated[str | None, Option(help="Only topics of this shell pattern.")] = None,
-    waiting: Annotated[bool, Option(help="Only what somebody has yet to handle.")] = False,
-    dead: Annotated[bool, Option(help="Only dead letters: tried too often.")] = False,
-    since: Annotated[int, Option(min=0, help="Only after this seq.")] = 0,
-    limit: Annotated[int, Option(min=1, max=1_000, help="How many at most.")] = 20,
-    name: Annotated[
-        str | None, Option("--id", help="Show one, by id or seq, with its payload and tracebacks.")
-    ] = None,
-    replay: Annotated[
-        list[str] | None, Option(help="Try a dead letter anew, by id or seq; or all.")
-    ] = None,
-    discard: Annotated[
-        list[str] | None, Option(help="Drop a dead letter for good, by id or seq; or all.")
-    ] = None,
-    yes: Annotated[bool, Option(help="Do discard all of them.")] = False,
+    name: str | None,
+    replay: list[str] | None,
+    discard: list[str] | None,
+    yes: bool,
+    **wanted: object,
 ) -> Any:  # noqa: ANN401 - JSON: a list of what was done
     """List the newest stored events, or decide about those that could not be handled."""
     if sum(map(bool, (name, replay, discard))) > 1:
@@ -307,7 +302,7 @@ def events(
         return client.call(verb, events=replay or discard)[f"{verb}ed"]
     if name:
         return client.call("event", event=name)
-    return client.call("events", topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
+    return client.call("events", **wanted)
 
 
 def _show(found: Answer) -> None:
