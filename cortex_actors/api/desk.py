@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import api
 from cortex_actors.api import events
-from cortex_actors.api.registry import OPERATIONS
+from cortex_actors.api.registry import OPERATIONS, Call, Operation
 from cortex_actors.domain.agent import OWNER, Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-    from cortex_actors.api.registry import Call, Operation
 
 
 class FrontDesk:

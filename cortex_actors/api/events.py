@@ -23,14 +23,13 @@ from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import events as stored
-from cortex_actors.storage.events import Wanted, store, store_once
+from cortex_actors.storage.events import StoredEvent, Wanted, store, store_once
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cortex_actors.storage.events import StoredEvent
     from cortex_actors.storage.ledger.actor import Connection
 
     Unit = Callable[..., Sequence[tuple[int, str]]]

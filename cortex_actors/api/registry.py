@@ -19,7 +19,7 @@ from cortex_actors.embedding.cache import Cache
 from cortex_actors.errors import ActorAway, BadInput, Busy, CortexError, ModelChanged
 from cortex_actors.federation.federation import Federation
 from cortex_actors.pipeline.relations import Ruling
-from cortex_actors.runtime.names import NamedActor
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.storage.events import store
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from cortex_actors.memory.village import Village
     from cortex_actors.pipeline.organiser import Organiser
     from cortex_actors.pipeline.resolver import Resolver
-    from cortex_actors.runtime.names import Names
     from cortex_actors.runtime.tasks import TaskSupervisor
     from cortex_actors.schedule.scheduler import Scheduler
     from cortex_actors.settings import Settings

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.domain.insight import NO_DOMAIN, PrincipleSort
+from cortex_actors.domain.insight import NO_DOMAIN, Insight, InsightSource, PrincipleSort
 from cortex_actors.rules import decay as rules
 from cortex_actors.storage.pipeline import (
     insight_lists,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-    from cortex_actors.domain.insight import Insight, InsightSource
     from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.pipeline.insight_lists import InsightFilter

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.principle import Ending
-from cortex_actors.domain.project import AlertKind, innermost
+from cortex_actors.domain.project import AlertKind, Project, innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.files import repository
 from cortex_actors.storage import events, insight_records, passages
@@ -26,7 +26,6 @@ from cortex_actors.storage.pipeline.principle_lists import by_status
 from cortex_actors.storage.pipeline.resolutions import paths, troubled
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.project import Project
     from cortex_actors.home import Home
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.topics import Topic

@@ -9,13 +9,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, Unpack
 
 from cortex_actors.errors import BadInput, FileTooLarge, NotFound, NotText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import TypedDict, Unpack
 
     class About(TypedDict, total=False):
         """What may be said of an option or an argument; its kind is its annotation's."""

@@ -14,21 +14,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from cortex_actors.client.connection import Client, result
-from cortex_actors.client.host import Way
+from cortex_actors.client.connection import Answer, Client, result
+from cortex_actors.client.host import Embed, Way
 from cortex_actors.errors import DaemonStopping, InternalError
 from cortex_actors.process.lock import peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
-    from concurrent.futures import Future
     from pathlib import Path
 
-    from cortex_actors.client.connection import Answer
-    from cortex_actors.client.host import Embed
     from cortex_actors.home import Home
 
 P = ParamSpec("P")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from cortex_actors.client import results
-from cortex_actors.client.connection import folder
+from cortex_actors.client.connection import Answer, folder
 from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
@@ -27,7 +27,6 @@ from cortex_actors.rules.interchange import END, FORMAT, VERSION
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 
-    from cortex_actors.client.connection import Answer
     from cortex_actors.client.doors import Door
 
 #: Kinds of records in our own form, in the order in which they can be read in again.

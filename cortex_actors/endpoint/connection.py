@@ -22,10 +22,10 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from cortex_actors.clock import SECOND
+from cortex_actors.clock import SECOND, Clock
 from cortex_actors.endpoint import replies
 from cortex_actors.endpoint.pinning import Pin
-from cortex_actors.errors import StoreDown, StoreUnusable
+from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
 from cortex_actors.rules.addresses import SCHEMES, address
 from cortex_actors.runtime.threads import Threads
 
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
     from httpx2 import AsyncClient, AsyncHTTPTransport, Request, Response
 
-    from cortex_actors.clock import Clock
     from cortex_actors.endpoint.pinning import Resolver
-    from cortex_actors.errors import CortexError
 
 
 def context(*, system_store: bool) -> ssl.SSLContext:

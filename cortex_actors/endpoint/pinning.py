@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.endpoint.replies import SHOWN
 from cortex_actors.errors import StoreDown, StoreUnusable
-from cortex_actors.rules.addresses import STDIO, Reach, admitted, forbidden, reach
+from cortex_actors.rules.addresses import STDIO, Address, Reach, admitted, forbidden, reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.rules.addresses import Address
     from cortex_actors.runtime.threads import Threads
 
     #: Takes host and port and returns IP addresses; blocks.

@@ -26,12 +26,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from cortex_actors import errors
-from cortex_actors.rules.addresses import SCHEMES, address, here
+from cortex_actors.rules.addresses import SCHEMES, Address, address, here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-
-    from cortex_actors.rules.addresses import Address
 
 
 #: Where requests go when `base_url` is empty.

@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cortex_actors.errors import BadInput, ConfigurationError, DeadlineExceeded, TooManyConnections
 from cortex_actors.gateways import rpc
-from cortex_actors.home import LINE_LIMIT
+from cortex_actors.home import LINE_LIMIT, Home
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-    from cortex_actors.home import Home
 
 
 #: Seconds without a complete request after which a connection is closed. Our own clients connect

@@ -32,7 +32,7 @@ from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.gateways import connection, rpc
 from cortex_actors.gateways.connection import Connection
 from cortex_actors.process.lock import peer
-from cortex_actors.process.logfile import Filter
+from cortex_actors.process.logfile import Filter, Record
 from cortex_actors.process.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.gateways.rpc import Request
     from cortex_actors.home import Home
-    from cortex_actors.process.logfile import Record
     from cortex_actors.process.logs import Follower, LogStream
 
 

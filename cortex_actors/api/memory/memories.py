@@ -7,7 +7,7 @@ Ids of what whoever asks may not read are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.insight import ALL, MemorySort
-from cortex_actors.domain.memory import ChangeKind, MemoryStatus
+from cortex_actors.domain.memory import ChangeKind, Layer, Memory, MemoryStatus
 from cortex_actors.rules import decay as attention
 from cortex_actors.storage import memory_history, memory_records, projects
 from cortex_actors.storage.agent_records import displays
@@ -26,9 +26,6 @@ from cortex_actors.storage.search.hits import time_range
 from cortex_actors.storage.search.similar_memories import list_conflicts, standing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from cortex_actors.domain.memory import Layer, Memory
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory_history import Change, Node

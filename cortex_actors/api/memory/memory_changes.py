@@ -15,15 +15,15 @@ Whose a memory is: who may change it, and the errors of who may not, or of one t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api.parameters import word
-from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.api.shapes import all_fields
 from cortex_actors.domain.event import Ids
-from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
+from cortex_actors.domain.memory import ChangeKind, Layer, Memory, MemoryStatus
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.memory.archivist import compare_soon
 from cortex_actors.rules.admission import noted
@@ -34,11 +34,7 @@ from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search import similar_memories
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cortex_actors.api.registry import Said
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.domain.memory import Memory
     from cortex_actors.storage.ledger.actor import Connection
 
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import topics
 from cortex_actors.api import parameters, status
 from cortex_actors.api.memory import memory_changes, remember
-from cortex_actors.api.registry import SOON, SOURCE, Call, operation
+from cortex_actors.api.registry import SOON, SOURCE, Call, Said, operation
 from cortex_actors.api.shapes import fields_of
 from cortex_actors.clock import DAY
 from cortex_actors.domain.event import Ids
-from cortex_actors.domain.memory import MemoryStatus
+from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
 from cortex_actors.memory.custodian import Custodian
 from cortex_actors.rules import decay
 from cortex_actors.rules.merging import are_opposites
@@ -35,9 +35,7 @@ from cortex_actors.storage.search.similar_memories import standing
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from cortex_actors.api.registry import Said
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.domain.memory import Layer, Memory, Realm
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory.memory_attention import Where

@@ -6,7 +6,7 @@ The verbs that find things: `recall` asks every store, `search` memories alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +16,7 @@ from cortex_actors.api.parameters import word
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.bus.commits import refuse_key
 from cortex_actors.domain.agent import agent_id, shown
-from cortex_actors.domain.hit import REMOTE
+from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.domain.memory import PROBE, Access, Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
@@ -27,18 +27,14 @@ from cortex_actors.rules.merging import Prefer
 from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.fusion import WORDS_ALONE
 from cortex_actors.storage import memory_records, projects
-from cortex_actors.storage.search.query import AskedAbout
+from cortex_actors.storage.search.query import AskedAbout, Where
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.terms import moment
 from cortex_actors.topics import MEMORY_REMEMBERED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from cortex_actors.domain.hit import Hit
     from cortex_actors.domain.project import Project
-    from cortex_actors.storage.search.query import Where
 
 
 #: Agents, answered memories and superseded ones that one memory may name.

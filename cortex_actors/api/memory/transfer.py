@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
@@ -38,7 +38,6 @@ from cortex_actors.text import jsonstream
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-    from typing import IO
 
     from cortex_actors.text.jsonstream import Placed
 

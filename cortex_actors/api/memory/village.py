@@ -21,11 +21,11 @@ from cortex_actors.api.registry import Call, operation, repeated
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import agent_id
-from cortex_actors.domain.memory import CrumbType, Priority, Realm
+from cortex_actors.domain.memory import Crumb, CrumbType, Memory, Priority, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.memory.request import Message
 from cortex_actors.memory.trail import Trail
-from cortex_actors.memory.village import Village
+from cortex_actors.memory.village import Answer, Village
 from cortex_actors.rules import admission
 from cortex_actors.rules import convergence as agreeing
 from cortex_actors.rules.admission import Given
@@ -38,9 +38,7 @@ from cortex_actors.text.summary import render
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.memory import Crumb, Memory
     from cortex_actors.domain.project import Project
-    from cortex_actors.memory.village import Answer
     from cortex_actors.rules.convergence import Apart, Group
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory.village import Post

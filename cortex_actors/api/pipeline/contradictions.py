@@ -25,7 +25,7 @@ import numpy as np
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.pipeline.review import PROMOTION, USE, WRITE, reviews
-from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.clock import iso, ulid
 from cortex_actors.domain import insight
 from cortex_actors.domain.event import AccumulationComplete, Ids
@@ -34,7 +34,7 @@ from cortex_actors.home import replace_file
 from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.rules import contradiction as rule
 from cortex_actors.rules.admission import noted
-from cortex_actors.rules.calibration import Decided, Label, Suggestion, suggest
+from cortex_actors.rules.calibration import Decided, Figures, Label, Score, Suggestion, suggest
 from cortex_actors.rules.classification import classify
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.rules.sameness import cosine
@@ -47,9 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.api.registry import Said
     from cortex_actors.pipeline.relations import Ruling
-    from cortex_actors.rules.calibration import Figures, Score
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.pipeline.contradictions import Contradiction

@@ -20,7 +20,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api.shapes import brief_principle, fields_of
-from cortex_actors.domain.project import SourceKind
+from cortex_actors.domain.project import Approval, Project, Review, Revocation, SourceKind
 from cortex_actors.errors import BadInput, CortexError, NotFound
 from cortex_actors.pipeline import reading, selection
 from cortex_actors.render import fence
@@ -31,7 +31,7 @@ from cortex_actors.storage.pipeline import (
     principles,
     reviews,
 )
-from cortex_actors.storage.pipeline.insight_lists import InsightFilter, Named, find
+from cortex_actors.storage.pipeline.insight_lists import Bullet, InsightFilter, Line, Named, find
 from cortex_actors.storage.pipeline.principle_lists import PrincipleFilter, listed
 from cortex_actors.storage.pipeline.resolutions import standing
 from cortex_actors.text.markdown import MAX_BYTES
@@ -41,10 +41,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.principle import Derivation, Given, Principle
-    from cortex_actors.domain.project import Approval, Project, Review, Revocation
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.pipeline.contradictions import Contradiction
-    from cortex_actors.storage.pipeline.insight_lists import Bullet, Line
 
 
 #: What a history can be asked of by its id, in the order in which a bare beginning is tried.

@@ -18,14 +18,14 @@ from cortex_actors.api import parameters, shapes
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete
-from cortex_actors.domain.insight import SHOWN, Category, InsightSort, InsightStatus
+from cortex_actors.domain.insight import SHOWN, Category, Insight, InsightSort, InsightStatus
 from cortex_actors.domain.principle import BECOMES
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, CortexError, Refused
-from cortex_actors.pipeline.organiser import Would
+from cortex_actors.pipeline.organiser import Supposed, Would
 from cortex_actors.rules import classification, promotion
-from cortex_actors.rules.classification import ClassifiedBy, classify, grounds
-from cortex_actors.rules.promotion import Evidence, Need
+from cortex_actors.rules.classification import ClassifiedBy, Grounds, classify, grounds
+from cortex_actors.rules.promotion import Evidence, Need, Requirement, Standing, Thresholds
 from cortex_actors.storage.insight_records import approve
 from cortex_actors.storage.pipeline import (
     contradictions,
@@ -35,19 +35,14 @@ from cortex_actors.storage.pipeline import (
 )
 from cortex_actors.storage.pipeline import insights as stored
 from cortex_actors.storage.pipeline.insight_lists import InsightFilter, Named, find
-from cortex_actors.storage.pipeline.principle_decay import today
+from cortex_actors.storage.pipeline.principle_decay import Scales, today
 from cortex_actors.text.hazards import is_boilerplate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from cortex_actors.domain.insight import Insight
-    from cortex_actors.pipeline.organiser import Supposed
-    from cortex_actors.rules.classification import Grounds
-    from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.pipeline.contradictions import Contradiction
-    from cortex_actors.storage.pipeline.principle_decay import Scales
 
 
 #: What is said of an insight that nothing holds up.

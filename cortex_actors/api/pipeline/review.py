@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes
 from cortex_actors.api.pipeline import insights as whys
-from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
-from cortex_actors.domain.insight import Granularity, InsightStatus
+from cortex_actors.domain.insight import Granularity, Insight, InsightStatus
 from cortex_actors.domain.principle import Derivation, PrincipleStatus, of_insight
 from cortex_actors.domain.project import Approval, Decision, Review, SourceKind, Way
 from cortex_actors.errors import Refused
@@ -23,7 +23,7 @@ from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.rules import promotion
 from cortex_actors.rules.admission import noted
-from cortex_actors.rules.promotion import Need
+from cortex_actors.rules.promotion import Need, Requirement, Standing, Thresholds
 from cortex_actors.rules.standalone import standalone
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import (
@@ -40,9 +40,6 @@ from cortex_actors.storage.pipeline.insight_lists import InsightFilter, Named, f
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cortex_actors.api.registry import Said
-    from cortex_actors.domain.insight import Insight
-    from cortex_actors.rules.promotion import Requirement, Standing, Thresholds
     from cortex_actors.storage.ledger.actor import Connection
 
 

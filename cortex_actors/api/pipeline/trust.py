@@ -10,7 +10,7 @@ The verbs that bring what is known into instruction files, and take it out of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,13 @@ from cortex_actors import topics
 from cortex_actors.api import status
 from cortex_actors.api.parameters import chosen
 from cortex_actors.api.pipeline import history
-from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
-from cortex_actors.domain.principle import Edits, Unwritten, Wish, of_insight
-from cortex_actors.domain.project import Approval, Decision, SourceKind, Way, innermost
+from cortex_actors.domain.principle import Edits, Resolved, Unwritten, Wish, of_insight
+from cortex_actors.domain.project import Approval, Decision, Project, SourceKind, Way, innermost
 from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProject, UsageError
 from cortex_actors.pipeline import reading, selection
 from cortex_actors.pipeline.resolver import Resolver
@@ -37,11 +37,6 @@ from cortex_actors.storage.pipeline.insight_lists import Named, by_ids, find
 from cortex_actors.storage.pipeline.revoking import Revoked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
-
-    from cortex_actors.api.registry import Said
-    from cortex_actors.domain.principle import Resolved
-    from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
 
 #: Texts that an answer shows of those that are gone.

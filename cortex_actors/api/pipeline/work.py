@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
-from cortex_actors.api.registry import SOURCE, Call, operation
+from cortex_actors.api.registry import SOURCE, Call, Said, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
 from cortex_actors.domain import event
@@ -29,7 +29,6 @@ from cortex_actors.storage.pipeline.insight_lists import Named, find
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cortex_actors.api.registry import Said
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.pipeline.contradictions import Cluster
 

@@ -24,7 +24,7 @@ from cortex_actors.api.system.peers import shut
 from cortex_actors.api.system.stores import unlisted
 from cortex_actors.doctor.models import list_models
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.embedding.factory import Doing, is_compiled, report, source_of
+from cortex_actors.embedding.factory import Doing, Info, is_compiled, report, source_of
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.errors import BadInput, CortexError, Refused
@@ -38,7 +38,6 @@ from cortex_actors.storage.pipeline import resolutions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.embedding.factory import Info
 
 #: The variable that allows verbs which exist to break things on purpose.
 DEBUG = "CORTEX_DEBUG"

@@ -15,7 +15,7 @@ say nearly the same, or one stands at two places, it is told once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -35,8 +35,6 @@ from cortex_actors.storage.search.hits import shown, tagged
 from cortex_actors.storage.search.query import Query, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from cortex_actors.domain.hit import Hit, Recall
     from cortex_actors.domain.principle import Principle
     from cortex_actors.storage.ledger.actor import Connection

@@ -24,7 +24,7 @@ from cortex_actors.cli.show import counted, shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import Fragment, file_hash
 from cortex_actors.errors import AnswerLost, BadInput, DaemonDown, NotFound, UsageError, visible
 from cortex_actors.process import lock
 from cortex_actors.text import sections as markdown
@@ -34,7 +34,6 @@ from cortex_actors.text.statements import statements
 
 if TYPE_CHECKING:
     from cortex_actors.doctor.lint import Flaw, Linted, Spot
-    from cortex_actors.domain.project import Fragment
 
 #: What is said of a round trip.
 _TOLD = {
