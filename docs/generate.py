@@ -421,7 +421,7 @@ def _operand(each: Declared, given: inspect.Parameter) -> Row:
     """Return a parameter of an operation as a command has it."""
     operation = OPERATIONS[each.operation or ""]
     meaning, own = about(operation.method, given.name), each.spelled.get(given.name)
-    hint = get_type_hints(operation.run)[given.name]
+    hint = operation.hints[given.name]
     kind = "path" if meaning.is_path else getattr(own, "about", {}).get("kind")
     row: Row = {"name": given.name, **({"kind": kind} if kind else _kind(hint))}
     required = given.default is given.empty

@@ -5,6 +5,7 @@ What means nothing is refused: an unknown word is an error that names those ther
 
 from __future__ import annotations
 
+from collections.abc import Sequence  # noqa: TC003 - read at run time
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -23,7 +24,7 @@ from cortex_actors.text.terms import moment
 from cortex_actors.text.terms import tags as normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
 
 @dataclass(frozen=True, slots=True)

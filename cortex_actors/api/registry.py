@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cast, get_type_hints
 
 from cortex_actors.api import status
-from cortex_actors.api.parameters import about
+from cortex_actors.api.parameters import about, where
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.errors import ActorAway, BadInput, Busy, CortexError, ModelChanged
 from cortex_actors.federation.federation import Federation
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.index.vectors import Vectors
     from cortex_actors.storage.ledger.actor import Connection, Ledger, Records
+    from cortex_actors.storage.search.query import Where
 
 
 T = TypeVar("T")
@@ -208,6 +209,20 @@ class Call:
             raise BadInput(f"here must be the absolute path of a folder, not {here!r}")
         return await self.records.read(lambda c: status.project_around(c, here))
 
+    async def narrowed(
+        self,
+        project: str | None,
+        here: str | None,
+        *,
+        as_agent: str | None,
+        **narrow: Any,  # noqa: ANN401 - as they are declared
+    ) -> tuple[Where, str | None]:
+        """Return the conditions of a question, and the id of the project that is preferred."""
+        found = await self.asked_for(project, here)
+        near = None if found is None else found.id
+        narrow |= {"project_id": near if project else None, "reader": self.caller.reader(as_agent)}
+        return where(now=self.clock.now(), **narrow), near
+
     async def change(
         self, work: Callable[[Connection], T], *said: Said, dry_run: bool = False
     ) -> T:
@@ -260,6 +275,13 @@ async def repeated(ask: Callable[[], Awaitable[T]]) -> T:
 
 Run = TypeVar("Run", bound="Callable[..., Awaitable[Any]]")
 
+#: What an operation takes that says `**narrow`: the conditions of `where` that a client may give.
+_NARROWING: Final = [
+    each
+    for each in inspect.signature(where).parameters.values()
+    if each.name not in {"now", "reader", "project_id"}
+]
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -292,7 +314,15 @@ class Operation:
     def signature(self) -> inspect.Signature:
         """What a client may give; annotations are texts."""
         whole = inspect.signature(self.run)
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
+        _call, *own = whole.parameters.values()
+        if own and own[-1].kind is inspect.Parameter.VAR_KEYWORD:
+            own[-1:] = _NARROWING
+        return whole.replace(parameters=own)
+
+    @property
+    def hints(self) -> dict[str, Any]:
+        """What the annotations of the parameters mean."""
+        return get_type_hints(where) | get_type_hints(self.run)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -300,7 +330,7 @@ class Operation:
         # For documents and gateways alone: a start of the daemon pays for none of the models.
         from pydantic import ConfigDict, Field, create_model  # noqa: PLC0415
 
-        hints = get_type_hints(self.run)
+        hints = self.hints
         fields: dict[str, Any] = {}
         for each in self.signature.parameters.values():
             default = ... if each.default is inspect.Parameter.empty else each.default

@@ -7,7 +7,6 @@ Ids of what whoever asks may not read are left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,8 @@ from cortex_actors.storage.search.hits import time_range
 from cortex_actors.storage.search.similar_memories import list_conflicts, standing
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory_history import Change, Node
@@ -200,31 +201,19 @@ async def memories(
     status: str = MemoryStatus.ACTIVE,
     pinned: bool = False,
     conflicts: bool = False,
-    layers: Sequence[str] = (),
-    realm: str | None = None,
-    agent: str | None = None,
-    type: str | None = None,
-    tags: Sequence[str] = (),
-    thread: str | None = None,
-    since: int | str | None = None,
-    until: int | str | None = None,
-    min_attention: float | None = None,
     sort: str = MemorySort.NEWEST,
     skip: int = 0,
     limit: int = 20,
     as_agent: str | None = None,
+    **narrow: Any,  # noqa: ANN401 - as they are declared
 ) -> dict[str, Any]:
     """List memories, those that are pinned first.
 
     Returns a page, and how many there are. `status` is one of them, or `all`; the other conditions
     are those of `search`. Raises `BadInput`, `UnknownProject`.
     """
-    now, of = call.clock.now(), await call.asked_for(project, None)
-    what: dict[str, Any] = {"layers": layers, "realm": realm, "agent": agent, "type": type}
-    when: dict[str, Any] = {"since": since, "until": until, "min_attention": min_attention}
-    reader = call.caller.reader(as_agent)
-    what |= {"tags": tags, "thread": thread, "project_id": None if of is None else of.id}
-    where = parameters.where(now=now, reader=reader, **what, **when)
+    now = call.clock.now()
+    where, _ = await call.narrowed(project, None, as_agent=as_agent, **narrow)
     wanted = _wanted(where, status, sort=sort, limit=limit, skip=skip)
     return await _listed(call, replace(wanted, pinned=pinned, conflicts=conflicts), now)
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.parameters import word
@@ -27,7 +27,7 @@ from cortex_actors.rules.merging import Prefer
 from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.fusion import WORDS_ALONE
 from cortex_actors.storage import memory_records, projects
-from cortex_actors.storage.search.query import AskedAbout, Where
+from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.terms import moment
@@ -190,9 +190,6 @@ def _times(
 #: Where memories lie.
 _MEMORIES = tuple(memory_records.COLLECTIONS.values())
 
-#: Parameters that are passed on.
-_Given: TypeAlias = "dict[str, Any]"
-
 
 @operation("recall", http="GET /recall", agents=True)
 async def recall(
@@ -206,19 +203,11 @@ async def recall(
     hops: int | None = None,
     sure: bool = False,
     explain: bool = False,
-    layers: Sequence[str] = (),
-    realm: str | None = None,
-    agent: str | None = None,
-    type: str | None = None,
-    tags: Sequence[str] = (),
-    thread: str | None = None,
-    since: int | str | None = None,
-    until: int | str | None = None,
-    min_attention: float | None = None,
     as_of: int | str | None = None,
     as_agent: str | None = None,
     track: bool = True,
     here: str | None = None,
+    **narrow: Any,  # noqa: ANN401 - as they are declared
 ) -> dict[str, Any]:
     """Ask everything that is known, here and in other stores; each answer says whose it is.
 
@@ -228,10 +217,7 @@ async def recall(
     none), and so is what is of none. Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown
     store, `NotYours`, and `Busy`.
     """
-    what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
-    when: _Given = {"since": since, "until": until, "min_attention": min_attention}
-    more: _Given = {"as_agent": as_agent, "tags": tags, "thread": thread, **what, **when}
-    where, near = await _narrowed(call, project, here=here, **more)
+    where, near = await call.narrowed(project, here, as_agent=as_agent, **narrow)
     question = Question(
         query,
         parameters.whole(limit, name="limit"),
@@ -256,20 +242,12 @@ async def search(
     project: str | None = None,
     sure: bool = False,
     explain: bool = False,
-    layers: Sequence[str] = (),
-    realm: str | None = None,
-    agent: str | None = None,
-    type: str | None = None,
-    tags: Sequence[str] = (),
-    thread: str | None = None,
-    since: int | str | None = None,
-    until: int | str | None = None,
-    min_attention: float | None = None,
     as_of: int | str | None = None,
     original_only: bool = False,
     as_agent: str | None = None,
     track: bool = True,
     here: str | None = None,
+    **narrow: Any,  # noqa: ANN401 - as they are declared
 ) -> dict[str, Any]:
     """Search the memories, of now or of another time; the best come first.
 
@@ -277,32 +255,11 @@ async def search(
     `as_of` at what was believed at a moment; `sure` leaves out what is hardly an answer. Raises as
     `recall` does.
     """
-    what: _Given = {"layers": layers, "realm": realm, "agent": agent, "type": type}
-    when: _Given = {"since": since, "until": until, "min_attention": min_attention}
-    more: _Given = {"as_agent": as_agent, "tags": tags, "thread": thread, **what, **when}
-    where, near = await _narrowed(call, project, here=here, **more)
+    where, near = await call.narrowed(project, here, as_agent=as_agent, **narrow)
     past = parameters.past(as_of, now=call.clock.now(), original=original_only)
-    alone: _Given = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near, "sure": sure}
-    question = Question(query, limit, where=where, past=past, explain=explain, **alone)
+    alone: dict[str, Any] = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near}
+    question = Question(query, limit, where=where, past=past, sure=sure, explain=explain, **alone)
     return await _answered(call, question, track=track)
-
-
-async def _narrowed(
-    call: Call,
-    project: str | None,
-    *,
-    here: str | None,
-    as_agent: str | None,
-    **more: Any,  # noqa: ANN401 - the conditions of `parameters.where`
-) -> tuple[Where, str | None]:
-    """Return the conditions of a question, and the id of the project that is preferred."""
-    found = await call.asked_for(project, here)
-    near = None if found is None else found.id
-    narrow: _Given = {
-        "reader": call.caller.reader(as_agent),
-        "project_id": near if project else None,
-    }
-    return parameters.where(now=call.clock.now(), **narrow, **more), near
 
 
 async def _named_projects(call: Call, question: Question) -> Question:
