@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
+    from cortex_actors.domain.hit import Recall
     from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.pipeline.insight_lists import InsightFilter
@@ -56,6 +57,13 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a field's
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     return value.value if isinstance(value, Enum) else value
+
+
+def asked_of(found: Recall, more: Iterable[tuple[str, str]] = ()) -> dict[str, Any]:
+    """Return what was asked, how long that took, and what was not: `more` of it as well."""
+    gaps = {"failed": found.failed, "skipped": (*found.skipped, *more)}
+    told = {kind: [{"store": n, "reason": why} for n, why in some] for kind, some in gaps.items()}
+    return {"query": found.query, **told, "took_ms": round(found.took_ms, 3)}
 
 
 def insights(connection: Connection, wanted: InsightFilter) -> dict[str, Any]:

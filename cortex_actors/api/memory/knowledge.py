@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import asked_of
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
@@ -87,13 +88,7 @@ async def knowledge_search(
     found = await call.recall(
         Question(query, limit, where=where, collections=(documents.COLLECTION,), stores=(LOCAL,))
     )
-    return {
-        "query": found.query,
-        "hits": [asdict(hit) for hit in found.hits],
-        "failed": [{"store": name, "reason": why} for name, why in found.failed],
-        "skipped": [{"store": name, "reason": why} for name, why in found.skipped],
-        "took_ms": round(found.took_ms, 3),
-    }
+    return {**asked_of(found), "hits": [asdict(hit) for hit in found.hits]}
 
 
 @operation("knowledge.topics", http="GET /knowledge/topics", agents=True)

@@ -98,9 +98,7 @@ async def save(call: Call, id: str, *, as_agent: str | None = None) -> dict[str,
     One that lies deeper already is left alone. Raises `NotFound`, `BadInput`, `NotYours`,
     `Refused`.
     """
-    return await _deepen(
-        call, id, lambda _: Layer.WORKING, ChangeKind.SAVE, call.caller.speaking(as_agent)
-    )
+    return await _deepen(call, id, lambda _: Layer.WORKING, ChangeKind.SAVE, as_agent)
 
 
 @operation("memory.promote", http="POST /memories/{id}/promote", agents=True)
@@ -123,15 +121,13 @@ async def promote(
             raise BadInput(f"{message}; from the first to the deepest: {', '.join(Layer)}")
         return layer
 
-    return await _deepen(call, id, choose, ChangeKind.PROMOTE, call.caller.speaking(as_agent))
+    return await _deepen(call, id, choose, ChangeKind.PROMOTE, as_agent)
 
 
 @operation("memory.crystallize", http="POST /memories/{id}/crystallize", agents=True)
 async def crystallize(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
     """Bring a memory to the cortex, where nothing fades. Raises as `save` does."""
-    return await _deepen(
-        call, id, lambda _: Layer.CORTEX, ChangeKind.CRYSTALLIZE, call.caller.speaking(as_agent)
-    )
+    return await _deepen(call, id, lambda _: Layer.CORTEX, ChangeKind.CRYSTALLIZE, as_agent)
 
 
 @operation("memory.pin", http="POST /memories/{id}/pin", agents=True)
@@ -140,20 +136,24 @@ async def pin(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, 
 
     Raises as `save` does.
     """
-    return await _fasten(call, id, call.caller.speaking(as_agent), pinned=True)
+    return await _fasten(call, id, as_agent, pinned=True)
 
 
 @operation("memory.unpin", http="POST /memories/{id}/unpin", agents=True)
 async def unpin(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
     """Let a memory be treated as all others again. Raises as `save` does."""
-    return await _fasten(call, id, call.caller.speaking(as_agent), pinned=False)
+    return await _fasten(call, id, as_agent, pinned=False)
 
 
 async def _deepen(
-    call: Call, name: str, choose: Callable[[Memory], Layer], kind: ChangeKind, caller: Caller
+    call: Call,
+    name: str,
+    choose: Callable[[Memory], Layer],
+    kind: ChangeKind,
+    as_agent: str | None,
 ) -> dict[str, Any]:
     """Bring a memory to the layer that is chosen for it, and say so."""
-    at = call.clock.now()
+    at, caller = call.clock.now(), call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         memory = active(mine(connection, name, caller), str(kind))
@@ -168,9 +168,9 @@ async def _deepen(
     return await call.change_and_publish(work)
 
 
-async def _fasten(call: Call, name: str, caller: Caller, *, pinned: bool) -> dict[str, Any]:
+async def _fasten(call: Call, name: str, as_agent: str | None, *, pinned: bool) -> dict[str, Any]:
     """Pin or unpin a memory."""
-    at = call.clock.now()
+    at, caller = call.clock.now(), call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
         memory = mine(connection, name, caller)

@@ -92,17 +92,6 @@ def _side(memory: Memory, letters: int) -> dict[str, Any]:
     return {**told, "content_preview": memory.text[:letters]}
 
 
-def consolidated(
-    kept: Memory, gone: Memory, *, now: int, decays: Mapping[Layer, Decay]
-) -> dict[str, Any]:
-    """Return what came of making one memory part of another."""
-    return {
-        "discarded_id": gone.id,
-        "new_attention_weight": round(decay.of(kept, now, decays), _DECIMALS),
-        **fields_of(kept, "layer", "tags", kept_id="id", new_access_count="access_count"),
-    }
-
-
 def health(found: Mapping[Realm, RealmHealth], pairs: int | None) -> dict[str, Any]:
     """Return how the memories of each realm are, with what could be done about it."""
     realms = {str(realm): asdict(each) for realm, each in found.items()}
@@ -158,7 +147,7 @@ async def stale(
     parameters.page(limit, 0, of="memories")
     now = call.clock.now()
     before = now - round(parameters.number(days, 0, MOST_DAYS, name="days") * DAY)
-    where = _seen(call, call.caller, as_agent, realm)
+    where = _seen(call, as_agent, realm)
     decays = call.settings().memory.decays
     if below is not None:
         least = parameters.number(below, 0, 2, name="below")
@@ -187,7 +176,7 @@ async def duplicates(
     """
     parameters.page(limit, 0, of="pairs")
     parameters.number(threshold, name="threshold")
-    where = _seen(call, call.caller, as_agent, realm)
+    where = _seen(call, as_agent, realm)
     pairs, total, compared = await _pairs(call, where, threshold, limit)
     return await call.records.read(
         lambda c: {
@@ -229,9 +218,14 @@ async def consolidate(
         number = memory_merge.consolidate(
             connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
         )
-        told = consolidated(memory_lists.one(connection, kept.id), gone, now=now, decays=decays)
-        said = (topics.MEMORY_MERGED, Ids((kept.id, gone.id)))
-        return {**told, "change": number}, [said]
+        whole = memory_lists.one(connection, kept.id)
+        told = {
+            "discarded_id": gone.id,
+            "new_attention_weight": round(decay.of(whole, now, decays), _DECIMALS),
+            **fields_of(whole, "layer", "tags", kept_id="id", new_access_count="access_count"),
+            "change": number,
+        }
+        return told, [(topics.MEMORY_MERGED, Ids((kept.id, gone.id)))]
 
     return await call.change_and_publish(work)
 
@@ -246,7 +240,7 @@ async def memory_health(
     of that name does. Raises `BadInput`.
     """
     now, earning = call.clock.now(), call.settings().memory.earning
-    where = _seen(call, call.caller, as_agent)
+    where = _seen(call, as_agent)
     before = now - round(STALE_DAYS * DAY)
     found = await call.records.read(
         lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
@@ -264,7 +258,7 @@ async def memory_promotions(call: Call, *, dry_run: bool = False) -> dict[str, A
 
     Returns which. A dry run changes nothing, and says which have earned what and why.
     """
-    found = await _tending(call, call.caller).sink(*_own(call, call.caller), dry_run=dry_run)
+    found = await _tending(call).sink(*_own(call), dry_run=dry_run)
     told: dict[str, Any] = {
         "total_records": found.total,
         "eligible_count": len(found.eligible),
@@ -283,7 +277,7 @@ async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
     None is archived unless `memory.archive_days` says so. A dry run changes nothing, and says
     how many would change, and which would be archived.
     """
-    tending, where = _tending(call, call.caller), _own(call, call.caller)
+    tending, where = _tending(call), _own(call)
     weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
     days = call.settings().memory.archive_days
     return {
@@ -301,28 +295,28 @@ async def accesses(call: Call) -> dict[str, Any]:
     return {**found, "unheard": call.accesses.lost}
 
 
-def _tending(call: Call, caller: Caller) -> Tending:
+def _tending(call: Call) -> Tending:
     """Return who tends memories in the caller's name."""
     return Tending(
         call.records,
         call.bus,
         call.clock,
         settings=call.settings().memory,
-        by=caller.by,
+        by=call.caller.by,
         source=SOURCE,
     )
 
 
-def _seen(call: Call, caller: Caller, as_agent: str | None, realm: str | None = None) -> Where:
+def _seen(call: Call, as_agent: str | None, realm: str | None = None) -> Where:
     """Return the conditions for the memories that somebody may read, of a realm or of all."""
-    reader, now = caller.reader(as_agent), call.clock.now()
+    reader, now = call.caller.reader(as_agent), call.clock.now()
     return tuple(memory_conditions(parameters.where(now=now, reader=reader, realm=realm), now))
 
 
-def _own(call: Call, caller: Caller) -> Where:
+def _own(call: Call) -> Where:
     """Return the conditions for what the caller may change: an agent its own memories."""
-    reader, now = caller.reader(), call.clock.now()
-    mine = parameters.where(now=now, reader=reader, agent=caller.agent)
+    reader, now = call.caller.reader(), call.clock.now()
+    mine = parameters.where(now=now, reader=reader, agent=call.caller.agent)
     return tuple(memory_conditions(mine, now))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.api import parameters
 from cortex_actors.api.parameters import word
 from cortex_actors.api.registry import Call, operation
+from cortex_actors.api.shapes import asked_of
 from cortex_actors.bus.commits import refuse_key
 from cortex_actors.domain.agent import agent_id, shown
 from cortex_actors.domain.hit import REMOTE, Hit
@@ -278,15 +279,12 @@ async def _answered(call: Call, question: Question, *, track: bool) -> dict[str,
         call.accesses.report(_accesses(hits))
     limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
     return {
-        "query": found.query,
+        **asked_of(found, waits),
         "count": len(hits),
         "hits": [_plain(hit) for hit in hits],
         "text": found.text,
         "beside": [_plain(hit) for hit in found.beside],
         "stores_searched": list(found.asked),
-        "failed": [{"store": name, "reason": why} for name, why in found.failed],
-        "skipped": [{"store": name, "reason": why} for name, why in (*found.skipped, *waits)],
-        "took_ms": round(found.took_ms, 3),
         **limit,
         "tokens": found.tokens,
     }

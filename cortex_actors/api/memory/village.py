@@ -337,7 +337,7 @@ async def leave_crumb(
         session_id=session_id,
         redact=redact,
     )
-    acting = call.caller.acting(agent, _default_agent(call))
+    acting = call.caller.acting(agent, call.settings().memory.agent)
     left = await call.actors.trail.ask(
         Trail.leave, given, agent=acting, by=call.caller.by, project_id=_place(owner)
     )
@@ -427,7 +427,7 @@ async def latest_crumb(
     `UnknownProject`, `NotYours`.
     """
     whose = as_agent if agent is None else agent
-    whose = call.caller.acting(None, _default_agent(call)) if whose is None else whose
+    whose = call.caller.acting(None, call.settings().memory.agent) if whose is None else whose
     wanted = await _wanted(call, whose, as_agent, project=project, here=here)
     found = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
     return {"crumb": _shown(found[0]) if found else None}
@@ -464,11 +464,6 @@ async def unfinished(
 def _place(owner: Project | None) -> str:
     """Return the id of a project, as what belongs to it keeps it; empty for none."""
     return "" if owner is None else owner.id
-
-
-def _default_agent(call: Call) -> str:
-    """Return who acts where nobody is named."""
-    return call.settings().memory.agent
 
 
 async def _wanted(

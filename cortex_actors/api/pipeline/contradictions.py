@@ -579,9 +579,7 @@ def worries(judge: Mapping[str, Any]) -> list[str]:
 
 async def _described(judge: QuietJudge) -> dict[str, Any]:
     """Return how the judge is, as plain data."""
-    found = asdict(await judge.describe())
-    layers = [{**each, "state": str(each["state"])} for each in found["layers"]]
-    return {**found, "layers": layers}
+    return asdict(await judge.describe())
 
 
 def _text_claim(text: str) -> insight.Claim:

@@ -95,14 +95,15 @@ def explain_insight(
             "confidence": _confidence(found, standing, now),
             "status": _status(found, told.get(whole or ""), against),
         },
-        "promotion": eligibility(connection, found, standing, now=now, thresholds=thresholds),
+        "promotion": eligibility(connection, found, now=now, thresholds=thresholds),
     }
 
 
 def eligibility(
-    connection: Connection, found: Insight, standing: Standing, *, now: int, thresholds: Thresholds
+    connection: Connection, found: Insight, *, now: int, thresholds: Thresholds
 ) -> dict[str, Any]:
     """Return every check of promotion, what is missing most nearly, and what would become of it."""
+    standing = insight_evidence.load_merits(connection, [found.id])[found.id]
     checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
     missing = [each for each in checks if not each.met]
     numbers = [each for each in missing if _gap(each) is not None]
@@ -361,8 +362,7 @@ async def eligible(call: Call, insight: str) -> dict[str, Any]:
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.INSIGHT, insight)
         found = insight_lists.by_ids(connection, [name])[name]
-        known = insight_evidence.load_merits(connection, [name])[name]
-        checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
+        checks = eligibility(connection, found, now=now, thresholds=thresholds)
         return {"id": name, "content": found.content, **checks}
 
     return await call.records.read(look)
@@ -424,8 +424,7 @@ def shaped(
     """
     lead = supposed.lead
     found = insight_lists.by_ids(connection, [lead])[lead]
-    known = insight_evidence.load_merits(connection, [lead])[lead]
-    checks = eligibility(connection, found, known, now=now, thresholds=thresholds)
+    checks = eligibility(connection, found, now=now, thresholds=thresholds)
     # Only a promotion of the same words is foretold there, without a look at what is near.
     del checks["becomes"]
     return {

@@ -156,7 +156,6 @@ def whole_review(
 ) -> dict[str, Any]:
     """Return one text, what there is to decide about it, and where it comes from."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
-    standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
     said = stored.of(connection, [insight_id]).get(insight_id)
     asks, offered = None, None
     if said is None or said.decision is not Decision.REJECTED:
@@ -173,7 +172,7 @@ def whole_review(
         "others": _others(connection, offered) if offered else [],
         "principles": sorted(principles.coming_of(connection, [insight_id])),
         "places": _places(connection, [insight_id]),
-        "promotion": whys.eligibility(connection, found, standing, now=now, thresholds=thresholds),
+        "promotion": whys.eligibility(connection, found, now=now, thresholds=thresholds),
         **(_review(said) if said is not None else {"decision": None}),
     }
 
