@@ -40,6 +40,7 @@ from starlette.requests import Request  # noqa: TC002 - read at run time
 from starlette.responses import JSONResponse
 
 from cortex_actors import errors
+from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import Caller
 from cortex_actors.federation.fan import QUESTION_LIMIT
 
@@ -115,10 +116,6 @@ class Premises:
     version: str
     #: What we call ourselves where a contract asks for a name.
     service: str = "CortexActors"
-
-    def seconds(self) -> float:
-        """Return the time as other programs have it: seconds since 1970."""
-        return self.clock.now() / 1_000_000
 
 
 def caller_of(request: Request) -> Caller:
@@ -456,10 +453,6 @@ class Changes(Body):
         return given
 
 
-#: Microseconds of a second.
-_SECOND = 1_000_000
-
-
 def asked(query: str) -> str:
     """Return a question as it is looked for; empty when there is nothing to look for.
 
@@ -475,7 +468,7 @@ def clean(text: str) -> str:
 
 def seconds(at: int) -> float:
     """Return a moment of ours (microseconds) in seconds since 1970."""
-    return at / _SECOND
+    return at / SECOND
 
 
 #: Who writes here.

@@ -1,7 +1,7 @@
 """App: the routes of the gateway behind their admission, and the server around both.
 
 Imported on a thread, and only when a door is opened: what it is made of takes half a second. A new
-contract is a module with `routes`, and a line in `CONTRACTS`.
+contract is a line in `seren.CONTRACTS`.
 
 Uvicorn is a guest in the daemon's loop. It installs no signal handlers, writes no log of its own,
 and its end holds nobody up. A connection on which no new request comes is closed, whatever it
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import h11
 import uvicorn
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -31,7 +31,7 @@ from cortex_actors.gateways import admission, seren
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from starlette.types import ASGIApp
 
@@ -41,15 +41,6 @@ if TYPE_CHECKING:
     from cortex_actors.process.logs import LogStream
     from cortex_actors.process.tokens import Tokens
     from cortex_actors.sections import HttpSettings
-
-#: What is served, each a maker of its routes.
-CONTRACTS: Final[tuple[Callable[[admission.Premises], APIRouter], ...]] = (
-    seren.about_routes,
-    seren.routes,
-    seren.recall_routes,
-    seren.memory_routes,
-    seren.loci_routes,
-)
 
 #: Paths that need no token: they say that somebody is there, and nothing that anybody remembers.
 PUBLIC: Final = frozenset(
@@ -88,8 +79,8 @@ def serving(
 def application(premises: admission.Premises) -> ASGIApp:
     """Return all routes, without their admission."""
     app = FastAPI(title="Cortex Actors", version=premises.version, docs_url=None, redoc_url=None)
-    for contract in CONTRACTS:
-        app.include_router(contract(premises))
+    for router in seren.routers(premises):
+        app.include_router(router)
     app.add_exception_handler(CortexError, _failed)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _broken)

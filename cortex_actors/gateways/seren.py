@@ -42,7 +42,7 @@ from cortex_actors.gateways import admission
 from cortex_actors.rules.ranking import fusion
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.gateways.admission import Premises
 
@@ -86,15 +86,6 @@ _OF_ADDING: Final[Mapping[type[CortexError], int]] = {
     Refused: 409,
 }
 _OF_TURNING: Final[Mapping[type[CortexError], int]] = {Refused: 422}
-
-
-def routes(premises: Premises) -> APIRouter:
-    """Return the routes of the contract."""
-    router = APIRouter(tags=["callosum"])
-    _questions(router, premises)
-    _stores(router, premises)
-    _knobs(router, premises)
-    return router
 
 
 def _questions(router: APIRouter, premises: Premises) -> None:
@@ -148,7 +139,7 @@ def _stores(router: APIRouter, premises: Premises) -> None:
         found = [_health(each) for each in (await desk.store_health())["stores"]]
         counts = Counter(each["health_status"] for each in found)
         summed = {name: counts.get(name, 0) for name in STATUSES}
-        return {"stores": found, **summed, "ts": premises.seconds()}
+        return {"stores": found, **summed, "ts": admission.seconds(premises.clock.now())}
 
 
 def _knobs(router: APIRouter, premises: Premises) -> None:
@@ -293,9 +284,8 @@ _SKIPPED: Final = "skipped: "
 _WHY: Final = "it cannot be asked; GET /stores says why, to the owner"
 
 
-def about_routes(premises: Premises) -> APIRouter:
-    """Return the routes."""
-    router = APIRouter(tags=["about"])
+def _everybody(router: APIRouter, premises: Premises) -> None:
+    """Add what everybody may know."""
 
     @router.get("/")
     async def root() -> dict[str, Any]:
@@ -311,8 +301,6 @@ def about_routes(premises: Premises) -> APIRouter:
 
     _alive(router, premises)
 
-    return router
-
 
 def _alive(router: APIRouter, premises: Premises, **more: object) -> None:
     """Add what says that somebody is there."""
@@ -320,12 +308,11 @@ def _alive(router: APIRouter, premises: Premises, **more: object) -> None:
     @router.get("/health")
     async def health() -> dict[str, Any]:
         """Say that somebody is there."""
-        return {"ok": True, "ts": premises.seconds(), **more}
+        return {"ok": True, "ts": admission.seconds(premises.clock.now()), **more}
 
 
-def recall_routes(premises: Premises) -> APIRouter:
-    """Return the route of the contract."""
-    router = APIRouter(tags=["cortex"])
+def _recall(router: APIRouter, premises: Premises) -> None:
+    """Add what another Cortex asks."""
 
     @router.post("/recall")
     async def recall(body: admission.Recalled) -> dict[str, Any]:
@@ -346,8 +333,6 @@ def recall_routes(premises: Premises) -> APIRouter:
             ],
             "skipped": found["skipped"],
         }
-
-    return router
 
 
 #: Seconds for which a count is told again.
@@ -386,9 +371,8 @@ _SOURCES: Final = {"file": "user", "synthesis": "model"}
 _WORDS_ALONE: Final = "what is near in meaning was not looked for"
 
 
-def loci_routes(premises: Premises) -> APIRouter:
-    """Return the routes of the contract."""
-    router = APIRouter(prefix=LOCI_PREFIX, tags=["seren_loci"])
+def _facts(router: APIRouter, premises: Premises) -> None:
+    """Add the search for facts."""
 
     @router.post("/search")
     async def search(body: admission.FactSearch) -> dict[str, Any]:
@@ -403,11 +387,8 @@ def loci_routes(premises: Premises) -> APIRouter:
         hits = [_fact(each, finder) for each in found["facts"]]
         return {"query": body.query, "project": body.project, "hits": hits, "finder": finder}
 
-    _about(router, premises)
-    return router
 
-
-def _about(router: APIRouter, premises: Premises) -> None:
+def _kept_facts(router: APIRouter, premises: Premises) -> None:
     """Add what is known of the store itself."""
     finder = {"finder": HYBRID, "finder_state": "ready"}
     counts = counting(premises)
@@ -464,9 +445,9 @@ _COMMA: Final = ", "
 _NOTHING: dict[str, Any] = {"hits": []}
 
 
-def memory_routes(premises: Premises) -> APIRouter:
-    """Return the routes of the contract."""
-    router, counts = APIRouter(prefix=MEMORY_PREFIX, tags=["seren_memory"]), counting(premises)
+def _memories(router: APIRouter, premises: Premises) -> None:
+    """Add the memories of the village."""
+    counts = counting(premises)
 
     @router.post("/search")
     async def search(body: admission.MemorySearch) -> dict[str, Any]:
@@ -500,8 +481,6 @@ def memory_routes(premises: Premises) -> APIRouter:
         return {"service": premises.service, "version": premises.version, "tiers": tiers}
 
     _alive(router, premises, features=[])
-
-    return router
 
 
 def _tiers(body: admission.Tiers) -> list[str]:
@@ -586,3 +565,22 @@ def _episode(found: Mapping[str, Any]) -> dict[str, Any]:
         "content": admission.clean(found["text"]),
         "created_at": admission.seconds(found["created_at"]),
     }
+
+
+#: What is served: where, what the contract is called, and what adds its routes.
+CONTRACTS: Final = (
+    ("", "about", (_everybody,)),
+    ("", "callosum", (_questions, _stores, _knobs)),
+    ("", "cortex", (_recall,)),
+    (MEMORY_PREFIX, "seren_memory", (_memories,)),
+    (LOCI_PREFIX, "seren_loci", (_facts, _kept_facts)),
+)
+
+
+def routers(premises: Premises) -> Iterator[APIRouter]:
+    """Yield the routes of each contract."""
+    for prefix, name, adders in CONTRACTS:
+        router = APIRouter(prefix=prefix, tags=[name])
+        for add in adders:
+            add(router, premises)
+        yield router
