@@ -24,7 +24,7 @@ from cortex_actors.cli.command_line import TABLE
 from cortex_actors.cli.declare import (
     DECLARED,
     FRONT,
-    QUICK,
+    MOVED,
     Argument,
     Declared,
     HomeOption,
@@ -294,7 +294,7 @@ def commands_table() -> str:
     groups: dict[str, Row] = {"": {**FRONT, "commands": []}}
     groups |= {each.path: {**_command(each), "commands": []} for each in declared if each.is_group}
     rows = {each.path: _command(each) for each in declared if not each.is_group}
-    rows = {path: _quick(path) for path in QUICK} | rows
+    rows = {MOVED.get(name, name): _quick(name) for name in fast.QUICK} | rows
     for path in [*rows, *groups]:
         if path:
             groups[path.rpartition(" ")[0]]["commands"].append(path.rpartition(" ")[2])
@@ -506,12 +506,11 @@ def _kind(hint: Any) -> Row:  # noqa: ANN401 - any annotation
     return {"kind": {bool: "flag", int: "int", float: "float", str: "text", Path: "path"}[hint]}
 
 
-def _quick(path: str) -> Row:
+def _quick(name: str) -> Row:
     """Return the row of a quick command: a shell that completes needs its options."""
-    name = path.rpartition(" ")[2]
     params = [_action(each) for each in fast.parser_of(name)._actions]  # noqa: SLF001 - no other way
     run = {"quick": name}
-    return {"help": QUICK[path], "run": run, "params": [each for each in params if each]}
+    return {"help": fast.QUICK[name][0], "run": run, "params": [each for each in params if each]}
 
 
 def _action(each: argparse.Action) -> Row:

@@ -259,17 +259,6 @@ FRONT = {
     },
 }
 
-#: Commands that `fast` answers, and what help says of them.
-QUICK = {
-    "start": "Start the daemon in the background.",
-    "stop": "Stop the daemon.",
-    "status": "Show whether the daemon runs, and its state.",
-    "daemon hook": "Have git tell the daemon when files may have changed.",
-    "daemon restart": "Stop the daemon if it runs, and start it.",
-    "daemon reload": "Apply changed settings without a restart.",
-    "daemon publish": "Publish an event.",
-}
-
 #: Commands of the version before -> where they are now. The old spelling runs for this version, is
 #: shown in no help, and names the new one in a terminal. Whole groups move with what is below them.
 MOVED = {

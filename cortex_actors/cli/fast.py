@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from cortex_actors import errors
 from cortex_actors.cli import lifecycle
 from cortex_actors.cli.declare import MOVED
-from cortex_actors.cli.lifecycle import is_paused
+from cortex_actors.cli.lifecycle import is_paused, near
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import duration, iso
 from cortex_actors.home import Home
@@ -65,7 +65,7 @@ def _publish(home: Home, options: argparse.Namespace) -> int:
     try:
         event = _said(home, options, said)
     except errors.UnknownTopic as error:
-        raise errors.UnknownTopic(f"{error}{_near(options.topic)}") from None
+        raise errors.UnknownTopic(f"{error}{near(options.topic, to_say=True)}") from None
     number = "not stored" if event.get("seq") is None else f"seq {event['seq']}"
     print(f"published {event['topic']}, {number}, {event['id']}{_more(event)}")
     return 0
@@ -102,17 +102,6 @@ def _json(text: str, name: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise errors.BadInput(f"{name} is no JSON: {error}; it was {text[:80]!r}") from None
-
-
-def _near(name: str) -> str:
-    """Return the topics that look like the one that does not exist."""
-    import difflib  # noqa: PLC0415 - only for a mistyped topic
-
-    from cortex_actors.topics import TOPICS  # noqa: PLC0415 - as above
-
-    may_say = [topic.name for topic in TOPICS if not topic.owner_only]
-    near = difflib.get_close_matches(name, may_say, cutoff=0.6)
-    return f"; near it: {', '.join(near)}" if near else ""
 
 
 #: What the id of a compiled model has behind its source's.
@@ -452,9 +441,11 @@ def _waits(default: float, about: str) -> dict[str, Any]:
 
 
 #: Command -> what it does, examples, and its options: as argparse takes them.
-_QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
+QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
     "status": (
-        "Say whether the daemon runs. Exit code: 0 runs, 1 crashed, 3 stopped, 4 silent.",
+        """Show whether the daemon runs, and its state.
+
+Exit code: 0 runs, 1 crashed, 3 stopped, 4 silent.""",
         """  cortex status
   cortex status --json
   cortex status > /dev/null && echo it runs""",
@@ -467,7 +458,7 @@ _QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
         {**_JSON, "--timeout": _waits(60.0, "seconds to wait (default 60)")},
     ),
     "stop": (
-        "Let the daemon finish what it has in hand and end; kill it if late.",
+        "Stop the daemon once it has finished what it works on; kill it if late.",
         """  cortex stop
   cortex stop --timeout 30""",
         {**_JSON, "--timeout": _waits(_STOP, "seconds until kill (default 10)")},
@@ -482,13 +473,15 @@ _QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
         },
     ),
     "reload": (
-        "Read cortex.toml again, and start anew only what was handed a section that changed.",
+        """Apply changed settings without a restart.
+
+Only what was handed a section of cortex.toml that changed starts again.""",
         """  cortex daemon reload
   cortex daemon reload --json""",
         _JSON,
     ),
     "publish": (
-        "Say an event; it is stored before the command returns.",
+        "Publish an event; it is stored before the command returns.",
         """  cortex daemon publish scan:requested
   cortex daemon publish custom:deployed version=1.4 replicas:=3
   cortex daemon publish custom:deployed --json '{"version": "1.4"}'
@@ -508,8 +501,10 @@ _QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
         },
     ),
     "hook": (
-        """Have git tell the daemon after a commit, merge, checkout or rebase that files may have
-changed. The watcher finds out without it, too; on a network mount a hook is quicker.""",
+        """Have git tell the daemon when files may have changed.
+
+That is after a commit, merge, checkout or rebase. The watcher finds out without it, too; on a
+network mount a hook is quicker.""",
         """  cortex daemon hook install git
   cortex daemon hook install git ~/code/atlas-api
   cortex daemon hook uninstall git
@@ -526,7 +521,7 @@ changed. The watcher finds out without it, too; on a network mount a hook is qui
 
 def parser_of(name: str) -> Parser:
     """Return the options of a quick command."""
-    about, examples, options = _QUICK[name]
+    about, examples, options = QUICK[name]
     parser = Parser(
         f"cortex {MOVED.get(name, name)}",
         description=about,

@@ -106,6 +106,17 @@ KILLED = 5.0
 STDERR_LIMIT = 1024 * 1024
 
 
+def near(name: str, *, to_say: bool) -> str:
+    """Return the topics, or those that a person may publish, that look like one there is not."""
+    import difflib  # noqa: PLC0415 - only for a mistyped topic
+
+    from cortex_actors.topics import TOPICS  # noqa: PLC0415 - as above
+
+    known = [topic.name for topic in TOPICS if not (to_say and topic.owner_only)]
+    some = difflib.get_close_matches(name, known)
+    return f"; near it: {', '.join(some)}" if some else ""
+
+
 def user() -> str:
     """Return a name for whoever calls, without reading the user database."""
     return os.environ.get("USER") or str(os.getuid())

@@ -12,7 +12,6 @@ shown once, and what nobody has any more is counted.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import sys
@@ -23,7 +22,7 @@ from typing import Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
-from cortex_actors.cli.lifecycle import pause
+from cortex_actors.cli.lifecycle import near, pause
 from cortex_actors.cli.show import shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, iso
@@ -219,9 +218,7 @@ def _refuse_unknown(topic: str | None) -> None:
     try:
         find(topic)
     except UnknownTopic as error:
-        near = difflib.get_close_matches(topic, [each.name for each in TOPICS])
-        shown = f"; near it: {', '.join(near)}" if near else ""
-        raise UnknownTopic(f"{error}{shown}") from None
+        raise UnknownTopic(f"{error}{near(topic, to_say=False)}") from None
 
 
 #: What stands for every dead letter.
