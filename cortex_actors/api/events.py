@@ -23,7 +23,6 @@ from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import events as stored
-from cortex_actors.storage.events import StoredEvent, Wanted, store, store_once
 from cortex_actors.text.credentials import cleared
 from cortex_actors.text.sections import dialect_of
 
@@ -64,7 +63,7 @@ async def events(
     if topic is not None and len(topic) > PATTERN_LIMIT:
         message = f"cannot list events: a topic's pattern has at most {PATTERN_LIMIT} characters"
         raise BadInput(message)
-    wanted = Wanted(topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
+    wanted = stored.Wanted(topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
 
     def look(connection: Connection) -> dict[str, Any]:
         return {
@@ -125,7 +124,7 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> Sequence[
     return done
 
 
-def _shape(event: StoredEvent) -> dict[str, Any]:
+def _shape(event: stored.StoredEvent) -> dict[str, Any]:
     """Return an event as clients get it."""
     consumers = [all_fields(each, "seq") for each in event.standings]
     return {**all_fields(event, "standings"), "state": event.state, "consumers": consumers}
@@ -211,9 +210,9 @@ def write(
     at = clock.now()
     event: Event[Payload] = Event(f"evt_{ulid(at)}", topic, said, at, source)
     if key is None:
-        return answer(store(connection, [event])[0])
+        return answer(stored.store(connection, [event])[0])
     refuse_key(topic, key, durable=True)
-    return answer(store_once(connection, event, key))
+    return answer(stored.store_once(connection, event, key))
 
 
 def answer(event: Event[Payload]) -> dict[str, Any]:

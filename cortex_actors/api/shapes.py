@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Recall
     from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.pipeline.insight_lists import InsightFilter
     from cortex_actors.storage.pipeline.principle_decay import Evidence, Scales
-    from cortex_actors.storage.pipeline.principle_lists import PrincipleFilter
 
 
 T = TypeVar("T")
@@ -66,7 +64,7 @@ def asked_of(found: Recall, more: Iterable[tuple[str, str]] = ()) -> dict[str, A
     return {"query": found.query, **told, "took_ms": round(found.took_ms, 3)}
 
 
-def insights(connection: Connection, wanted: InsightFilter) -> dict[str, Any]:
+def insights(connection: Connection, wanted: insight_lists.InsightFilter) -> dict[str, Any]:
     """Return one page of insights, with every place that says them, and how many there are.
 
     Of one that counts for another, `represented_by` is that one.
@@ -155,7 +153,7 @@ _COUNTED = {
 
 
 def page(
-    connection: Connection, wanted: PrincipleFilter, *, limit: int, skip: int
+    connection: Connection, wanted: principle_lists.PrincipleFilter, *, limit: int, skip: int
 ) -> dict[str, Any]:
     """Return one page of principles with what speaks for them, and how many there are.
 
@@ -260,7 +258,7 @@ def link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dic
 
 
 def _listed(
-    connection: Connection, wanted: PrincipleFilter, *, limit: int, skip: int
+    connection: Connection, wanted: principle_lists.PrincipleFilter, *, limit: int, skip: int
 ) -> Sequence[str]:
     """Return the ids of a page."""
     count = _COUNTED.get(wanted.sort)

@@ -38,7 +38,6 @@ from cortex_actors.process.tokens import Tokens
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from cortex_actors.gateways.rpc import Request
     from cortex_actors.home import Home
     from cortex_actors.process.logs import Follower, LogStream
 
@@ -72,7 +71,7 @@ class Porter:
         self._tokens = tokens
         self._logs = logs
 
-    async def caller(self, request: Request) -> Caller:
+    async def caller(self, request: rpc.Request) -> Caller:
         """Return who asks. Raises `BadToken`, which is noted."""
         if request.token is None:
             return OWNER
@@ -82,13 +81,13 @@ class Porter:
             self._logs.write("warning", "a token that is nobody's was shown", actor=AUDIT)
             raise
 
-    def refused(self, request: Request, caller: Caller, error: Exception) -> None:
+    def refused(self, request: rpc.Request, caller: Caller, error: Exception) -> None:
         """Note that an agent asked for what is not its own."""
         if isinstance(error, errors.NotYours):
             text = f"{caller.by} was refused {request.method}"
             self._logs.write("warning", text, actor=AUDIT, verb=request.method, by=caller.by)
 
-    def done(self, request: Request, caller: Caller) -> None:
+    def done(self, request: rpc.Request, caller: Caller) -> None:
         """Note what the owner has done for an agent, or read and changed as one."""
         if not caller.is_owner:
             return

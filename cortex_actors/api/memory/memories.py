@@ -19,7 +19,6 @@ from cortex_actors.rules import decay as attention
 from cortex_actors.storage import memory_history, memory_records, projects
 from cortex_actors.storage.agent_records import displays
 from cortex_actors.storage.memory import memory_lists, memory_states
-from cortex_actors.storage.memory.memory_lists import Wanted
 from cortex_actors.storage.realms import readers_part
 from cortex_actors.storage.search.hits import time_range
 from cortex_actors.storage.search.similar_memories import list_conflicts, standing
@@ -218,7 +217,7 @@ async def memories(
     return await _listed(call, replace(wanted, pinned=pinned, conflicts=conflicts), now)
 
 
-async def _listed(call: Call, wanted: Wanted, now: int) -> dict[str, Any]:
+async def _listed(call: Call, wanted: memory_lists.Wanted, now: int) -> dict[str, Any]:
     """Return a page of memories as clients get it."""
     decays = call.settings().memory.decays
 
@@ -288,12 +287,12 @@ async def conflicts(
     return await call.records.read(look)
 
 
-def _wanted(where: Where, status: str, *, sort: str, limit: int, skip: int) -> Wanted:
+def _wanted(where: Where, status: str, *, sort: str, limit: int, skip: int) -> memory_lists.Wanted:
     """Return what a list is of; raises `BadInput` naming the words that there are."""
     parameters.page(limit, skip, of="memories")
     states = () if status == ALL else (parameters.word(MemoryStatus, status, name="status"),)
     order = parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST
-    return Wanted(where=where, states=states, sort=order, limit=limit, skip=skip)
+    return memory_lists.Wanted(where=where, states=states, sort=order, limit=limit, skip=skip)
 
 
 def _about(connection: Connection, name: str, reader: str | None) -> str:

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory.memory_attention import Where
-    from cortex_actors.storage.memory.memory_lists import Idle, Pair, RealmHealth
 
 
 #: From how many on something is worth saying (the document's): stale memories, promotions.
@@ -49,7 +47,7 @@ MANY_STALE, MANY_CANDIDATES = 10, 5
 _DECIMALS = 4
 
 
-def idle(one: Idle, now: int, decays: Mapping[Layer, Decay]) -> dict[str, Any]:
+def idle(one: memory_lists.Idle, now: int, decays: Mapping[Layer, decay.Decay]) -> dict[str, Any]:
     """Return a memory that nobody has read for long."""
     held = one.held
     return {
@@ -63,7 +61,7 @@ def idle(one: Idle, now: int, decays: Mapping[Layer, Decay]) -> dict[str, Any]:
 
 
 def format_pairs(
-    connection: Connection, found: Sequence[Pair], *, letters: int
+    connection: Connection, found: Sequence[memory_lists.Pair], *, letters: int
 ) -> list[dict[str, Any]]:
     """Return pairs of memories that say nearly the same; one may have gone by now.
 
@@ -92,7 +90,7 @@ def _side(memory: Memory, letters: int) -> dict[str, Any]:
     return {**told, "content_preview": memory.text[:letters]}
 
 
-def health(found: Mapping[Realm, RealmHealth], pairs: int | None) -> dict[str, Any]:
+def health(found: Mapping[Realm, memory_lists.RealmHealth], pairs: int | None) -> dict[str, Any]:
     """Return how the memories of each realm are, with what could be done about it."""
     realms = {str(realm): asdict(each) for realm, each in found.items()}
     stale = sum(each.stale_count for each in found.values())
@@ -322,7 +320,7 @@ def _own(call: Call) -> Where:
 
 async def _pairs(
     call: Call, where: Where, threshold: float, limit: int
-) -> tuple[list[Pair], int, int]:
+) -> tuple[list[memory_lists.Pair], int, int]:
     """Return the nearest pairs, how many there are, and how many memories were compared."""
     read, model = call.records.read, call.model()
     some: list[memory_lists.Row] = []

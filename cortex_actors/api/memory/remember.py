@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
-from cortex_actors.api.parameters import word
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import asked_of
 from cortex_actors.bus.commits import refuse_key
@@ -113,10 +112,10 @@ def _links(
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
     """Return the words of closed sets."""
     return {
-        "layer": Layer.SENSORY if layer is None else word(Layer, layer, name="layer"),
-        "realm": Realm.PRIVATE if realm is None else word(Realm, realm, name="realm"),
-        "type": word(MemoryType, type_, name="type"),
-        "prefer": word(Prefer, prefer, name="prefer"),
+        "layer": Layer.SENSORY if layer is None else parameters.word(Layer, layer, name="layer"),
+        "realm": Realm.PRIVATE if realm is None else parameters.word(Realm, realm, name="realm"),
+        "type": parameters.word(MemoryType, type_, name="type"),
+        "prefer": parameters.word(Prefer, prefer, name="prefer"),
     }
 
 

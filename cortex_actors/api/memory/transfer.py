@@ -39,8 +39,6 @@ from cortex_actors.text import jsonstream
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from cortex_actors.text.jsonstream import Placed
-
 
 #: Records that are taken in at once: one transaction, some ten milliseconds.
 GROUP: Final = 200
@@ -171,7 +169,7 @@ def _records(
         raise BadInput(f"cannot import {path}: {where}{said}; nothing was written") from error
 
 
-def _own(pieces: Iterator[str]) -> Iterator[Placed]:
+def _own(pieces: Iterator[str]) -> Iterator[jsonstream.Placed]:
     """Yield the records of our own form, all of which must be there."""
     count, ended = 0, False
     for number, placed in enumerate(jsonstream.lines(pieces)):
@@ -191,7 +189,7 @@ def _own(pieces: Iterator[str]) -> Iterator[Placed]:
         raise BadInput("the last line is missing: the file is not complete")
 
 
-def _theirs(pieces: Iterator[str]) -> Iterator[Placed]:
+def _theirs(pieces: Iterator[str]) -> Iterator[jsonstream.Placed]:
     """Yield the records of MemoryCore's form."""
     version: object = None
     met = False

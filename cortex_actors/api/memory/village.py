@@ -28,10 +28,8 @@ from cortex_actors.memory.trail import Trail
 from cortex_actors.memory.village import Answer, Village
 from cortex_actors.rules import admission
 from cortex_actors.rules import convergence as agreeing
-from cortex_actors.rules.admission import Given
-from cortex_actors.storage import agent_records, realms
 from cortex_actors.storage import agent_records as kept
-from cortex_actors.storage.agent_records import Tally, Wanted
+from cortex_actors.storage import realms
 from cortex_actors.storage.memory import village
 from cortex_actors.text.summary import render
 
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.project import Project
-    from cortex_actors.rules.convergence import Apart, Group
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory.village import Post
 
@@ -53,7 +50,7 @@ def list_messages(
 ) -> list[dict[str, Any]]:
     """Return posts in JSON's words, with what they answer and who answers them."""
     ids = [each.id for each in posts]
-    names = agent_records.displays(connection, [each.agent_id for each in posts])
+    names = kept.displays(connection, [each.agent_id for each in posts])
     answers = village.answers(connection, ids, reader=reader)
     named = [replied for each in posts for replied in each.replies_to]
     known = realms.readers_part(connection, named, reader)
@@ -89,7 +86,7 @@ def converged(query: str, answer: Answer, threshold: float) -> dict[str, Any]:
     }
 
 
-def _by_agent(group: Group, posts: Mapping[str, Post]) -> dict[str, list[dict[str, Any]]]:
+def _by_agent(group: agreeing.Group, posts: Mapping[str, Post]) -> dict[str, list[dict[str, Any]]]:
     """Return how the messages of each agent begin."""
     found: dict[str, list[dict[str, Any]]] = {agent: [] for agent in group.agents}
     for voice in group.voices:
@@ -104,7 +101,7 @@ def _by_agent(group: Group, posts: Mapping[str, Post]) -> dict[str, list[dict[st
     return found
 
 
-def _group(group: Group, posts: Mapping[str, Post]) -> dict[str, Any]:
+def _group(group: agreeing.Group, posts: Mapping[str, Post]) -> dict[str, Any]:
     """Return one group; `likeness` is the least cosine of any two of its messages."""
     return {
         **fields_of(group, "agents", type="kind"),
@@ -114,7 +111,7 @@ def _group(group: Group, posts: Mapping[str, Post]) -> dict[str, Any]:
     }
 
 
-def _apart(pair: Apart) -> dict[str, Any]:
+def _apart(pair: agreeing.Apart) -> dict[str, Any]:
     """Return two messages that are alike and say the opposite."""
     return {
         "memory_ids": [pair.left.id, pair.right.id],
@@ -325,7 +322,7 @@ async def leave_crumb(
     a secret (`redact` takes them out), `NotYours`.
     """
     owner = await call.asked_for(project, here)
-    given = Given(
+    given = admission.Given(
         summary=session_summary,
         discoveries=key_discoveries,
         emotional_state=emotional_state,
@@ -397,7 +394,7 @@ async def crumbs(
     )
     parameters.page(limit, 0, of="crumbs")
 
-    def read(connection: Connection) -> tuple[list[Crumb], Tally]:
+    def read(connection: Connection) -> tuple[list[Crumb], kept.Tally]:
         return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
 
     found, tally = await call.records.read(read)
@@ -474,9 +471,9 @@ async def _wanted(
     project: str | None,
     here: str | None,
     hours: float | None = None,
-) -> Wanted:
+) -> kept.Wanted:
     """Return which crumbs are meant; raises `BadInput`, `UnknownProject`, `NotYours`."""
-    wanted = Wanted(
+    wanted = kept.Wanted(
         reader=call.caller.reader(as_agent),
         agent=None if agent is None else agent_id(agent),
         since=None if hours is None else call.clock.now() - int(_span(hours) * _HOUR),

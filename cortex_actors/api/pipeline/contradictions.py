@@ -41,16 +41,13 @@ from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage.pipeline import contradictions as stored
 from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.pipeline.insight_lists import Named, find
-from cortex_actors.storage.pipeline.verdicts import Proposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.pipeline.relations import Ruling
-    from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.pipeline.contradictions import Contradiction
 
 
 #: How a contradiction may be asked for.
@@ -64,7 +61,7 @@ BOTH = "both"
 
 #: What comes first in each order but the usual one; a pair that was found without vectors is least
 #: alike.
-_ORDERS: dict[insight.ContradictionSort | None, Callable[[Contradiction], float]] = {
+_ORDERS: dict[insight.ContradictionSort | None, Callable[[stored.Contradiction], float]] = {
     insight.ContradictionSort.NEWEST: lambda each: -each.detected_at,
     insight.ContradictionSort.OLDEST: lambda each: each.detected_at,
     insight.ContradictionSort.ALIKE: lambda each: -(each.similarity or 0.0),
@@ -208,7 +205,7 @@ def _kinds(kind: str | None) -> frozenset[insight.Conflict]:
     )
 
 
-def _kept(found: Contradiction | Proposed, keep: str) -> str | None:
+def _kept(found: stored.Contradiction | verdicts.Proposed, keep: str) -> str | None:
     """Return the id that `a`, `b`, or the beginning of an id means; None for both."""
     word = keep.strip().lower().removeprefix("ins_")
     if word == BOTH:
@@ -227,7 +224,7 @@ def _kept(found: Contradiction | Proposed, keep: str) -> str | None:
 
 
 def _shaped(
-    connection: Connection, some: Iterable[Contradiction | Proposed]
+    connection: Connection, some: Iterable[stored.Contradiction | verdicts.Proposed]
 ) -> list[dict[str, Any]]:
     """Return contradictions as clients get them, with both sides."""
     every = list(some)
@@ -272,13 +269,13 @@ async def triage(
         raise BadInput(f"nothing in the queue is of kind {kind!r}; ask for {', '.join(_KINDS)}")
     some = [each for each in queue if kind in {None, each[0]}]
     page = some[:limit]
-    asked = [each for _, each in page if isinstance(each, Proposed)]
+    asked = [each for _, each in page if isinstance(each, verdicts.Proposed)]
     told = {each["id"]: each for each in await call.records.read(lambda c: _shaped(c, asked))}
     return {
         "total": len(some),
         "counts": dict(Counter(each for each, _ in queue)),
         "items": [
-            {**(told[each.id] if isinstance(each, Proposed) else each), "kind": name}
+            {**(told[each.id] if isinstance(each, verdicts.Proposed) else each), "kind": name}
             for name, each in page
         ],
     }
@@ -489,7 +486,7 @@ def _shape(found: Suggestion) -> dict[str, Any]:
     }
 
 
-def _figures(thresholds: Thresholds, found: Figures) -> dict[str, Any]:
+def _figures(thresholds: rule.Thresholds, found: Figures) -> dict[str, Any]:
     """Return thresholds that can be calibrated, with the figures of them."""
     return {
         **shapes.fields_of(thresholds, "cluster", "judged"),

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.principle import Derivation, Given, Principle
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.pipeline.contradictions import Contradiction
 
 
 #: What a history can be asked of by its id, in the order in which a bare beginning is tried.
@@ -68,7 +67,7 @@ class _Chain:
     heads: dict[str, str] = field(default_factory=dict)
     lines: dict[str, list[Line]] = field(default_factory=dict)
     clusters: list[contradictions.Cluster] = field(default_factory=list)
-    against: list[Contradiction] = field(default_factory=list)
+    against: list[contradictions.Contradiction] = field(default_factory=list)
     reviewed: list[Review] = field(default_factory=list)
     approved: list[Approval] = field(default_factory=list)
     revoked: list[Revocation] = field(default_factory=list)

@@ -22,7 +22,6 @@ from cortex_actors.storage.pipeline import principle_lists
 from cortex_actors.storage.pipeline import principles as stored
 from cortex_actors.storage.pipeline.insight_lists import Named, find
 from cortex_actors.storage.pipeline.principle_decay import Scales
-from cortex_actors.storage.pipeline.principle_lists import GIVEN, PrincipleFilter
 
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
@@ -57,8 +56,8 @@ async def principles(
     says what it was made of. Raises `UnknownProject`, `BadInput`.
     """
     parameters.page(limit, skip, of="principles")
-    wanted = PrincipleFilter(
-        statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
+    wanted = principle_lists.PrincipleFilter(
+        statuses=parameters.among(PrincipleStatus, status, shown=principle_lists.GIVEN),
         project_id=await call.project_id(project),
         category=parameters.chosen(PrincipleCategory, category, what="category"),
         domain=domain,
@@ -158,7 +157,7 @@ async def links(
     wanted = principle_lists.LinkFilter(
         kinds=kinds,
         least=parameters.number(least, name="the least strength") or 0.0,
-        statuses=parameters.among(PrincipleStatus, status, shown=GIVEN),
+        statuses=parameters.among(PrincipleStatus, status, shown=principle_lists.GIVEN),
         limit=limit,
     )
 

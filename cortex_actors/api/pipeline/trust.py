@@ -34,7 +34,6 @@ from cortex_actors.rules.admission import noted
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import insights, principles, resolutions, reviews, revoking
 from cortex_actors.storage.pipeline.insight_lists import Named, by_ids, find
-from cortex_actors.storage.pipeline.revoking import Revoked
 
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
@@ -70,7 +69,7 @@ class Effect:
     """
 
     begun: tuple[Source, ...]
-    did: Revoked
+    did: revoking.Revoked
     files: tuple[tuple[str, str], ...]
 
     @property
@@ -130,7 +129,7 @@ def take(
         others = insights.followers(connection, [wanted.key])
         some += [Source(SourceKind.INSIGHT, each, each) for each in sorted(others)]
     begun: list[Source] = []
-    did = Revoked()
+    did = revoking.Revoked()
     for each in some:
         if reviews.begin(connection, each.kind, each.key, at=at, note=note):
             begun.append(each)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, Said, operation
-from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.insight import ClusterSort, FragmentSort
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.pipeline.contradictions import Cluster
 
 
 T = TypeVar("T")
@@ -93,13 +91,13 @@ async def project_files(call: Call, project: str) -> dict[str, Any]:
         said, others = stored.places(connection, found.id), stored.left_out(connection)
         rows = [
             {"statements": said.get(path, 0), "left_out": others.get(path, 0)}
-            | fields_of(state, "path", "error")
+            | shapes.fields_of(state, "path", "error")
             for path, state in sorted(stored.files(connection, found.id).items())
         ]
         known = insights.count_by_project(connection).get(found.id, 0)
         return {"insights": known, "files": rows}
 
-    return {**all_fields(found, "added_at"), **await call.records.read(look)}
+    return {**shapes.all_fields(found, "added_at"), **await call.records.read(look)}
 
 
 @operation("projects.scan", http="POST /scan")
@@ -221,7 +219,7 @@ def _runs(connection: Connection, *, wanted: stored.Wanted) -> dict[str, Any]:
 
 
 #: What comes first in each order of clusters.
-_ORDERS: dict[ClusterSort, Callable[[Cluster], tuple[float, ...]]] = {
+_ORDERS: dict[ClusterSort, Callable[[contradictions.Cluster], tuple[float, ...]]] = {
     ClusterSort.SIZE: lambda each: (-len(each.members), -each.coherence),
     ClusterSort.COHERENCE: lambda each: (-each.coherence,),
     ClusterSort.LOOSE: lambda each: (each.coherence,),
@@ -313,7 +311,7 @@ async def pace(call: Call) -> dict[str, Any]:
     return asdict(await call.records.read(lambda c: stored.waiting(c, model)))
 
 
-def _shaped(connection: Connection, some: Iterable[Cluster]) -> list[dict[str, Any]]:
+def _shaped(connection: Connection, some: Iterable[contradictions.Cluster]) -> list[dict[str, Any]]:
     """Return clusters as clients get them: members with what they say, the middle one first."""
     every = list(some)
     said = shapes.brief_insights(connection, [name for each in every for name in each.members])

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit, Recall
     from cortex_actors.domain.principle import Principle
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.pipeline.principle_decay import Evidence
 
 
 #: Episodes of a memory that are told.
@@ -110,7 +109,7 @@ def statement(hit: Hit, roots: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def principle(found_: Principle, known: Evidence | None) -> dict[str, Any]:
+def principle(found_: Principle, known: principle_decay.Evidence | None) -> dict[str, Any]:
     """Return a principle as a fact of every project."""
     observed = known.observed if known else 0
     return {
