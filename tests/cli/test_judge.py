@@ -65,7 +65,7 @@ def test_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cortex_actors.client.connection.Client._connect", connect)
     entry.main(["judge", "a", "b", "--home", str(tmp_path)])
 
-    assert [120.0] == seconds
+    assert [125.0] == seconds
 
 
 class TestShown:
