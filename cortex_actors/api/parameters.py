@@ -370,11 +370,6 @@ def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
     return None if value is None else word(kind, value, name=what)
 
 
-def statuses(value: str) -> frozenset[insight.InsightStatus]:
-    """Return the statuses of insights that a word means; raises `BadInput`."""
-    return among(insight.InsightStatus, value, shown=insight.LIVE)
-
-
 def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
     """Return the statuses that a word means: all, those that are shown, or the one called so.
 

@@ -46,6 +46,10 @@ _ADVICE = {
 SETTLING = 30.0
 
 
+#: States of a layer of the judge that somebody has to know of.
+_TROUBLE = frozenset({"down", "missing"})
+
+
 async def guarded(answer: Awaitable[M]) -> M | dict[str, Any]:
     """Return an answer, or that there is none: `status` must answer while branches restart."""
     try:
@@ -150,11 +154,34 @@ def findings(met: Sequence[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def failures(failing: Mapping[str, Any]) -> list[str]:
-    """Return which jobs of the schedule failed when they ran last, a sentence each."""
-    if failing.get("state") == "away":
-        return []
-    return [f"{job}: {why}" for job, why in failing.items()]
+def reasons_beside(
+    failing: Mapping[str, Any],
+    *,
+    judge: Mapping[str, Any],
+    accesses: Mapping[str, Any],
+    stores: Mapping[str, Any],
+    door: Mapping[str, Any],
+) -> list[str]:
+    """Return why the daemon is degraded by what works beside ledger, model and index.
+
+    By jobs that failed when they ran last, layers of the judge that cannot be asked, reads that
+    cannot be written, what is known of stores, and the door for others. A store that does not
+    answer is no reason: it is another program's trouble, and said in every answer that it has no
+    part in.
+    """
+    jobs = {} if failing.get("state") == "away" else failing
+    found = [f"{job}: {why}" for job, why in jobs.items()]
+    if judge.get("state") == "away":
+        found.append(f"judge: {judge['reason']}")
+    found += [
+        f"judge: {layer['reason']}; the rules decide alone meanwhile"
+        for layer in judge.get("layers", ())
+        if layer["state"] in _TROUBLE
+    ]
+    if trouble := accesses.get("trouble"):
+        found.append(f"which memories are read is not written, and tried again: {trouble}")
+    found += [f"stores: {each}" for each in stores.get("trouble", ())]
+    return [*found, f"http: {door['reason']}"] if door.get("reason") else found
 
 
 def kept(home: Home, now: int) -> dict[str, Any]:

@@ -304,6 +304,12 @@ def said_in(place: Mapping[str, Any]) -> str:
     )
 
 
+def bullet(place: Mapping[str, Any]) -> str:
+    """Return where in a file a principle stands, and whether the project says otherwise."""
+    conflict = "conflicts with the project" if place["is_conflict"] else None
+    return joined(f"for {place['agent']}, bullet {place['ordinal'] + 1}", conflict)
+
+
 def when(at: int | None) -> str:
     """Return a moment as people read it; nothing for none."""
     return "" if at is None else iso(at)

@@ -339,14 +339,6 @@ async def _pairs(
     return pairs, total, len(texts.ids)
 
 
-def unwritten(accesses: Mapping[str, Any]) -> list[str]:
-    """Return what `status` says when reads cannot be written."""
-    trouble = accesses.get("trouble")
-    return (
-        [f"which memories are read is not written, and tried again: {trouble}"] if trouble else []
-    )
-
-
 #: The job of the schedule that tries it; of its failures the last trial tells.
 JOB = "probe"
 

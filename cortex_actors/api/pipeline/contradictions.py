@@ -43,7 +43,7 @@ from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.pipeline.insight_lists import Named, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from cortex_actors.pipeline.relations import Ruling
@@ -506,9 +506,6 @@ def _scored(found: Score) -> dict[str, Any]:
 #: Characters of a text that can be judged: the longest statement of 1,002 real files has 4,900.
 LONGEST = 8_000
 
-#: States of a layer that somebody has to know of.
-_TROUBLE = frozenset({"down", "missing"})
-
 
 @operation("contradictions.judge", http="GET /judge")
 async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
@@ -561,17 +558,6 @@ async def _score(call: Call, one: str, other: str) -> float | None:
         first, second = await call.embed([one, other])
         return round(cosine(first, second), 4)
     return None
-
-
-def worries(judge: Mapping[str, Any]) -> list[str]:
-    """Return which layers cannot be asked, a sentence each."""
-    if judge.get("state") == "away":
-        return [f"judge: {judge['reason']}"]
-    return [
-        f"judge: {layer['reason']}; the rules decide alone meanwhile"
-        for layer in judge.get("layers", ())
-        if layer["state"] in _TROUBLE
-    ]
 
 
 async def _described(judge: QuietJudge) -> dict[str, Any]:

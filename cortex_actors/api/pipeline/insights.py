@@ -18,7 +18,7 @@ from cortex_actors.api import parameters, shapes
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain.event import AccumulationComplete
-from cortex_actors.domain.insight import SHOWN, Category, Insight, InsightSort, InsightStatus
+from cortex_actors.domain.insight import LIVE, SHOWN, Category, Insight, InsightSort, InsightStatus
 from cortex_actors.domain.principle import BECOMES
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, CortexError, Refused
@@ -296,7 +296,7 @@ async def insights(
     """
     parameters.page(limit, skip, of="insights")
     wanted = InsightFilter(
-        statuses=parameters.statuses(status),
+        statuses=parameters.among(InsightStatus, status, shown=LIVE),
         project_id=await call.project_id(project),
         category=parameters.chosen(Category, category, what="category"),
         domain=domain,

@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import __version__
 from cortex_actors import topics as catalogue
 from cortex_actors.api import status as states
-from cortex_actors.api.memory.memory_health import JOB, accesses, unwritten
-from cortex_actors.api.pipeline.contradictions import judge_state, worries
+from cortex_actors.api.memory.memory_health import JOB, accesses
+from cortex_actors.api.pipeline.contradictions import judge_state
 from cortex_actors.api.registry import SOON, Call, operation
-from cortex_actors.api.system.peers import shut
-from cortex_actors.api.system.stores import unlisted
 from cortex_actors.doctor.models import list_models
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import Doing, Info, is_compiled, report, source_of
@@ -61,10 +59,9 @@ async def status(call: Call) -> dict[str, Any]:
     reasons = states.reasons(ledger, model, index, uptime=_uptime(call))
     # Of the trial's job its last trial tells.
     failed = {job: why for job, why in failing.items() if job != JOB}
-    reasons += states.failures(failed) + moving.get("reasons", []) + worries(judge)
+    reasons += states.reasons_beside(failed, judge=judge, accesses=read, stores=stores, door=door)
     watching = dict(call.watching())
-    reasons += [*watching.pop("reasons"), *call.trial.reasons(), *unwritten(read)]
-    reasons += [*unlisted(stores), *shut(door)]
+    reasons += [*moving.get("reasons", []), *watching.pop("reasons"), *call.trial.reasons()]
     return {
         "state": "degraded" if reasons else "running",
         "reasons": reasons,

@@ -15,7 +15,7 @@ say nearly the same, or one stands at two places, it is told once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -372,8 +372,3 @@ def _gaps(found: Recall) -> list[str]:
     """Return which parts of a search were left out, and why; how it went is nobody's business."""
     told = (*found.failed, *found.skipped)
     return [why for _, why in told if sameness.is_gap(why)]
-
-
-def shut(door: Mapping[str, Any]) -> list[str]:
-    """Return why the daemon is degraded by the door that it should have for others."""
-    return [f"http: {door['reason']}"] if door.get("reason") else []

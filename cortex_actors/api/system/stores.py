@@ -13,8 +13,6 @@ from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import Auth, StoreSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cortex_actors.federation.roster import Work
 
 
@@ -170,12 +168,3 @@ async def import_stores(
 async def _changed(call: Call, work: Work) -> dict[str, Any]:
     """Have the roster do a change, however long that takes; return its answer."""
     return dict(await call.actors.roster.within(None).ask(Roster.change, work))
-
-
-def unlisted(described: Mapping[str, Any]) -> list[str]:
-    """Return why the daemon is degraded by what it knows of stores, a sentence each.
-
-    A store that does not answer is no reason: it is another program's trouble, and said in every
-    answer that it has no part in.
-    """
-    return [f"stores: {each}" for each in described.get("trouble", ())]

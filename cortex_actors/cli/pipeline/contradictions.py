@@ -211,9 +211,7 @@ def _waiting(item: Answer) -> show.Block:
         return show.Block(
             brief(item["id"]), shortened(item["content"], 300), [item["because"], *places]
         )
-    sides = [f"{name}  {shortened(_said(item[name]), 300)}" for name in "ab"]
-    where = [f"{name}  {_first(item[name])}" for name in "ab"]
-    return show.Block(brief(item["id"]), "\n".join(sides), [item["reason"], *where])
+    return _pair(item, item["reason"], letters=300)
 
 
 def _word(choices: Mapping[str, object]) -> tuple[str, bool]:
@@ -265,7 +263,6 @@ def show_verdict(found: Answer) -> None:
 
 def _entry(found: Answer) -> show.Block:
     """Return a pair's entry in a list."""
-    sides = [f"{name}  {shortened(_said(found[name]), 160)}" for name in "ab"]
     alike = found["similarity"]
     facts = joined(
         found["type"],
@@ -273,6 +270,12 @@ def _entry(found: Answer) -> show.Block:
         f"{_DECIDERS[found['decided_by']]}: {found['reason']}",
         None if alike is None else f"cosine {alike:.2f}",
     )
+    return _pair(found, facts, letters=160)
+
+
+def _pair(found: Answer, facts: str, *, letters: int) -> show.Block:
+    """Return a pair: what both sides say, what is known of them, and where each stands."""
+    sides = [f"{name}  {shortened(_said(found[name]), letters)}" for name in "ab"]
     where = [f"{name}  {_first(found[name])}" for name in "ab"]
     return show.Block(brief(found["id"]), "\n".join(sides), [facts, *where])
 

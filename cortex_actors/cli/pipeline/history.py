@@ -167,13 +167,7 @@ def _principles(found: Answer) -> Iterator[tuple[str, str]]:
 def _files(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield the places in files where a principle stands now."""
     for each in found["files"]:
-        conflict = "conflicts with the project" if each["is_conflict"] else None
-        about = joined(
-            each["project"],
-            f"for {each['agent']}, bullet {each['ordinal'] + 1}",
-            conflict,
-            when(each["resolved_at"]),
-        )
+        about = joined(each["project"], show.bullet(each), when(each["resolved_at"]))
         yield brief(each["principle_id"]), f"{each['path']}\n{about}"
 
 

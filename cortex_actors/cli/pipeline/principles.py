@@ -186,9 +186,7 @@ def _made_of(found: Answer) -> Iterable[tuple[str, object]]:
 def _files(found: Answer) -> Iterable[tuple[str, object]]:
     """Yield the files it was resolved into."""
     for each in found["files"]:
-        conflict = "conflicts with the project" if each["is_conflict"] else None
-        about = joined(f"for {each['agent']}, bullet {each['ordinal'] + 1}", conflict)
-        yield when(each["resolved_at"]), f"{each['path']}\n{about}"
+        yield when(each["resolved_at"]), f"{each['path']}\n{show.bullet(each)}"
 
 
 def page_of(found: Answer, noun: str, given: Answer) -> str:

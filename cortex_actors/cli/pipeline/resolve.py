@@ -11,7 +11,6 @@ Approving: what a diff would bring into files that no person has approved yet.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -68,11 +67,6 @@ _MARK = "   <- not approved"
 def unapproved(found: Answer) -> list[str]:
     """Return the ids of the principles that a resolution would write without approval, in order."""
     return sorted({each["id"] for file in found["files"] for each in _notes(file)})
-
-
-def asking(ids: Sequence[str]) -> str:
-    """Return what a person is asked who has seen the diff."""
-    return f"Approve {counted(len(ids), 'note')} and write?"
 
 
 def _left_out(file: Answer) -> str | None:
@@ -197,7 +191,7 @@ def _accepted(found: Answer, *, yes: bool) -> list[str]:
         _show(found, dry_run=True)
         import click  # noqa: PLC0415 - only to ask
 
-        if not click.confirm(asking(asked)):
+        if not click.confirm(f"Approve {counted(len(asked), 'note')} and write?"):
             raise Refused(f"nothing was written; decide one by one with: {REVIEW}")
     return asked
 
