@@ -12,7 +12,6 @@ agent sees its own crumbs, None is the owner and sees them all.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
@@ -23,7 +22,7 @@ from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import agents, crumbs, memories, memory_agents
 
@@ -113,11 +112,8 @@ def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
 
 def _names(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what those agents are called that have a row."""
-    driver, found = driver_of(connection), dict[str, str]()
-    for some in columns.chunks(ids):
-        rows = driver.execute(_NAMES, (json.dumps(some),))
-        found.update((name, columns.given_text(display) or "") for name, display in rows)
-    return found
+    rows = execute_for(connection, _NAMES, ids)
+    return {name: columns.given_text(display) or "" for name, display in rows}
 
 
 def _read(name: str) -> str:

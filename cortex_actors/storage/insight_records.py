@@ -13,7 +13,6 @@ longer says it, and stays in the ledger.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.tables.columns import as_row, chunks, entity, put_rows
 from cortex_actors.storage.tables.schema import (
     alerts,
@@ -349,10 +348,8 @@ def settle(connection: sa.Connection, ids: Iterable[str]) -> None:
 
     Those that contradict one of them are settled with it.
     """
-    driver = driver_of(connection)
-    asked = json.dumps(list(dict.fromkeys(ids)))
-    concerned = sorted(each for (each,) in driver.execute(_CONCERNED, (asked,)))
-    driver.execute(_SETTLE, (json.dumps(concerned),))
+    concerned = sorted(each for (each,) in execute_for(connection, _CONCERNED, ids))
+    execute_for(connection, _SETTLE, concerned)
     remake(connection, concerned)
 
 

@@ -12,7 +12,6 @@ What the vector index has been told, as the ledger says it.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.storage import projects
 from cortex_actors.storage.index import pending as indexing
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables.columns import count_rows
 from cortex_actors.storage.tables.schema import deliveries, events, insight_sources, leases, owner
@@ -93,9 +92,8 @@ def disagreeing(opened: Connection, _model: str = "") -> list[str]:
 
 def mend(connection: Connection, _model: str, ids: Sequence[str]) -> None:
     """Make the beliefs of memories agree with their states, as well as rows tell of it."""
-    driver, some = driver_of(connection), json.dumps(list(ids))
-    driver.execute(_CLOSE, (some,))
-    driver.execute(_OPEN, (some,))
+    execute_for(connection, _CLOSE, ids)
+    execute_for(connection, _OPEN, ids)
 
 
 def _rings(opened: Connection) -> int:

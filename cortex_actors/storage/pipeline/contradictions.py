@@ -18,7 +18,6 @@ when somebody looks.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,7 @@ from cortex_actors.domain.insight import Conflict, Decider, Relation
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.insight_records import of_project, settle
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
@@ -218,8 +217,7 @@ _DIFFERENCES = (
 
 def differing(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
     """Return insights from which the choice of another project differs, with how many do."""
-    asked = json.dumps(sorted(set(ids)))
-    return dict(driver_of(connection).execute(_DIFFERENCES, (asked,)).fetchall())
+    return dict(execute_for(connection, _DIFFERENCES, ids))
 
 
 def kept(connection: Connection) -> set[str]:
@@ -241,9 +239,8 @@ def replace(
 
     Status is not settled: whoever calls this settles what else has changed, too.
     """
-    driver = driver_of(connection)
-    driver.execute(_DELETE, (json.dumps([each.id for each in ended]),))
-    driver.executemany(_INSERT, map(attrgetter(*_FIELDS), found))
+    execute_for(connection, _DELETE, (each.id for each in ended))
+    driver_of(connection).executemany(_INSERT, map(attrgetter(*_FIELDS), found))
 
 
 def decide(
@@ -441,11 +438,11 @@ def replace_clusters(
     One that is made again of the same members keeps the time at which it was made.
     """
     driver = driver_of(connection)
-    everybody_ = sorted({*touched, *(each for one_ in made for each in one_.members)})
-    old = json.dumps([row[0] for row in driver.execute(_TOUCHED, (json.dumps(everybody_),))])
-    since = dict(driver.execute(_MADE_AT, (old,)).fetchall())
-    driver.execute(_LEAVE, (old,))
-    driver.execute(_DELETE_CLUSTERS, (old,))
+    inside = (*touched, *(each for one_ in made for each in one_.members))
+    old = [each for (each,) in execute_for(connection, _TOUCHED, inside)]
+    since = dict(execute_for(connection, _MADE_AT, old))
+    execute_for(connection, _LEAVE, old)
+    execute_for(connection, _DELETE_CLUSTERS, old)
     named = [(cluster_id(each.members), each) for each in made]
     rows = [
         (name, it.medoid, model, embeddings.stored(it.centroid), it.coherence, since.get(name, at))

@@ -29,7 +29,7 @@ from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Standing
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import contradictions, principles, reviews
 from cortex_actors.storage.pipeline.insights import followers, private_ids
 from cortex_actors.storage.tables.columns import given_text, grouped, put_rows, rows_in, stored_text
@@ -53,7 +53,7 @@ def voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[st
 
     A voice is a repository, or a project of none. Insights that nobody says so are left out.
     """
-    rows = driver_of(connection).execute(_VOICES, (json.dumps(sorted(set(ids))),))
+    rows = execute_for(connection, _VOICES, ids)
     found = grouped((insight_id, given_text(voice) or "") for insight_id, voice in rows)
     return {insight_id: frozenset(some) for insight_id, some in found.items()}
 
@@ -67,7 +67,7 @@ _NOTE = "INSERT INTO insight_slots (slot, insight_id) VALUES (?, ?)"
 
 def sharing(connection: Connection, slots: Collection[str]) -> dict[str, set[str]]:
     """Return slot -> the insights that take a stand on it."""
-    rows = driver_of(connection).execute(_SHARING, (json.dumps(sorted(slots)),))
+    rows = execute_for(connection, _SHARING, slots)
     found = grouped((given_text(slot) or "", insight_id) for slot, insight_id in rows)
     return {slot: set(some) for slot, some in found.items()}
 
@@ -76,10 +76,9 @@ def replace(
     connection: Connection, ids: Collection[str], slots: Mapping[str, Collection[str]]
 ) -> None:
     """Let those insights have these slots and no other."""
-    driver = driver_of(connection)
-    driver.execute(_FORGET, (json.dumps(sorted(ids)),))
+    execute_for(connection, _FORGET, ids)
     rows = [(stored_text(slot), each) for each, some in slots.items() for slot in sorted(some)]
-    driver.executemany(_NOTE, rows)
+    driver_of(connection).executemany(_NOTE, rows)
 
 
 def everybody(connection: Connection) -> set[str]:
@@ -192,10 +191,10 @@ class Spoken:
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
     """Return those texts; ids that are not known are left out."""
-    driver, asked = driver_of(connection), json.dumps(sorted(set(ids)))
-    found = {row[0]: _spoken(row) for row in driver.execute(_TEXTS, (asked,))}
+    asked = sorted(set(ids))
+    found = {row[0]: _spoken(row) for row in execute_for(connection, _TEXTS, asked)}
     scans: dict[str, Sequence[int]] = {}
-    places = driver.execute(_PLACES, (asked,))
+    places = execute_for(connection, _PLACES, asked)
     for said, path, project, scope, is_live, trust, origin, since, is_followed in places:
         if is_live:
             text, file = found[said], given_text(path) or ""
@@ -210,10 +209,9 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
             text.trusts.add(trust)
             if trust in _VOCAL and not file.lower().endswith(insight_records.PRIVATE):
                 text.voices.add(given_text(origin) or "")
-    for said, path, project, first, last in driver.execute(_REVISIONS, (asked,)):
+    for said, path, project, first, last in execute_for(connection, _REVISIONS, asked):
         found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)
-    projects = set[str]().union(*(each.since for each in found.values()))
-    rows = driver.execute(_SCANS, (json.dumps(sorted(projects)),))
+    rows = execute_for(connection, _SCANS, (each for text in found.values() for each in text.since))
     scans |= {project: json.loads(times) for project, times in rows}
     for said in private_ids(connection, found):
         found[said].is_private = True
@@ -241,7 +239,7 @@ def replace_agreements(
     connection: Connection, ids: Collection[str], *, found: Mapping[tuple[str, str], float]
 ) -> None:
     """Let those insights agree with these others and no more; the lesser id comes first."""
-    driver_of(connection).execute(_FORGET_AGREEMENTS, (json.dumps(sorted(ids)),))
+    execute_for(connection, _FORGET_AGREEMENTS, ids)
     rows = ({"left_id": a, "right_id": b, "cosine": found[a, b]} for a, b in sorted(found))
     put_rows(connection, agreements, rows)
 
@@ -277,22 +275,18 @@ def sure(connection: Connection, confidence: float) -> set[str]:
 
 def active_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say and that nothing speaks against."""
-    return _ids(connection, f"{_AMONG} +i.status = 'active'", json.dumps(sorted(ids)))
+    return _among(connection, "+i.status = 'active'", ids)
 
 
 def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say, whether or not something speaks against them."""
-    query = f"{_AMONG} +i.status IN ('active', 'contradicted')"
-    return _ids(connection, query, json.dumps(sorted(ids)))
+    return _among(connection, "+i.status IN ('active', 'contradicted')", ids)
 
 
 def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the texts that a file says now and that wait for nobody."""
-    query = (
-        f"{_AMONG} i.review IS NULL AND EXISTS (SELECT 1 FROM insight_sources AS s"  # noqa: S608 - names above
-        " WHERE s.said_id = i.id AND s.withdrawn_at IS NULL)"
-    )
-    return _ids(connection, query, json.dumps(sorted(ids)))
+    said = "SELECT 1 FROM insight_sources AS s WHERE s.said_id = i.id AND s.withdrawn_at IS NULL"
+    return _among(connection, f"i.review IS NULL AND EXISTS ({said})", ids)
 
 
 def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
@@ -305,6 +299,11 @@ def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]
     if newest <= after:
         return set(), newest
     return _ids(connection, _LATE, after, model), newest
+
+
+def _among(connection: Connection, condition: str, ids: Collection[str]) -> set[str]:
+    """Return those of some insights (`i`) that fulfil a condition."""
+    return {each for (each,) in execute_for(connection, f"{_AMONG} {condition}", ids)}
 
 
 def _ids(connection: Connection, query: str, *values: object) -> set[str]:

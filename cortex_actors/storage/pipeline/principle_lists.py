@@ -17,7 +17,6 @@ it. Every function takes the connection of a read transaction.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from cortex_actors.domain.principle import Link, LinkType, Principle, PrincipleS
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import of_project
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import principles as links
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.pipeline.insight_lists import among, holds
@@ -325,15 +324,15 @@ _NOTHING = _Words(None, is_section=False, scopes=frozenset())
 
 def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words]:
     """Return what is known of insights, by the id of their principle."""
-    driver, asked = driver_of(connection), (json.dumps(insights),)
-    scopes = grouped((said, given_text(it) or "") for said, it in driver.execute(_SCOPES, asked))
+    places = execute_for(connection, _SCOPES, insights)
+    scopes = grouped((said, given_text(scope) or "") for said, scope in places)
     return {
         _principle(name): _Words(
             given_text(heading),
             is_section=granularity == insight.Granularity.SECTION,
             scopes=frozenset(scopes.get(name, ())),
         )
-        for name, heading, granularity in driver.execute(_WORDS, asked)
+        for name, heading, granularity in execute_for(connection, _WORDS, insights)
     }
 
 
@@ -341,7 +340,7 @@ def _verdicts(
     connection: Connection, insights: Sequence[str]
 ) -> dict[str, list[tuple[str, insight.Judgement]]]:
     """Return what was said about pairs, by the id of the principle that has the lesser insight."""
-    rows = driver_of(connection).execute(_VERDICTS, (json.dumps(insights),))
+    rows = execute_for(connection, _VERDICTS, insights)
     return grouped((_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows)
 
 

@@ -19,14 +19,13 @@ transaction it is part of.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from cortex_actors.domain import project
 from cortex_actors.storage import projects
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.tables.columns import as_row, chunks, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import approvals, reviews, revocations
 
@@ -182,7 +181,7 @@ def list_approvals(connection: Connection, decision: project.Decision) -> list[p
 
 def homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return, of those principles, the project of each that no other one has ever said."""
-    return dict(driver_of(connection).execute(_HOMES, (json.dumps(sorted(ids)),)))
+    return dict(execute_for(connection, _HOMES, ids))
 
 
 def end_approvals(connection: Connection, ids: Iterable[str], *, at: int) -> None:

@@ -42,7 +42,7 @@ from cortex_actors.storage import (
     projects,
     realms,
 )
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.pipeline import insights, principles
 from cortex_actors.storage.search import scans, similar_memories
@@ -103,7 +103,7 @@ def _extra(
     """Return what an answer says of memories beside their texts, by id."""
     ids, where = [each.id for each in seen], query.where
     names = agent_records.displays(connection, [each.agent_id for each in seen])
-    parts = dict(driver_of(connection).execute(_ORIGINALS, (json.dumps(ids),)).fetchall())
+    parts = dict(execute_for(connection, _ORIGINALS, ids))
     standing = similar_memories.standing(connection, ids)
     linked = {other for pairs in standing.values() for other, _ in pairs}
     linked.update(each for memory in seen for each in memory.replies_to)
