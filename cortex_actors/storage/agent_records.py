@@ -258,24 +258,17 @@ def readable(reader: str | None) -> sa.ColumnElement[bool]:
     return sa.true() if reader is None else _ROWS.agent_id == reader
 
 
-def all_ids(connection: sa.Connection) -> list[str]:
-    """Return the ids of all crumbs, oldest first."""
-    return list(connection.execute(sa.select(_ROWS.id).order_by(_ROWS.left_at, _ROWS.id)).scalars())
-
-
 def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Make the passages of crumbs from their rows; return how many of them there are."""
     wanted = list(dict.fromkeys(ids))
     live = load_crumbs(connection, wanted)
-    for some in columns.chunks(wanted):
-        mine = [live[each] for each in some if each in live]
-        # What came before a crumb says nothing of it.
-        made = [
-            passage
-            for each in mine
-            for passage in passages.of_item(each.searched, collection=COLLECTION, item_id=each.id)
-        ]
-        passages.replace(connection, COLLECTION, some, made)
+    # What came before a crumb says nothing of it.
+    made = [
+        one
+        for name, each in live.items()
+        for one in passages.of_item(each.searched, collection=COLLECTION, item_id=name)
+    ]
+    passages.replace(connection, COLLECTION, wanted, made)
     return len(live)
 
 

@@ -28,8 +28,6 @@ from cortex_actors.storage.tables.schema import documents, knowledge_chunks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.memory import Passage
-
 
 #: The collection of the vector index that pieces of documents lie in.
 COLLECTION = "cortex_knowledge"
@@ -69,19 +67,15 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     wanted = list(dict.fromkeys(ids))
     live = by_id(connection, wanted)
     before = _before(connection, live.values())
-    for some in columns.chunks(wanted):
-        mine = [live[each] for each in some if each in live]
-        made = [passage for each in mine for passage in _passages(each, before.get(each.id))]
-        passages.replace(connection, COLLECTION, some, made)
+    made = [
+        one
+        for name, each in live.items()
+        for one in passages.of_item(
+            each.searched, collection=COLLECTION, item_id=name, before=before.get(name)
+        )
+    ]
+    passages.replace(connection, COLLECTION, wanted, made)
     return len(live)
-
-
-def active_ids(connection: Connection) -> list[str]:
-    """Return the ids of all pieces that may be found, by document and place."""
-    query = (
-        select(_CHUNKS.id).where(_CHUNKS.status == ACTIVE).order_by(_CHUNKS.source, _CHUNKS.ordinal)
-    )
-    return list(connection.execute(query).scalars())
 
 
 def count_chunks(connection: Connection) -> int:
@@ -120,11 +114,6 @@ def _before(connection: Connection, some: Iterable[Chunk]) -> dict[str, str]:
             if left.source == right.source:
                 found[right.id] = left.text
     return found
-
-
-def _passages(chunk: Chunk, before: str | None) -> list[Passage]:
-    """Return the texts by which a piece is found."""
-    return passages.of_item(chunk.searched, collection=COLLECTION, item_id=chunk.id, before=before)
 
 
 def _chunk_row(chunk: Chunk) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import driver_of, execute_for
-from cortex_actors.storage.tables.columns import as_row, chunks, entity, put_rows
+from cortex_actors.storage.tables.columns import as_row, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
@@ -38,7 +38,7 @@ from cortex_actors.storage.tables.schema import (
 from cortex_actors.text.credentials import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 #: How files end that are one person's own.
@@ -56,13 +56,12 @@ def live_insights() -> sa.ColumnElement[bool]:
     return insights.c.status.in_(SEEN)
 
 
-def live_of(ids: Collection[str]) -> sa.ColumnElement[bool]:
-    """Return the condition that an insight is one of those, and live.
+def live_among() -> sa.ColumnElement[bool]:
+    """Return the condition that one of some insights is live, for a query that names their ids.
 
     The plus has SQLite look them up: from a dozen on it would walk all that are live.
     """
-    status = sa.literal_column("+insights.status", insights.c.status.type)
-    return sa.and_(insights.c.id.in_(ids), status.in_(SEEN))
+    return sa.literal_column("+insights.status", insights.c.status.type).in_(SEEN)
 
 
 def with_evidence() -> sa.Select[Any]:
@@ -371,14 +370,12 @@ def approve(connection: sa.Connection, insight_id: str, *, at: int) -> bool:
 
 def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Let those insights be found that are live, and no other of them; return how many are."""
-    count = 0
-    seen = sa.select(insights).order_by(insights.c.id)
-    for some in chunks(dict.fromkeys(ids)):
-        rows = connection.execute(seen.where(live_of(some)))
-        made = [each for row in rows for each in _passages(row)]
-        passages.replace(connection, COLLECTION, some, made)
-        count += len({each.item_id for each in made})
-    return count
+    wanted = list(dict.fromkeys(ids))
+    seen = sa.select(insights).where(live_among()).order_by(insights.c.id)
+    live = list(rows_in(connection, seen, insights.c.id, wanted))
+    made = [each for row in live for each in _passages(row)]
+    passages.replace(connection, COLLECTION, wanted, made)
+    return len(live)
 
 
 def _passages(row: sa.Row[Any]) -> Sequence[Passage]:

@@ -43,7 +43,6 @@ from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.realms import shared
 from cortex_actors.storage.tables.columns import (
     as_row,
-    chunks,
     entity,
     given_text,
     grouped,
@@ -366,18 +365,16 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     wanted = list(dict.fromkeys(ids))
     live = by_id(connection, wanted)
     before = comes_before(connection, live)
-    for some in chunks(wanted):
-        mine = [live[each] for each in some if each in live]
-        for realm, collection in COLLECTIONS.items():
-            made = [
-                one
-                for each in mine
-                if each.realm is realm
-                for one in passages.of_item(
-                    each.text, collection=collection, item_id=each.id, before=before.get(each.id)
-                )
-            ]
-            passages.replace(connection, collection, some, made)
+    for realm, collection in COLLECTIONS.items():
+        made = [
+            one
+            for name, each in live.items()
+            if each.realm is realm
+            for one in passages.of_item(
+                each.text, collection=collection, item_id=name, before=before.get(name)
+            )
+        ]
+        passages.replace(connection, collection, wanted, made)
     return len(live)
 
 

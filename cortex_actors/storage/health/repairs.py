@@ -14,17 +14,12 @@ from sqlalchemy import Connection, delete
 
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import Place, index_of
-from cortex_actors.storage import (
-    agent_records,
-    documents,
-    embeddings,
-    insight_records,
-    memory_records,
-)
+from cortex_actors.storage import embeddings
 from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import rows
 from cortex_actors.storage.index import pending
+from cortex_actors.storage.ledger.salvage import KINDS
 from cortex_actors.storage.tables.columns import grouped
 from cortex_actors.storage.tables.schema import WORDS, vectors
 
@@ -36,14 +31,7 @@ if TYPE_CHECKING:
 SLICE = 500
 
 #: Who makes the passages of a kind of item anew, and drops those of what may not be found any more.
-_REMAKE: Mapping[str, Callable[[Connection, Sequence[str]], int]] = {
-    "cortex_insights": insight_records.remake,
-    "cortex_private": memory_records.remake,
-    "cortex_village": memory_records.remake,
-    "cortex_bridges": memory_records.remake,
-    "cortex_knowledge": documents.remake,
-    "cortex_crumbs": agent_records.remake,
-}
+_REMAKE = {name: remake for _, collections, remake in KINDS for name in collections}
 
 
 @dataclass(frozen=True, slots=True)

@@ -490,12 +490,9 @@ def count_by_project(connection: Connection) -> dict[str, int]:
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
     """Return the live insights among those ids."""
-    query = insight_records.with_evidence()
-    return {
-        row.id: insight_records.insight(row)
-        for some in columns.chunks(ids)
-        for row in connection.execute(query.where(insight_records.live_of(some)))
-    }
+    query = insight_records.with_evidence().where(insight_records.live_among())
+    rows = columns.rows_in(connection, query, insights.c.id, ids)
+    return {row.id: insight_records.insight(row) for row in rows}
 
 
 def ids_of(connection: Connection, project_id: str) -> list[str]:

@@ -31,15 +31,15 @@ from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import principles as links
 from cortex_actors.storage.pipeline import reviews
-from cortex_actors.storage.pipeline.insight_lists import among, holds
+from cortex_actors.storage.pipeline.insight_lists import Filter, matching
 from cortex_actors.storage.tables import schema as tables
 from cortex_actors.storage.tables.columns import (
     count_rows,
     entity,
     given_text,
     grouped,
+    has_word,
     rows_in,
-    same,
 )
 from cortex_actors.storage.tables.schema import (
     derivations,
@@ -53,32 +53,16 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Mapping, Sequence
 
-    from cortex_actors.domain.principle import PrincipleCategory
-
 
 #: Statuses of what is given out, and so of what people see when they ask for nothing else.
 GIVEN = frozenset({PrincipleStatus.ACTIVE, PrincipleStatus.DECAYING})
 
 
 @dataclass(frozen=True, slots=True)
-class PrincipleFilter:
-    """Which principles are listed; None asks for nothing of the kind.
+class PrincipleFilter(Filter):
+    """Which principles are listed."""
 
-    Attributes:
-        project_id: a project that says now what it was derived from.
-        least: the least rank.
-        words: every one of them occurs in the text, as part of a word, too; letters of ASCII are
-            the same in both cases.
-
-    """
-
-    statuses: Collection[PrincipleStatus] = GIVEN
-    project_id: str | None = None
-    category: PrincipleCategory | None = None
-    domain: str | None = None
-    tag: str | None = None
-    least: float | None = None
-    words: tuple[str, ...] = ()
+    statuses: Collection[str] = GIVEN
     sort: insight.PrincipleSort = insight.PrincipleSort.RANK
 
 
@@ -132,19 +116,14 @@ _ORDER: dict[insight.PrincipleSort, tuple[Any, ...]] = {
 
 def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     """Return what a principle has to be."""
-    found: list[ColumnElement[bool]] = [principles.c.status.in_(sorted(wanted.statuses))]
+    found = matching(principles, wanted, measure=principles.c.rank)
     if wanted.project_id is not None:
         found.append(principles.c.id.in_(_said_by(wanted.project_id)))
-    found += same(principles, category=wanted.category)
     if wanted.domain == insight.NO_DOMAIN:
         found.append(func.json_array_length(principles.c.domains) == 0)
     elif wanted.domain is not None:
-        found.append(among(principles.c.domains, wanted.domain))
-    if wanted.tag is not None:
-        found.append(among(principles.c.tags, wanted.tag))
-    if wanted.least is not None:
-        found.append(principles.c.rank >= wanted.least)
-    return [*found, *(holds(principles.c.content, word) for word in wanted.words)]
+        found.append(has_word(principles.c.domains, wanted.domain))
+    return found
 
 
 def _said_by(project_id: str) -> Any:

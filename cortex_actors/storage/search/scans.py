@@ -24,8 +24,9 @@ from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
 from cortex_actors.storage.pipeline.principles import COLLECTION
-from cortex_actors.storage.search.scope import listed, memory_conditions
+from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.search.words import READ, Kept, Looked
+from cortex_actors.storage.tables.columns import has_word
 from cortex_actors.storage.tables.schema import memories as memory_table
 from cortex_actors.storage.tables.schema import memory_changes, vectors
 from cortex_actors.storage.tables.schema import principles as principle_table
@@ -141,7 +142,7 @@ def _selected_principles(query: Query) -> Any:
     found = found.outerjoin(vectors, embedded).order_by(principle_table.c.id)
     found = found.where(principle_table.c.status.in_(sorted(principle_lists.GIVEN)))
     found = found.where(principle_table.c.id.not_in(reviews.revoked(SourceKind.PRINCIPLE)))
-    return found.where(*(listed(principle_table.c.tags, tag) for tag in query.where.tags))
+    return found.where(*(has_word(principle_table.c.tags, tag) for tag in query.where.tags))
 
 
 def _met(connection: Connection, some: Sequence[Any], where: Where) -> list[Any]:

@@ -127,6 +127,12 @@ def same(table: sa.Table, **wanted: object) -> list[sa.ColumnElement[bool]]:
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
 
 
+def has_word(words: sa.ColumnElement[Any], word: str) -> sa.ColumnElement[bool]:
+    """Return the condition that a JSON list holds a word."""
+    each = sa.func.json_each(words).table_valued("value")
+    return sa.exists().where(each.c.value == word)
+
+
 def drop_in(connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any]) -> None:
     """Delete the rows where a column is one of those values, however many they are."""
     for some in chunks(ids):

@@ -10,8 +10,6 @@ from cortex_actors.storage.ledger.migrate import downgrade, run
 
 revision = "0007"
 down_revision = None
-branch_labels = None
-depends_on = None
 __all__ = ["downgrade", "upgrade"]
 
 

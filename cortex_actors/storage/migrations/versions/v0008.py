@@ -9,8 +9,6 @@ from cortex_actors.storage.ledger.migrate import downgrade, run
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 __all__ = ["downgrade", "upgrade"]
 
 

@@ -15,8 +15,6 @@ from cortex_actors.storage.ledger.migrate import downgrade, run
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 __all__ = ["downgrade", "upgrade"]
 
 _DECIDED = (

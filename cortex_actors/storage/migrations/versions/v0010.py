@@ -6,8 +6,6 @@ from cortex_actors.storage.ledger.migrate import downgrade, run
 
 revision = "0010"
 down_revision = "0009"
-branch_labels = None
-depends_on = None
 __all__ = ["downgrade", "upgrade"]
 
 
