@@ -226,12 +226,9 @@ def list_crumbs(connection: sa.Connection, wanted: Wanted, *, limit: int) -> lis
 
 def tally(connection: sa.Connection, wanted: Wanted) -> Tally:
     """Return how many crumbs are meant, by priority and by type."""
-    query = sa.select(_ROWS.priority, _ROWS.type, sa.func.count()).where(*_conditions(wanted))
-    found = Tally({}, {})
-    for priority, kind, count in connection.execute(query.group_by(_ROWS.priority, _ROWS.type)):
-        found.by_priority[priority] = found.by_priority.get(priority, 0) + count
-        found.by_type[kind] = found.by_type.get(kind, 0) + count
-    return found
+    where = _conditions(wanted)
+    words = (_ROWS.priority, _ROWS.type)
+    return Tally(*(columns.count_by(connection, word, *where) for word in words))
 
 
 def load_crumbs(

@@ -26,7 +26,7 @@ from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import driver_of, execute_for
-from cortex_actors.storage.tables.columns import as_row, entity, put_rows, rows_in
+from cortex_actors.storage.tables.columns import as_row, count_by, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
@@ -256,9 +256,8 @@ def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
 
 def count(connection: sa.Connection) -> dict[AlertKind, int]:
     """Return how many alerts of each kind have not ended."""
-    query = sa.select(alerts.c.kind, sa.func.count()).where(alerts.c.ended_at.is_(None))
-    found = connection.execute(query.group_by(alerts.c.kind)).all()
-    return Counter({AlertKind(kind): number for kind, number in found})
+    found = count_by(connection, alerts.c.kind, alerts.c.ended_at.is_(None))
+    return Counter({AlertKind(kind): number for kind, number in found.items()})
 
 
 def _decided(connection: sa.Connection, path: str) -> set[tuple[str, int]]:

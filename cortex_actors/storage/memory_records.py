@@ -34,7 +34,7 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Table, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, exists, insert, or_, select
 
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.errors import Refused
@@ -43,6 +43,7 @@ from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.realms import shared
 from cortex_actors.storage.tables.columns import (
     as_row,
+    count_by,
     entity,
     given_text,
     grouped,
@@ -89,13 +90,18 @@ _LINKED = [
 ]
 
 
+def digest(text: str) -> bytes:
+    """Return the SHA-256 by which a text is known."""
+    return sha256(text.encode()).digest()
+
+
 def write(connection: Connection, some: Sequence[Memory]) -> None:
     """Write the rows of new memories."""
     for each in some:
         row = as_row(
             memories,
             each,
-            text_hash=sha256(each.text.encode()).digest(),
+            text_hash=digest(each.text),
             layer_since=each.layer_since or each.created_at,
             archived_at=each.created_at if each.status is MemoryStatus.ARCHIVED else None,
         )
@@ -386,9 +392,8 @@ def active_ids(connection: Connection) -> list[str]:
 
 def count_shared(connection: Connection) -> dict[str, int]:
     """Return how many active memories everybody may read, by layer."""
-    layer, active = memories.c.layer, memories.c.status == MemoryStatus.ACTIVE
-    query = select(layer, func.count()).where(active, shared()).group_by(layer)
-    return {str(name): int(n) for name, n in connection.execute(query)}
+    active = memories.c.status == MemoryStatus.ACTIVE
+    return count_by(connection, memories.c.layer, active, shared())
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:

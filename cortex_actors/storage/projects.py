@@ -26,7 +26,14 @@ from cortex_actors.errors import BeingWritten
 from cortex_actors.files.repository import is_weak
 from cortex_actors.files.swap import Entry, State
 from cortex_actors.storage.embeddings import count_unembedded
-from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, same
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    count_by,
+    count_rows,
+    entity,
+    put_rows,
+    same,
+)
 from cortex_actors.storage.tables.schema import (
     alerts,
     contradictions,
@@ -169,8 +176,7 @@ def names(connection: sa.Connection) -> dict[str, str]:
 
 def file_counts(connection: sa.Connection) -> dict[str, int]:
     """Return how many files were read of each project."""
-    query = sa.select(file_states.c.project_id, sa.func.count()).group_by(file_states.c.project_id)
-    return dict(connection.execute(query).all())
+    return count_by(connection, file_states.c.project_id)
 
 
 def files(connection: sa.Connection, project_id: str) -> dict[str, FileState]:
@@ -249,12 +255,9 @@ def forget(connection: sa.Connection, path: str) -> None:
 
 def places(connection: sa.Connection, project_id: str) -> dict[str, int]:
     """Return at how many places each file of a project says something now, by path."""
-    query = (
-        sa.select(insight_sources.c.path, sa.func.count())
-        .where(insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None))
-        .group_by(insight_sources.c.path)
-    )
-    return dict(connection.execute(query).all())
+    stands = insight_sources.c.withdrawn_at.is_(None)
+    mine = insight_sources.c.project_id == project_id
+    return count_by(connection, insight_sources.c.path, mine, stands)
 
 
 #: How a run ended that did not do what it was for.

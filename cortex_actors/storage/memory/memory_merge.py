@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select, update
@@ -146,11 +145,6 @@ def commit(connection: Connection, plan: Plan, how: How) -> bool:
     return True
 
 
-def digest(text: str) -> bytes:
-    """Return the SHA-256 by which a text is known."""
-    return sha256(text.encode()).digest()
-
-
 def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | None:
     """Return the active memory that says already what a new one is to say.
 
@@ -159,7 +153,7 @@ def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | N
     if memory.type not in MERGEABLE:
         return None
     look = similar_memories.find_active if merged else similar_memories.says
-    found = look(connection, Scope.of(memory), digest(memory.text))
+    found = look(connection, Scope.of(memory), memory_records.digest(memory.text))
     return None if found is None else memory_records.by_id(connection, [found]).get(found)
 
 
@@ -237,7 +231,7 @@ def keyed(connection: Connection, key: str, text: str) -> Memory | None:
         raise NotFound(
             "what was remembered under this idempotency key was forgotten; use another key"
         )
-    if said != digest(text):
+    if said != memory_records.digest(text):
         raise BadInput(
             "this idempotency key was used to remember another text; give what differs a key of "
             "its own"
@@ -263,10 +257,10 @@ def _holds(connection: Connection, plan: Plan) -> bool:
         if set(connection.execute(query).scalars()) != set(ids):
             return False
     said = {plan.first.text, *(each.text for each in parts)}
-    return all(
-        similar_memories.says(connection, Scope.of(each.whole), digest(each.whole.text)) is None
-        for each in plan.steps
-        if each.whole.text not in said
+    wholes = [each.whole for each in plan.steps if each.whole.text not in said]
+    return not any(
+        similar_memories.says(connection, Scope.of(each), memory_records.digest(each.text))
+        for each in wholes
     )
 
 

@@ -28,7 +28,15 @@ from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
-from cortex_actors.storage.tables.columns import count_rows, drop_in, entity, put_rows, rows_in
+from cortex_actors.storage.tables.columns import (
+    count_by,
+    count_rows,
+    drop_in,
+    entity,
+    grouped,
+    put_rows,
+    rows_in,
+)
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     convergences,
@@ -128,18 +136,15 @@ def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list
     """Return the groups told of last, newest first: those whose every post somebody may read."""
     query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
-    members: dict[int, list[str]] = {row.id: [] for row in rows}
     of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
-    for number, memory_id in connection.execute(of.where(_MEMBERS.convergence_id.in_(members))):
-        members[number].append(memory_id)
+    posts = rows_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
+    members = grouped((number, memory_id) for number, memory_id in posts)
     return [entity(Told, row, memory_ids=tuple(members[row.id])) for row in rows]
 
 
 def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
     """Return how many groups of each kind somebody may know of."""
-    query = sa.select(convergences.c.kind, sa.func.count()).where(_readable(reader))
-    rows = connection.execute(query.group_by(convergences.c.kind))
-    found = {str(kind): int(count) for kind, count in rows}
+    found = count_by(connection, convergences.c.kind, _readable(reader))
     return {kind: found.get(kind, 0) for kind in Convergence}
 
 
@@ -212,12 +217,12 @@ def list_threads(
     )
     query = query.group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
     rows = connection.execute(query.limit(limit).offset(skip)).all()
-    agents: dict[str, set[str]] = {name: set() for name, *_ in rows}
-    spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(agents), said(reader))
-    for name, agent in connection.execute(spoke.distinct()):
-        agents[name].add(agent)
+    spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(said(reader)).distinct()
+    spoke = spoke.order_by(_ROWS.agent_id)
+    voices = rows_in(connection, spoke, _ROWS.thread, (name for name, *_ in rows))
+    agents = grouped((name, agent) for name, agent in voices)
     total = sa.select(sa.func.count(sa.func.distinct(_ROWS.thread))).where(mine)
-    found = [Thread(name, n, tuple(sorted(agents[name])), first, at) for name, n, first, at in rows]
+    found = [Thread(name, n, tuple(agents[name]), first, at) for name, n, first, at in rows]
     return found, int(connection.execute(total).scalar_one())
 
 
@@ -225,16 +230,15 @@ def answers(
     connection: sa.Connection, ids: Iterable[str], *, reader: str | None
 ) -> dict[str, tuple[str, ...]]:
     """Return which posts answer each of those, in their order; only what may be read."""
-    found: dict[str, tuple[str, ...]] = {}
     query = (
         sa.select(memory_replies.c.replied_id, _ROWS.id)
         .join(memories, _ROWS.id == memory_replies.c.memory_id)
         .where(said(reader))
         .order_by(_ROWS.created_at, _ROWS.id)
     )
-    for replied, answer in rows_in(connection, query, memory_replies.c.replied_id, ids):
-        found[replied] = (*found.get(replied, ()), answer)
-    return found
+    rows = rows_in(connection, query, memory_replies.c.replied_id, ids)
+    found = grouped((replied, answer) for replied, answer in rows)
+    return {replied: tuple(some) for replied, some in found.items()}
 
 
 def joined(connection: sa.Connection, ids: Iterable[str], *, beside: Memory) -> str:
@@ -264,13 +268,8 @@ def stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str |
 
 def spoken(connection: sa.Connection, reader: str | None) -> Spoken:
     """Return how much was said."""
-    found = []
-    for column in (_ROWS.realm, _ROWS.agent_id, _ROWS.type):
-        query = (
-            sa.select(column, sa.func.count()).where(said(reader)).group_by(column).order_by(column)
-        )
-        found.append({str(word): int(n) for word, n in connection.execute(query)})
-    return Spoken(*found)
+    words = (_ROWS.realm, _ROWS.agent_id, _ROWS.type)
+    return Spoken(*(count_by(connection, word, said(reader)) for word in words))
 
 
 def said(reader: str | None) -> sa.ColumnElement[bool]:
@@ -337,14 +336,9 @@ class NearPosts:
     def posts(self, connection: sa.Connection, ids: Sequence[str]) -> list[Post]:
         """Return those of some memories that may be found and have a vector, in that order."""
         live = memory_records.by_id(connection, ids)
-        query = (
-            sa.select(memories.c.id, vectors.c.vector)
-            .join(vectors, vectors.c.text_hash == memories.c.text_hash)
-            .where(memories.c.id.in_(list(live)), vectors.c.model == self.model)
-        )
-        found: dict[str, bytes] = {row.id: row.vector for row in connection.execute(query)}
-        whole = embeddings.sound(found)
-        return [Post(live[each], whole[each]) for each in ids if each in live and each in whole]
+        hashes = {name: memory_records.digest(each.text) for name, each in live.items()}
+        rows = embeddings.stored_vectors(connection, self.model, list(hashes.values()))
+        return [Post(live[each], rows[hashes[each]]) for each in ids if hashes.get(each) in rows]
 
 
 async def _no_index(collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:

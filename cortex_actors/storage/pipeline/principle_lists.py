@@ -34,6 +34,7 @@ from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.pipeline.insight_lists import Filter, matching
 from cortex_actors.storage.tables import schema as tables
 from cortex_actors.storage.tables.columns import (
+    count_by,
     count_rows,
     entity,
     given_text,
@@ -85,8 +86,7 @@ def count(connection: Connection, wanted: PrincipleFilter) -> int:
 
 def by_status(connection: Connection) -> dict[str, int]:
     """Return how many principles stand how, each status once."""
-    query = select(principles.c.status, func.count().label("number")).group_by(principles.c.status)
-    found = {row.status: row.number for row in connection.execute(query)}
+    found = count_by(connection, principles.c.status)
     return {status.value: found.get(status.value, 0) for status in PrincipleStatus}
 
 

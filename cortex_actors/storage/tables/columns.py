@@ -85,6 +85,14 @@ def count_rows(
     return int(connection.execute(query).scalar_one())
 
 
+def count_by(
+    connection: sa.Connection, column: sa.ColumnElement[Any], *where: sa.ColumnElement[bool]
+) -> dict[str, int]:
+    """Return how many rows that fulfil conditions have each value of a column, in its order."""
+    query = sa.select(column, sa.func.count()).where(*where).group_by(column).order_by(column)
+    return dict(connection.execute(query).all())
+
+
 def put_rows(
     connection: sa.Connection,
     table: sa.Table,
