@@ -153,25 +153,15 @@ def of_topic(connection: Connection, topic: str, *, withdrawn: bool = False) -> 
     return list(connection.execute(query.order_by(_ROWS.source)).scalars())
 
 
-def withdraw(connection: Connection, sources: Iterable[str], *, at: int) -> list[str]:
-    """Let documents be found no more; return those that were until now."""
-    known = by_source(connection, sources)
-    gone = [source for source, each in known.items() if each.withdrawn_at is None]
-    for source in gone:
-        learn_chunks(connection, source, ())
-    columns.change_in(connection, _ROWS.source, gone, {"withdrawn_at": at})
-    return gone
-
-
-def restore(connection: Connection, sources: Iterable[str]) -> list[str]:
-    """Let withdrawn documents be found again, as they were last read; return which they are."""
-    known = by_source(connection, sources)
-    back = [each for each in known.values() if each.withdrawn_at is not None]
-    for each in back:
-        learn_chunks(connection, each.source, read_at(connection, each))
-    found = [each.source for each in back]
-    columns.change_in(connection, _ROWS.source, found, {"withdrawn_at": None})
-    return found
+def withdraw(connection: Connection, sources: Iterable[str], *, at: int | None) -> list[str]:
+    """Let documents be found no more, or with None again, as last read; return which changed."""
+    changed = []
+    for source, each in by_source(connection, sources).items():
+        if (each.withdrawn_at is None) != (at is None):
+            learn_chunks(connection, source, read_at(connection, each) if at is None else ())
+            changed.append(source)
+    columns.change_in(connection, _ROWS.source, changed, {"withdrawn_at": at})
+    return changed
 
 
 def topics(connection: Connection) -> list[dict[str, Any]]:

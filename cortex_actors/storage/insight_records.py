@@ -64,6 +64,15 @@ def live_among() -> sa.ColumnElement[bool]:
     return sa.literal_column("+insights.status", insights.c.status.type).in_(SEEN)
 
 
+def among(connection: sa.Connection, condition: str, ids: Iterable[str]) -> set[str]:
+    """Return those of some insights, or of their texts, that fulfil a condition on their row `i`.
+
+    SQLite looks each of them up, instead of walking all that fulfil it.
+    """
+    query = "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value WHERE "
+    return {each for (each,) in execute_for(connection, query + condition, ids)}
+
+
 def with_evidence() -> sa.Select[Any]:
     """Return the query for insights with what is counted about them."""
     counted = {"observed": observed("= insights.id"), "scanned_at": scanned_at("= insights.id")}

@@ -27,6 +27,7 @@ from sqlalchemy import Connection, Row, delete, func, or_, select, update
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Conflict, Decider, Relation
 from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.insight_records import of_project, settle
 from cortex_actors.storage.ledger.connection import driver_of, execute_for
@@ -124,8 +125,7 @@ _INSERT = (
 
 def id_of(insight_a: str, insight_b: str) -> str:
     """Return the id of a pair: the same whenever it is found."""
-    both = "|".join(sorted((insight_a, insight_b)))
-    return f"con_{hashlib.sha256(both.encode()).hexdigest()[:20]}"
+    return verdicts.proposal_id(ProposalKind.CONTRADICTION, (insight_a, insight_b))
 
 
 def one(connection: Connection, contradiction_id: str) -> Contradiction | None:
@@ -330,18 +330,11 @@ def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
         )
 
 
-_TOUCHED = (
-    "SELECT DISTINCT cluster_id FROM cluster_insights"
-    " WHERE insight_id IN (SELECT value FROM json_each(?))"
-)
-_LEAVE = "DELETE FROM cluster_insights WHERE cluster_id IN (SELECT value FROM json_each(?))"
-_DELETE_CLUSTERS = "DELETE FROM clusters WHERE id IN (SELECT value FROM json_each(?))"
 _INSERT_CLUSTER = (
     "INSERT INTO clusters (id, medoid_id, model, centroid, coherence, made_at)"
     " VALUES (?, ?, ?, ?, ?, ?)"
 )
 _JOIN = "INSERT INTO cluster_insights (insight_id, cluster_id) VALUES (?, ?)"
-_MADE_AT = "SELECT id, made_at FROM clusters WHERE id IN (SELECT value FROM json_each(?))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,11 +431,12 @@ def replace_clusters(
     One that is made again of the same members keeps the time at which it was made.
     """
     driver = driver_of(connection)
-    inside = (*touched, *(each for one_ in made for each in one_.members))
-    old = [each for (each,) in execute_for(connection, _TOUCHED, inside)]
-    since = dict(execute_for(connection, _MADE_AT, old))
-    execute_for(connection, _LEAVE, old)
-    execute_for(connection, _DELETE_CLUSTERS, old)
+    inside = {*touched, *(each for one_ in made for each in one_.members)}
+    old = set(load_clusters(connection, inside).values())
+    kept = columns.rows_in(connection, select(clusters), clusters.c.id, old)
+    since = {row.id: row.made_at for row in kept}
+    columns.drop_in(connection, cluster_insights.c.cluster_id, old)
+    columns.drop_in(connection, clusters.c.id, old)
     named = [(cluster_id(each.members), each) for each in made]
     rows = [
         (name, it.medoid, model, embeddings.stored(it.centroid), it.coherence, since.get(name, at))

@@ -21,10 +21,10 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, literal_column, select
+from sqlalchemy import Connection, select
 
 from cortex_actors.clock import DAY
-from cortex_actors.domain.insight import Claim, Granularity, InsightStatus
+from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Standing
@@ -32,7 +32,14 @@ from cortex_actors.storage import insight_records
 from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import contradictions, principles, reviews
 from cortex_actors.storage.pipeline.insights import followers, private_ids
-from cortex_actors.storage.tables.columns import given_text, grouped, put_rows, rows_in, stored_text
+from cortex_actors.storage.tables.columns import (
+    entity,
+    given_text,
+    grouped,
+    put_rows,
+    rows_in,
+    stored_text,
+)
 from cortex_actors.storage.tables.schema import agreements, insights
 from cortex_actors.text.hazards import wary
 
@@ -90,8 +97,8 @@ def everybody(connection: Connection) -> set[str]:
 _VOCAL = frozenset({Trust.FILE, Trust.AGENT})
 
 _TEXTS = (
-    "SELECT id, content, heading, granularity, domain, superseded_by, review IS NULL, category,"
-    " status, confidence, kind, content_hash, text_hash, tags, verdict FROM insights"
+    "SELECT id, content, heading, granularity, domain, superseded_by, review IS NULL AS is_free,"
+    " category, status, confidence, kind, content_hash, text_hash, tags, verdict FROM insights"
     " WHERE id IN (SELECT value FROM json_each(?))"
 )
 
@@ -116,10 +123,6 @@ _SCANS = (
 )
 
 _SAID = "SELECT DISTINCT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
-
-#: Those of some insights that fulfil a condition; with a plus before the status SQLite looks them
-#: up, instead of walking all that have it.
-_AMONG = "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value WHERE"
 
 #: Texts of a model's vectors that came behind one. The plus has SQLite begin at that one: by the
 #: model it would walk all vectors there are, in each run.
@@ -192,7 +195,9 @@ class Spoken:
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
     """Return those texts; ids that are not known are left out."""
     asked = sorted(set(ids))
-    found = {row[0]: _spoken(row) for row in execute_for(connection, _TEXTS, asked)}
+    texts = execute_for(connection, _TEXTS, asked)
+    names = [name for name, *_ in texts.description]
+    found = {row[0]: _spoken(dict(zip(names, row, strict=True))) for row in texts}
     scans: dict[str, Sequence[int]] = {}
     places = execute_for(connection, _PLACES, asked)
     for said, path, project, scope, is_live, trust, origin, since, is_followed in places:
@@ -275,18 +280,18 @@ def sure(connection: Connection, confidence: float) -> set[str]:
 
 def active_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say and that nothing speaks against."""
-    return _among(connection, "+i.status = 'active'", ids)
+    return insight_records.among(connection, "i.status = 'active'", ids)
 
 
 def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say, whether or not something speaks against them."""
-    return _among(connection, "+i.status IN ('active', 'contradicted')", ids)
+    return insight_records.among(connection, "i.status IN ('active', 'contradicted')", ids)
 
 
 def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the texts that a file says now and that wait for nobody."""
     said = "SELECT 1 FROM insight_sources AS s WHERE s.said_id = i.id AND s.withdrawn_at IS NULL"
-    return _among(connection, f"i.review IS NULL AND EXISTS ({said})", ids)
+    return insight_records.among(connection, f"i.review IS NULL AND EXISTS ({said})", ids)
 
 
 def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
@@ -301,35 +306,16 @@ def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]
     return _ids(connection, _LATE, after, model), newest
 
 
-def _among(connection: Connection, condition: str, ids: Collection[str]) -> set[str]:
-    """Return those of some insights (`i`) that fulfil a condition."""
-    return {each for (each,) in execute_for(connection, f"{_AMONG} {condition}", ids)}
-
-
 def _ids(connection: Connection, query: str, *values: object) -> set[str]:
     """Return the ids that a query finds."""
     return {each for (each,) in driver_of(connection).execute(query, values)}
 
 
-def _spoken(row: tuple[Any, ...]) -> Spoken:
+def _spoken(row: dict[str, Any]) -> Spoken:
     """Return a row as a text that nobody says."""
-    return Spoken(
-        id=row[0],
-        content=given_text(row[1]) or "",
-        heading=given_text(row[2]),
-        granularity=Granularity(row[3]),
-        domain=row[4],
-        superseded_by=row[5],
-        is_free=bool(row[6]),
-        category=row[7],
-        status=row[8],
-        confidence=row[9],
-        kind=StatementKind(row[10]) if row[10] else None,
-        content_hash=row[11],
-        text_hash=row[12],
-        tags=tuple(json.loads(row[13])),
-        verdict=row[14],
-    )
+    content, heading = (given_text(row[name]) for name in ("content", "heading"))
+    tags = tuple(json.loads(row["tags"]))
+    return entity(Spoken, row, content=content or "", heading=heading, tags=tags)
 
 
 def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standing]:
@@ -339,10 +325,7 @@ def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standin
     the other side is said.
     """
     wanted = list(dict.fromkeys(ids))
-    # The plus has SQLite look them up instead of walking all that are contradicted.
-    status = literal_column("+insights.status", insights.c.status.type)
-    query = select(insights.c.id).where(status == InsightStatus.CONTRADICTED)
-    open_ones = {row.id for row in rows_in(connection, query, insights.c.id, wanted)}
+    open_ones = insight_records.among(connection, "i.status = 'contradicted'", wanted)
     stands_for = followers(connection, wanted)
     against = contradictions.of(connection, [*wanted, *stands_for])
     derived = principles.derived(connection, wanted)

@@ -247,14 +247,6 @@ _POINTS = (
 _FOLLOW = (
     "SELECT id, superseded_by FROM insights WHERE superseded_by IN (SELECT value FROM json_each(?))"
 )
-_SILENT = (
-    "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM insight_sources"
-    " WHERE said_id = value AND withdrawn_at IS NULL)"
-)
-_STAND = (
-    "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value"  # noqa: S608 - ours
-    f" WHERE {insight_records.STANDS.format(i='i')}"
-)
 
 
 def representatives(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -287,7 +279,7 @@ def join(connection: Connection, same: Mapping[str, str]) -> set[str]:
     whole = representatives(connection, same.values())
     wanted = {said: whole.get(other, other) for said, other in same.items()}
     both = (*wanted, *wanted.values())
-    stands = {each for (each,) in execute_for(connection, _STAND, both)}
+    stands = insight_records.among(connection, insight_records.STANDS.format(i="i"), both)
     leads = set(followers(connection, wanted).values())
     taken = {
         said: other
@@ -303,7 +295,8 @@ def release(connection: Connection, ids: Iterable[str]) -> set[str]:
     Returns the ids that changed, not yet settled. Whom such a text represented stands for itself
     again, until somebody compares it anew.
     """
-    silent = [each for (each,) in execute_for(connection, _SILENT, ids)]
+    texts = set(ids)
+    silent = texts - said_ids(connection, texts)
     alone: dict[str, str | None] = dict.fromkeys(silent)
     return _point(connection, alone | dict.fromkeys(followers(connection, silent)))
 

@@ -14,7 +14,7 @@ Every function takes the connection of a transaction it is part of.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -38,15 +38,12 @@ from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables import columns
-from cortex_actors.storage.tables.schema import derivations, principles
+from cortex_actors.storage.tables.schema import derivations, principle_links, principles
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Sequence
 
-
-_LEAVE = "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?))"
-_OWE = "INSERT INTO derivations (principle_id, insight_id, weight) VALUES (?, ?, ?)"
 
 #: The principles that come of those insights, whichever text stands for them by now.
 _COMING = (
@@ -59,9 +56,9 @@ _COMING = (
 
 def derive(connection: Connection, made: Sequence[Derivation]) -> None:
     """Let the principles that are named come of these insights and of no other."""
-    execute_for(connection, _LEAVE, (each.principle_id for each in made))
-    rows = [(each.principle_id, each.insight_id, each.weight) for each in made]
-    driver_of(connection).executemany(_OWE, rows)
+    named = {each.principle_id for each in made}
+    columns.drop_in(connection, derivations.c.principle_id, named)
+    columns.put_rows(connection, derivations, map(asdict, made))
 
 
 def load_derivations(
@@ -115,10 +112,6 @@ _DUE = (
     " UNION"
     " SELECT source_id FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1)))"
 )
-_CUT = (
-    "DELETE FROM principle_links WHERE source_id IN (SELECT value FROM json_each(?1))",
-    "DELETE FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1))",
-)
 
 
 def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Link]]:
@@ -168,8 +161,9 @@ def replace_links(
 
 def cut(connection: Connection, ids: Collection[str]) -> None:
     """Delete the links of principles, and have those that lose one linked anew."""
-    for statement in (_DUE, *_CUT):
-        execute_for(connection, statement, ids)
+    execute_for(connection, _DUE, ids)
+    for end in (principle_links.c.source_id, principle_links.c.target_id):
+        columns.drop_in(connection, end, ids)
 
 
 def note(connection: Connection, drawn: Iterable[tuple[str, bytes]]) -> None:
@@ -274,12 +268,6 @@ _UNEMBEDDED = (
     " ORDER BY p.id LIMIT ?2"
 )
 
-#: What goes with a principle.
-_FORGET = (
-    "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?1))",
-    "DELETE FROM principles WHERE id IN (SELECT value FROM json_each(?1))",
-)
-
 
 def of(insight: Insight, now: int) -> Principle:
     """Return the principle that an insight becomes by itself."""
@@ -309,8 +297,8 @@ def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
     """Delete principles with their derivations and links: nobody shall ever be given them again."""
     gone = list(principle_ids)
     cut(connection, gone)
-    for statement in _FORGET:
-        execute_for(connection, statement, gone)
+    columns.drop_in(connection, derivations.c.principle_id, gone)
+    columns.drop_in(connection, principles.c.id, gone)
 
 
 def by_ids(connection: Connection, principle_ids: Iterable[str]) -> dict[str, Principle]:
