@@ -98,11 +98,6 @@ def by_id(connection: sa.Connection, name: str, reader: str | None = None) -> Ag
     return unknown(name) if name in KNOWN or name == reader else None
 
 
-def count(connection: sa.Connection) -> int:
-    """Return how many agents have done anything or have a profile."""
-    return columns.count_rows(connection, agents, agents.c.id != PROBE)
-
-
 def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what agents are called where people read: `agent_display` in answers."""
     wanted = list(dict.fromkeys(ids))

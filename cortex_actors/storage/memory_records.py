@@ -92,7 +92,7 @@ _LINKED = [
 
 def digest(text: str) -> bytes:
     """Return the SHA-256 by which a text is known."""
-    return sha256(text.encode()).digest()
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def write(connection: Connection, some: Sequence[Memory]) -> None:
