@@ -32,7 +32,7 @@ from cortex_actors.storage.tables.schema import memory_changes, vectors
 from cortex_actors.storage.tables.schema import principles as principle_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Past, Query, Where
@@ -101,25 +101,23 @@ def _of(past: Past) -> list[ColumnElement[bool]]:
 _NUMBERS = ("rank", "confidence", "quality")
 
 
-def answers(
-    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
-) -> list[Hit]:
+def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
     """Return principles with how they stand; which projects say them stays here."""
     known, counted = principles.by_ids(connection, ids), principle_decay.evidence(connection, ids)
     named = {} if query.where.outward else principle_lists.projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)
     return [
         Hit(
-            id=each,
-            text=known[each].content,
-            score=scores[each],
-            store=COLLECTION,
+            each,
+            principle.content,
+            0.0,
+            COLLECTION,
             extra={
-                **{name: str(getattr(known[each], name)) for name in ("category", "status")},
-                **{name: getattr(known[each], name) for name in _NUMBERS},
-                "origin": str(known[each].origin),
-                "domains": list(known[each].domains),
-                "tags": list(known[each].tags),
+                **{name: str(getattr(principle, name)) for name in ("category", "status")},
+                **{name: getattr(principle, name) for name in _NUMBERS},
+                "origin": str(principle.origin),
+                "domains": list(principle.domains),
+                "tags": list(principle.tags),
                 "observations": counted[each].observed,
                 "last_seen": counted[each].seen_at,
                 "at": iso(counted[each].seen_at),
@@ -128,8 +126,7 @@ def answers(
                 "projects": list(named.get(each, ())),
             },
         )
-        for each in ids
-        if each in known
+        for each, principle in known.items()
     ]
 
 
