@@ -26,7 +26,7 @@ from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.ledger.connection import driver_of, execute_for
-from cortex_actors.storage.tables.columns import as_row, count_by, entity, put_rows, rows_in
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
@@ -121,7 +121,7 @@ def places() -> sa.Select[Any]:
 def insight(row: sa.Row[Any]) -> Insight:
     """Return a row as an insight."""
     names = row.project_names[: -len(_END)].split(_END + ",") if row.project_names else ()
-    return entity(
+    return columns.entity(
         Insight,
         row,
         observation_count=row.observed,
@@ -135,7 +135,7 @@ def insight(row: sa.Row[Any]) -> Insight:
 def source(row: sa.Row[Any]) -> InsightSource:
     """Return a row as a source."""
     kind = StatementKind(row.kind) if row.kind else None
-    return entity(InsightSource, row, project=row.project_name, file_hash="", kind=kind)
+    return columns.entity(InsightSource, row, project=row.project_name, file_hash="", kind=kind)
 
 
 #: Days on which projects were scanned since they say insights without interruption, and days on
@@ -230,7 +230,7 @@ def note(
     end(connection, path, at, but=set(rows))
     again = ("project_id", "line_start", "line_end", "ended_at")
     key = ("path", "fragment_id", "kind", "detail")
-    put_rows(connection, alerts, rows.values(), change=again, key=key)
+    columns.put_rows(connection, alerts, rows.values(), change=again, key=key)
 
 
 def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None = None) -> None:
@@ -241,8 +241,7 @@ def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None
         for row in connection.execute(query)
         if (row.fragment_id, row.kind, row.detail) not in (but or set())
     ]
-    if over:
-        connection.execute(sa.update(alerts).where(alerts.c.id.in_(over)).values({"ended_at": at}))
+    columns.change_in(connection, alerts.c.id, over, {"ended_at": at})
 
 
 def looked_at(connection: sa.Connection, insight_id: str, at: int) -> None:
@@ -260,12 +259,12 @@ def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
     if path is not None:
         query = query.where(alerts.c.path == path)
     query = query.order_by(alerts.c.path, alerts.c.line_start, alerts.c.id)
-    return [entity(Alert, row) for row in connection.execute(query)]
+    return [columns.entity(Alert, row) for row in connection.execute(query)]
 
 
 def count(connection: sa.Connection) -> dict[AlertKind, int]:
     """Return how many alerts of each kind have not ended."""
-    found = count_by(connection, alerts.c.kind, alerts.c.ended_at.is_(None))
+    found = columns.count_by(connection, alerts.c.kind, alerts.c.ended_at.is_(None))
     return Counter({AlertKind(kind): number for kind, number in found.items()})
 
 
@@ -290,7 +289,7 @@ def _print(connection: sa.Connection, alert: Alert) -> str | None:
     key = connection.execute(query).scalar_one_or_none()
     if key is None:
         key = secrets.token_bytes(KEY_BYTES)
-        put_rows(connection, meta, [{"name": KEY, "value": key}])
+        columns.put_rows(connection, meta, [{"name": KEY, "value": key}])
     return fingerprint(alert.value, key)
 
 
@@ -298,7 +297,7 @@ def _row(alert: Alert, printed: str | None, *, project_id: str, at: int) -> dict
     """Return an alert as a row; secrets of one kind are told apart by their fingerprints."""
     detail = f"{alert.detail} ({printed})" if printed else alert.detail
     more = {"project_id": project_id, "fingerprint": printed, "found_at": at, "ended_at": None}
-    return as_row(alerts, alert, detail=detail, **more)
+    return columns.as_row(alerts, alert, detail=detail, **more)
 
 
 #: The collection of the vector index that insights lie in.
@@ -380,7 +379,7 @@ def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Let those insights be found that are live, and no other of them; return how many are."""
     wanted = list(dict.fromkeys(ids))
     seen = sa.select(insights).where(live_among()).order_by(insights.c.id)
-    live = list(rows_in(connection, seen, insights.c.id, wanted))
+    live = list(columns.rows_in(connection, seen, insights.c.id, wanted))
     made = [each for row in live for each in _passages(row)]
     passages.replace(connection, COLLECTION, wanted, made)
     return len(live)

@@ -31,7 +31,7 @@ from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.tables.columns import change_rows, count_rows, entity, grouped
+from cortex_actors.storage.tables.columns import change_in, change_rows, count_rows, entity, grouped
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_changes
 
 if TYPE_CHECKING:
@@ -396,8 +396,7 @@ def deepen(
 def lift(connection: sa.Connection, memory_id: str, values: Mapping[str, Any]) -> None:
     """Write the layer and attention of a memory, as they are or as `deepen` noted them."""
     for table, (key, *names) in _PLACED.items():
-        mine = sa.update(table).where(table.c[key] == memory_id)
-        connection.execute(mine.values({name: values[name] for name in names}))
+        change_in(connection, table.c[key], [memory_id], {name: values[name] for name in names})
 
 
 def fasten(connection: sa.Connection, memory_id: str, since: int | None) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Layer, Memory, MemoryStatus, Realm
@@ -34,7 +34,7 @@ from cortex_actors.storage.memory.memory_lists import LEAST
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.storage.search.similar_memories import Scope
-from cortex_actors.storage.tables.columns import change_rows, put_rows
+from cortex_actors.storage.tables.columns import change_in, change_rows, put_rows
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_tags
 
 if TYPE_CHECKING:
@@ -397,15 +397,13 @@ def _give(
         promoted = _latest(kept.promoted_at, gone.promoted_at)
         values = {"layer": gone.layer, "layer_since": at, "promoted_at": promoted}
         change_rows(connection, memories, [{"one": kept.id, **values}])
-    mine = update(memory_attention).where(memory_attention.c.memory_id == kept.id)
-    connection.execute(
-        mine.values(
-            access_count=kept.access_count + gone.access_count,
-            accessed_at=_latest(kept.accessed_at, gone.accessed_at),
-            attention=max(decay.of(each, at, decays) for each in (kept, gone)),
-            weighed_at=at,
-        )
-    )
+    read = {
+        "access_count": kept.access_count + gone.access_count,
+        "accessed_at": _latest(kept.accessed_at, gone.accessed_at),
+        "attention": max(decay.of(each, at, decays) for each in (kept, gone)),
+        "weighed_at": at,
+    }
+    change_in(connection, memory_attention.c.memory_id, [kept.id], read)
     new = [tag for tag in gone.tags if tag not in kept.tags]
     put_rows(connection, memory_tags, ({"memory_id": kept.id, "tag": tag} for tag in new))
 

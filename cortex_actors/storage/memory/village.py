@@ -28,15 +28,7 @@ from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
-from cortex_actors.storage.tables.columns import (
-    count_by,
-    count_rows,
-    drop_in,
-    entity,
-    grouped,
-    put_rows,
-    rows_in,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     convergences,
@@ -73,7 +65,7 @@ class Told:
 
 def wait(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Let posts be compared with what other agents say as soon as that can be done."""
-    put_rows(connection, posts_due, ({"memory_id": each} for each in ids), change=())
+    columns.put_rows(connection, posts_due, ({"memory_id": each} for each in ids), change=())
 
 
 def ready(connection: sa.Connection, model: str, *, limit: int) -> list[str]:
@@ -103,12 +95,12 @@ def _waiting(model: str) -> sa.Select[Any]:
 
 def count_waiting(connection: sa.Connection) -> int:
     """Return how many posts have still to be compared."""
-    return count_rows(connection, posts_due)
+    return columns.count_rows(connection, posts_due)
 
 
 def compared(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Note that posts were compared."""
-    drop_in(connection, posts_due.c.memory_id, ids)
+    columns.drop_in(connection, posts_due.c.memory_id, ids)
 
 
 def tell(
@@ -137,26 +129,26 @@ def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list
     query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
     of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
-    posts = rows_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
-    members = grouped((number, memory_id) for number, memory_id in posts)
-    return [entity(Told, row, memory_ids=tuple(members[row.id])) for row in rows]
+    posts = columns.rows_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
+    members = columns.grouped((number, memory_id) for number, memory_id in posts)
+    return [columns.entity(Told, row, memory_ids=tuple(members[row.id])) for row in rows]
 
 
 def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
     """Return how many groups of each kind somebody may know of."""
-    found = count_by(connection, convergences.c.kind, _readable(reader))
+    found = columns.count_by(connection, convergences.c.kind, _readable(reader))
     return {kind: found.get(kind, 0) for kind in Convergence}
 
 
 def forget(connection: sa.Connection, ids: Sequence[str]) -> None:
     """Leave memories out that are forgotten; a group of which one is left is none any more."""
     compared(connection, ids)
-    drop_in(connection, _MEMBERS.memory_id, ids)
+    columns.drop_in(connection, _MEMBERS.memory_id, ids)
     left = sa.select(sa.func.count()).where(_MEMBERS.convergence_id == convergences.c.id)
     gone = sa.select(convergences.c.id).where(left.scalar_subquery() < FEWEST)
     numbers = list(connection.execute(gone).scalars())
-    drop_in(connection, _MEMBERS.convergence_id, numbers)
-    drop_in(connection, convergences.c.id, numbers)
+    columns.drop_in(connection, _MEMBERS.convergence_id, numbers)
+    columns.drop_in(connection, convergences.c.id, numbers)
 
 
 def _readable(reader: str | None) -> Any:
@@ -203,7 +195,7 @@ def posts(
     newest = sa.select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
     ids = list(connection.execute(newest.limit(limit)).scalars())[::-1]
     found = memory_records.by_id(connection, ids)
-    return [found[each] for each in ids], count_rows(connection, memories, mine)
+    return [found[each] for each in ids], columns.count_rows(connection, memories, mine)
 
 
 def list_threads(
@@ -219,8 +211,8 @@ def list_threads(
     rows = connection.execute(query.limit(limit).offset(skip)).all()
     spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(said(reader)).distinct()
     spoke = spoke.order_by(_ROWS.agent_id)
-    voices = rows_in(connection, spoke, _ROWS.thread, (name for name, *_ in rows))
-    agents = grouped((name, agent) for name, agent in voices)
+    voices = columns.rows_in(connection, spoke, _ROWS.thread, (name for name, *_ in rows))
+    agents = columns.grouped((name, agent) for name, agent in voices)
     total = sa.select(sa.func.count(sa.func.distinct(_ROWS.thread))).where(mine)
     found = [Thread(name, n, tuple(agents[name]), first, at) for name, n, first, at in rows]
     return found, int(connection.execute(total).scalar_one())
@@ -236,8 +228,8 @@ def answers(
         .where(said(reader))
         .order_by(_ROWS.created_at, _ROWS.id)
     )
-    rows = rows_in(connection, query, memory_replies.c.replied_id, ids)
-    found = grouped((replied, answer) for replied, answer in rows)
+    rows = columns.rows_in(connection, query, memory_replies.c.replied_id, ids)
+    found = columns.grouped((replied, answer) for replied, answer in rows)
     return {replied: tuple(some) for replied, some in found.items()}
 
 
@@ -269,7 +261,7 @@ def stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str |
 def spoken(connection: sa.Connection, reader: str | None) -> Spoken:
     """Return how much was said."""
     words = (_ROWS.realm, _ROWS.agent_id, _ROWS.type)
-    return Spoken(*(count_by(connection, word, said(reader)) for word in words))
+    return Spoken(*(columns.count_by(connection, word, said(reader)) for word in words))
 
 
 def said(reader: str | None) -> sa.ColumnElement[bool]:

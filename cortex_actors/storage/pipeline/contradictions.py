@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, func, or_, select, update
+from sqlalchemy import Connection, Row, delete, func, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Conflict, Decider, Relation
@@ -267,9 +267,7 @@ def decide(
         )
     _check(found, status, kept_id)
     values = {"status": status, "resolved_at": at, "kept_id": kept_id, "resolution": note}
-    connection.execute(
-        update(contradictions).where(contradictions.c.id == contradiction_id).values(values)
-    )
+    columns.change_in(connection, contradictions.c.id, [contradiction_id], values)
     relation = Relation.CONTRADICTION if status == "resolved" else Relation.RELATED
     verdicts.say(
         connection,

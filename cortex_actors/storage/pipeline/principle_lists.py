@@ -32,16 +32,8 @@ from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import principles as links
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.pipeline.insight_lists import Filter, matching
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables import schema as tables
-from cortex_actors.storage.tables.columns import (
-    count_by,
-    count_rows,
-    entity,
-    given_text,
-    grouped,
-    has_word,
-    rows_in,
-)
 from cortex_actors.storage.tables.schema import (
     derivations,
     insight_sources,
@@ -81,12 +73,12 @@ def listed(
 
 def count(connection: Connection, wanted: PrincipleFilter) -> int:
     """Return how many principles there are of those, on all pages."""
-    return count_rows(connection, principles, *_filters(wanted))
+    return columns.count_rows(connection, principles, *_filters(wanted))
 
 
 def by_status(connection: Connection) -> dict[str, int]:
     """Return how many principles stand how, each status once."""
-    found = count_by(connection, principles.c.status)
+    found = columns.count_by(connection, principles.c.status)
     return {status.value: found.get(status.value, 0) for status in PrincipleStatus}
 
 
@@ -102,8 +94,8 @@ def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str
         .group_by(derivations.c.principle_id, tables.projects.c.id)
         .order_by(tables.projects.c.name)
     )
-    rows = rows_in(connection, query, derivations.c.principle_id, ids)
-    return grouped((row.principle_id, row.name) for row in rows)
+    rows = columns.rows_in(connection, query, derivations.c.principle_id, ids)
+    return columns.grouped((row.principle_id, row.name) for row in rows)
 
 
 _ORDER: dict[insight.PrincipleSort, tuple[Any, ...]] = {
@@ -122,7 +114,7 @@ def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     if wanted.domain == insight.NO_DOMAIN:
         found.append(func.json_array_length(principles.c.domains) == 0)
     elif wanted.domain is not None:
-        found.append(has_word(principles.c.domains, wanted.domain))
+        found.append(columns.has_word(principles.c.domains, wanted.domain))
     return found
 
 
@@ -192,7 +184,7 @@ def overview(connection: Connection, wanted: LinkFilter) -> Graph:
     query = query.where(principles.c.status.in_(map(str, wanted.statuses)))
     gone = reviews.principles(connection)
     query = query.where(principles.c.id.not_in(sorted(gone)))
-    total = count_rows(connection, query.subquery())
+    total = columns.count_rows(connection, query.subquery())
     order = query.order_by(principles.c.rank.desc(), principles.c.id).limit(wanted.limit)
     ids = list(connection.execute(order).scalars())
     known = set(ids)
@@ -272,7 +264,9 @@ def shelf(
     `rows` are vectors by the hash of their text that the ledger has not got yet.
     """
     every = connection.execute(select(principles)).all()
-    known = {row.id: entity(Principle, row) for row in every} | {each.id: each for each in made}
+    known = {row.id: columns.entity(Principle, row) for row in every} | {
+        each.id: each for each in made
+    }
     linked: dict[str, bytes | None] = {row.id: row.linked for row in every}
     kept = [each for _, each in sorted(known.items()) if each.id not in gone]
     insights = [_INSIGHT + each.id.removeprefix(_PRINCIPLE) for each in kept]
@@ -304,10 +298,10 @@ _NOTHING = _Words(None, is_section=False, scopes=frozenset())
 def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words]:
     """Return what is known of insights, by the id of their principle."""
     places = execute_for(connection, _SCOPES, insights)
-    scopes = grouped((said, given_text(scope) or "") for said, scope in places)
+    scopes = columns.grouped((said, columns.given_text(scope) or "") for said, scope in places)
     return {
         _principle(name): _Words(
-            given_text(heading),
+            columns.given_text(heading),
             is_section=granularity == insight.Granularity.SECTION,
             scopes=frozenset(scopes.get(name, ())),
         )
@@ -320,7 +314,9 @@ def _verdicts(
 ) -> dict[str, list[tuple[str, insight.Judgement]]]:
     """Return what was said about pairs, by the id of the principle that has the lesser insight."""
     rows = execute_for(connection, _VERDICTS, insights)
-    return grouped((_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows)
+    return columns.grouped(
+        (_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows
+    )
 
 
 def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> insight.Judgement:
@@ -333,7 +329,7 @@ def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> insight.Judgement:
     return insight.Judgement(
         insight.Relation.CONTRADICTION,
         insight.Decider(decider),
-        given_text(reason) or "",
+        columns.given_text(reason) or "",
         insight.Conflict(kind),
     )
 

@@ -160,11 +160,15 @@ def change_rows(
 
 
 def change_in(
-    connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any], values: Mapping[str, Any]
+    connection: sa.Connection,
+    column: sa.Column[Any],
+    ids: Iterable[Any],
+    values: Mapping[str, Any],
+    *where: sa.ColumnElement[bool],
 ) -> None:
-    """Change the rows where a column is one of those values, however many they are."""
+    """Change the rows where a column is one of those values, however many, and conditions hold."""
     for some in chunks(ids):
-        statement = sa.update(column.table).where(column.in_(some))
+        statement = sa.update(column.table).where(column.in_(some), *where)
         connection.execute(statement.values(values))
 
 
