@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 #: Whoever remembers or asks runs it: building it each time would cost more than it does.
 _NAMES = "SELECT id, display_name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
 
+#: What of an agent may be empty, and is NULL then.
+_EMPTY = ("lineage", "specialization", "origin_story")
+
 
 def know(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
     """Let agents be known; one that has a profile keeps it, a new one is called by its id."""
@@ -132,22 +135,16 @@ def _met(reader: str) -> sa.ColumnElement[bool]:
 
 
 def _row(agent: Agent) -> dict[str, Any]:
-    """Return an agent as a row; what is empty is NULL."""
-    empty = ("lineage", "specialization", "origin_story")
-    return columns.as_row(agents, agent, **{name: getattr(agent, name) or None for name in empty})
+    """Return an agent as a row."""
+    return columns.as_row(agents, agent, **{name: getattr(agent, name) or None for name in _EMPTY})
 
 
 def _agent(row: sa.Row[Any]) -> Agent:
     """Return a row as an agent."""
     start = KNOWN.get(row.id)
-    return columns.entity(
-        Agent,
-        row,
-        lineage=row.lineage or "",
-        specialization=row.specialization or "",
-        origin_story=row.origin_story or "",
-        ascii=start.ascii if start and start.symbol == row.symbol else "",
-    )
+    mark = start.ascii if start and start.symbol == row.symbol else ""
+    said = {name: getattr(row, name) or "" for name in _EMPTY}
+    return columns.entity(Agent, row, ascii=mark, **said)
 
 
 #: The collection of the vector index that crumbs lie in.

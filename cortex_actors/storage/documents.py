@@ -208,15 +208,12 @@ def _held(*, withdrawn: bool) -> ColumnElement[bool]:
 def stats(connection: Connection) -> dict[str, int]:
     """Return how many documents, bytes, secrets taken out and pieces there are."""
     query = select(
-        func.count(),
-        func.coalesce(func.sum(_ROWS.size), 0),
-        func.coalesce(func.sum(_ROWS.redacted), 0),
+        func.count().label("documents"),
+        func.coalesce(func.sum(_ROWS.size), 0).label("bytes"),
+        func.coalesce(func.sum(_ROWS.redacted), 0).label("redacted"),
     ).where(_ROWS.withdrawn_at.is_(None))
-    count, size, redacted = connection.execute(query).one()
     return {
-        "documents": count,
-        "bytes": size,
-        "redacted": redacted,
+        **connection.execute(query).mappings().one(),
         "pieces": count_chunks(connection),
         "code": columns.count_rows(
             connection, knowledge_chunks, _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1

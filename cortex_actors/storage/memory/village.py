@@ -111,8 +111,8 @@ def tell(
     What is part of a larger group is known; a group that grows is told of again.
     """
     wanted, row = set(ids), memories.c
-    query = sa.select(sa.func.count()).where(row.id.in_(wanted), row.status == MemoryStatus.ACTIVE)
-    active = connection.execute(query).scalar_one()
+    there = (row.id.in_(wanted), row.status == MemoryStatus.ACTIVE)
+    active = columns.count_rows(connection, memories, *there)
     group = sa.select(_MEMBERS.convergence_id).where(_MEMBERS.memory_id.in_(wanted))
     group = group.group_by(_MEMBERS.convergence_id).having(sa.func.count() == len(wanted)).limit(1)
     if not FEWEST <= len(wanted) == active or connection.execute(group).first() is not None:

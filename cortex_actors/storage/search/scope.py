@@ -33,7 +33,7 @@ from cortex_actors.storage import (
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import grouped, has_word, rows_in, same
+from cortex_actors.storage.tables.columns import count_rows, grouped, has_word, rows_in, same
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -205,10 +205,9 @@ def _together(selects: Sequence[sa.Select[tuple[int]]]) -> Ids | None:
 
 def count(connection: sa.Connection, seen: Scope) -> int:
     """Return how many items may be found."""
-    query = sa.select(sa.func.count()).where(schema.passages.c.place != Place.PAIRED)
-    if seen.ids is not None:
-        query = query.where(schema.passages.c.id.in_(seen.ids))
-    return int(connection.execute(query).scalar_one())
+    own = schema.passages.c.place != Place.PAIRED
+    among = [] if seen.ids is None else [schema.passages.c.id.in_(seen.ids)]
+    return count_rows(connection, schema.passages, own, *among)
 
 
 def late(connection: sa.Connection, model: str, seen: Scope) -> tuple[int, bool]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from cortex_actors.storage.ledger.migrate import downgrade, run
+from cortex_actors.storage.ledger.migrate import run
 
 revision = "0010"
 down_revision = "0009"
-__all__ = ["downgrade", "upgrade"]
 
 
 def upgrade() -> None:
