@@ -288,11 +288,9 @@ def find(connection: sa.Connection, kind: Named, name: str) -> str:
     )
     found: list[str] = list(connection.execute(query.limit(MOST)).scalars())
     if not found or wanted == kind:
-        message = f"no {what} is called {name or 'nothing'!r}; list them with: {where}"
-        raise NotFound(message)
+        raise NotFound(f"no {what} is called {name or 'nothing'!r}; list them with: {where}")
     if len(found) > 1 and wanted != found[0]:
-        message = f"{name} means several {what}s: {', '.join(found)}; give more of the id"
-        raise BadInput(message)
+        raise BadInput(f"{name} means several {what}s: {', '.join(found)}; give more of the id")
     return found[0]
 
 
