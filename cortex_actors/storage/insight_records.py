@@ -50,6 +50,8 @@ _END = "/"
 #: Statuses of what files say and people see, in an order that makes the same statement each time.
 SEEN = tuple(sorted(LIVE))
 
+_AMONG = "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value WHERE "
+
 
 def live_insights() -> sa.ColumnElement[bool]:
     """Return the condition that files say an insight and people see it."""
@@ -69,8 +71,7 @@ def among(connection: sa.Connection, condition: str, ids: Iterable[str]) -> set[
 
     SQLite looks each of them up, instead of walking all that fulfil it.
     """
-    query = "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value WHERE "
-    return {each for (each,) in execute_for(connection, query + condition, ids)}
+    return {each for (each,) in execute_for(connection, _AMONG + condition, ids)}
 
 
 def with_evidence() -> sa.Select[Any]:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Found = Mapping[str, Any]
+    #: Records, and what the next page begins behind; None at the end.
+    Page = tuple[list[dict[str, Any]], str | None]
 
 #: Columns of a memory that a record has under their own names.
 _PLAIN = (
@@ -84,9 +86,7 @@ class Wanted:
     active: bool = False
 
 
-def memory_page(
-    connection: Connection, wanted: Wanted, *, after: str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+def memory_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
     """Return the next memories behind an id, and the id that the next page begins behind.
 
     Each is followed by what has become part of it, or was replaced by it, however deep: a file of
@@ -107,9 +107,7 @@ def memory_page(
     return _records(connection, ids, wanted.reader), following
 
 
-def crumb_page(
-    connection: Connection, wanted: Wanted, *, after: str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+def crumb_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
     """Return the next crumbs behind an id, and the id that the next page begins behind."""
     if wanted.realm is not None:
         return [], None
@@ -123,9 +121,7 @@ def crumb_page(
     return made, made[-1]["id"] if len(made) == limit else None
 
 
-def agent_page(
-    connection: Connection, wanted: Wanted, *, after: str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+def agent_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
     """Return the next agents; `after` is how many were there already."""
     skip = int(after or 0)
     found, total = agent_records.listed(connection, wanted.reader, limit=limit, skip=skip)
@@ -137,9 +133,7 @@ def agent_page(
     return made, str(skip + limit) if skip + limit < total else None
 
 
-def change_page(
-    connection: Connection, wanted: Wanted, *, after: str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+def change_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
     """Return what was done with memories that are meant, in its order; only the owner is told."""
     row = schema.memory_changes.c
     query = _named(schema.memory_changes, called=_CHANGE)
@@ -149,9 +143,7 @@ def change_page(
     return made, str(numbers[-1]) if len(made) == limit else None
 
 
-def pair_page(
-    connection: Connection, wanted: Wanted, **_page: object
-) -> tuple[list[dict[str, Any]], str | None]:
+def pair_page(connection: Connection, wanted: Wanted, **_page: object) -> Page:
     """Return the pairs that were parted or contradict each other; all at once, they are few."""
     visible, made = _visible(wanted), []
     for kind, table in _PAIRS.items():
