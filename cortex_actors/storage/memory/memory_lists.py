@@ -290,8 +290,8 @@ def page(
     row = memories.c
     query = (
         select(row.id, vectors.c.vector, row.project_id)
-        .join(vectors, vectors.c.text_hash == row.text_hash)
-        .where(vectors.c.model == model, row.status == MemoryStatus.ACTIVE, *where)
+        .join(vectors, embeddings.of_text(memories, model))
+        .where(row.status == MemoryStatus.ACTIVE, *where)
         .order_by(row.id.desc())
         .limit(READ)
     )

@@ -89,7 +89,7 @@ def lack_vectors(connection: sa.Connection, model: str) -> bool:
 
 def _waiting(model: str) -> sa.Select[Any]:
     """Return the query for posts that have still to be compared, with their vectors of a model."""
-    own = sa.and_(vectors.c.text_hash == memories.c.text_hash, vectors.c.model == model)
+    own = embeddings.of_text(memories, model)
     return sa.select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
 
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, select
+from sqlalchemy import ColumnElement, Connection, exists, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.storage import memory_records
+from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
 from cortex_actors.storage.pipeline.principles import COLLECTION
 from cortex_actors.storage.search.scope import memory_conditions
@@ -65,8 +65,8 @@ def search_whole(
 def _selected_memories(query: Query) -> Any:
     """Return the query for the memories that are looked at, in the order of their ids."""
     past = query.past
-    embedded = and_(vectors.c.text_hash == memory_table.c.text_hash, vectors.c.model == query.model)
     found = select(memory_table.c.id, memory_table.c.realm, memory_table.c.text, vectors.c.vector)
+    embedded = embeddings.of_text(memory_table, query.model)
     found = found.outerjoin(vectors, embedded).order_by(memory_table.c.id)
     found = found.where(*memory_conditions(query.where, query.now, query.decays))
     if query.collections:
@@ -132,9 +132,7 @@ def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[Hi
 
 def _selected_principles(query: Query) -> Any:
     """Return the query for the principles that are looked at, in the order of their ids."""
-    embedded = and_(
-        vectors.c.text_hash == principle_table.c.text_hash, vectors.c.model == query.model
-    )
+    embedded = embeddings.of_text(principle_table, query.model)
     found = select(principle_table.c.id, principle_table.c.content.label("text"), vectors.c.vector)
     found = found.outerjoin(vectors, embedded).order_by(principle_table.c.id)
     found = found.where(principle_table.c.status.in_(sorted(principle_lists.GIVEN)))
