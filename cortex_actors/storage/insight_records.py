@@ -66,7 +66,7 @@ def live_among() -> sa.ColumnElement[bool]:
     return sa.literal_column("+insights.status", insights.c.status.type).in_(SEEN)
 
 
-def among(connection: sa.Connection, condition: str, ids: Iterable[str]) -> set[str]:
+def among(connection: sa.Connection, condition: str, *, ids: Iterable[str]) -> set[str]:
     """Return those of some insights, or of their texts, that fulfil a condition on their row `i`.
 
     SQLite looks each of them up, instead of walking all that fulfil it.

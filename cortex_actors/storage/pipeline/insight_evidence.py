@@ -280,18 +280,18 @@ def sure(connection: Connection, confidence: float) -> set[str]:
 
 def active_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say and that nothing speaks against."""
-    return insight_records.among(connection, "i.status = 'active'", ids)
+    return insight_records.among(connection, "i.status = 'active'", ids=ids)
 
 
 def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say, whether or not something speaks against them."""
-    return insight_records.among(connection, "i.status IN ('active', 'contradicted')", ids)
+    return insight_records.among(connection, "i.status IN ('active', 'contradicted')", ids=ids)
 
 
 def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the texts that a file says now and that wait for nobody."""
     said = "SELECT 1 FROM insight_sources AS s WHERE s.said_id = i.id AND s.withdrawn_at IS NULL"
-    return insight_records.among(connection, f"i.review IS NULL AND EXISTS ({said})", ids)
+    return insight_records.among(connection, f"i.review IS NULL AND EXISTS ({said})", ids=ids)
 
 
 def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
@@ -325,7 +325,7 @@ def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standin
     the other side is said.
     """
     wanted = list(dict.fromkeys(ids))
-    open_ones = insight_records.among(connection, "i.status = 'contradicted'", wanted)
+    open_ones = insight_records.among(connection, "i.status = 'contradicted'", ids=wanted)
     stands_for = followers(connection, wanted)
     against = contradictions.of(connection, [*wanted, *stands_for])
     derived = principles.derived(connection, wanted)

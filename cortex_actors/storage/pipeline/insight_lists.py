@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class ListFilter:
     """Which insights or principles are listed; None asks for nothing of the kind.
 
     Attributes:
@@ -76,7 +76,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class InsightFilter(Filter):
+class InsightFilter(ListFilter):
     """Which insights are listed.
 
     Attributes:
@@ -125,7 +125,7 @@ def said_under(path: str) -> sa.ColumnElement[bool]:
 
 
 def matching(
-    table: sa.Table, wanted: Filter, *, measure: sa.ColumnElement[float]
+    table: sa.Table, wanted: ListFilter, *, measure: sa.ColumnElement[float]
 ) -> list[sa.ColumnElement[bool]]:
     """Return what insights and principles have to be alike; `measure` is what has a least."""
     found = [table.c.status.in_(sorted(wanted.statuses)), *same(table, category=wanted.category)]

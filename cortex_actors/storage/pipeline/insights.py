@@ -279,7 +279,7 @@ def join(connection: Connection, same: Mapping[str, str]) -> set[str]:
     whole = representatives(connection, same.values())
     wanted = {said: whole.get(other, other) for said, other in same.items()}
     both = (*wanted, *wanted.values())
-    stands = insight_records.among(connection, insight_records.STANDS.format(i="i"), both)
+    stands = insight_records.among(connection, insight_records.STANDS.format(i="i"), ids=both)
     leads = set(followers(connection, wanted).values())
     taken = {
         said: other

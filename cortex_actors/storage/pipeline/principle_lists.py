@@ -31,7 +31,7 @@ from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import principles as links
 from cortex_actors.storage.pipeline import reviews
-from cortex_actors.storage.pipeline.insight_lists import Filter, matching
+from cortex_actors.storage.pipeline.insight_lists import ListFilter, matching
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables import schema as tables
 from cortex_actors.storage.tables.schema import (
@@ -52,7 +52,7 @@ GIVEN = frozenset({PrincipleStatus.ACTIVE, PrincipleStatus.DECAYING})
 
 
 @dataclass(frozen=True, slots=True)
-class PrincipleFilter(Filter):
+class PrincipleFilter(ListFilter):
     """Which principles are listed."""
 
     statuses: Collection[str] = GIVEN
