@@ -17,8 +17,6 @@ Trust: where a text came from, what a person said about it, and what was taken b
 A document that was given to read, and what became of reading it.
 
 Knowledge: a document that was given to read, in pieces.
-
-A learning: one thing worth knowing that a section of an instruction file was distilled to.
 """
 
 from __future__ import annotations
@@ -438,7 +436,3 @@ def chunk_id(source: str, ordinal: int, *, text: str) -> str:
     """Return `kb_` and 20 hex digits: the same place saying the same has the same id for ever."""
     whole = "\0".join((source, str(ordinal), text)).encode("utf-8", "surrogatepass")
     return f"kb_{hashlib.sha256(whole).hexdigest()[:ID_DIGITS]}"
-
-
-#: Tags that one learning has at most (Cerno's limit).
-TAGS = 5

@@ -34,7 +34,8 @@ from cortex_actors.runtime.threads import within
 from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.events import store
 from cortex_actors.storage.memory import memory_merge
-from cortex_actors.storage.memory.memory_merge import How, Plan, digest
+from cortex_actors.storage.memory.memory_merge import How, Plan
+from cortex_actors.storage.memory_records import digest
 from cortex_actors.storage.search.similar_memories import Scope
 
 if TYPE_CHECKING:

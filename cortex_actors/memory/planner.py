@@ -52,7 +52,8 @@ from cortex_actors.rules.merging import (
 from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.memory import memory_states
-from cortex_actors.storage.memory.memory_merge import Clash, Plan, Step, digest
+from cortex_actors.storage.memory.memory_merge import Clash, Plan, Step
+from cortex_actors.storage.memory_records import digest
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.storage.search.similar_memories import Scope
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, summary

@@ -17,7 +17,7 @@ from cortex_actors.rules.decay import is_deeper
 from cortex_actors.rules.merging import Prefer
 from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.memory import village
-from cortex_actors.storage.memory.memory_merge import digest
+from cortex_actors.storage.memory_records import digest
 from cortex_actors.text.summary import abstract, summary
 
 if TYPE_CHECKING:

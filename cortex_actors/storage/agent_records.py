@@ -12,7 +12,6 @@ agent sees its own crumbs, None is the owner and sees them all.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
@@ -23,7 +22,7 @@ from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import agents, crumbs, memories, memory_agents
 
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
 
 #: Whoever remembers or asks runs it: building it each time would cost more than it does.
 _NAMES = "SELECT id, display_name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
+
+#: What of an agent may be empty, and is NULL then.
+_EMPTY = ("lineage", "specialization", "origin_story")
 
 
 def know(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
@@ -99,11 +101,6 @@ def by_id(connection: sa.Connection, name: str, reader: str | None = None) -> Ag
     return unknown(name) if name in KNOWN or name == reader else None
 
 
-def count(connection: sa.Connection) -> int:
-    """Return how many agents have done anything or have a profile."""
-    return columns.count_rows(connection, agents, agents.c.id != PROBE)
-
-
 def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what agents are called where people read: `agent_display` in answers."""
     wanted = list(dict.fromkeys(ids))
@@ -113,11 +110,8 @@ def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
 
 def _names(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what those agents are called that have a row."""
-    driver, found = driver_of(connection), dict[str, str]()
-    for some in columns.chunks(ids):
-        rows = driver.execute(_NAMES, (json.dumps(some),))
-        found.update((name, columns.given_text(display) or "") for name, display in rows)
-    return found
+    rows = execute_for(connection, _NAMES, ids)
+    return {name: columns.given_text(display) or "" for name, display in rows}
 
 
 def _read(name: str) -> str:
@@ -141,22 +135,16 @@ def _met(reader: str) -> sa.ColumnElement[bool]:
 
 
 def _row(agent: Agent) -> dict[str, Any]:
-    """Return an agent as a row; what is empty is NULL."""
-    empty = ("lineage", "specialization", "origin_story")
-    return columns.as_row(agents, agent, **{name: getattr(agent, name) or None for name in empty})
+    """Return an agent as a row."""
+    return columns.as_row(agents, agent, **{name: getattr(agent, name) or None for name in _EMPTY})
 
 
 def _agent(row: sa.Row[Any]) -> Agent:
     """Return a row as an agent."""
     start = KNOWN.get(row.id)
-    return columns.entity(
-        Agent,
-        row,
-        lineage=row.lineage or "",
-        specialization=row.specialization or "",
-        origin_story=row.origin_story or "",
-        ascii=start.ascii if start and start.symbol == row.symbol else "",
-    )
+    mark = start.ascii if start and start.symbol == row.symbol else ""
+    said = {name: getattr(row, name) or "" for name in _EMPTY}
+    return columns.entity(Agent, row, ascii=mark, **said)
 
 
 #: The collection of the vector index that crumbs lie in.
@@ -230,12 +218,9 @@ def list_crumbs(connection: sa.Connection, wanted: Wanted, *, limit: int) -> lis
 
 def tally(connection: sa.Connection, wanted: Wanted) -> Tally:
     """Return how many crumbs are meant, by priority and by type."""
-    query = sa.select(_ROWS.priority, _ROWS.type, sa.func.count()).where(*_conditions(wanted))
-    found = Tally({}, {})
-    for priority, kind, count in connection.execute(query.group_by(_ROWS.priority, _ROWS.type)):
-        found.by_priority[priority] = found.by_priority.get(priority, 0) + count
-        found.by_type[kind] = found.by_type.get(kind, 0) + count
-    return found
+    where = _conditions(wanted)
+    words = (_ROWS.priority, _ROWS.type)
+    return Tally(*(columns.count_by(connection, word, *where) for word in words))
 
 
 def load_crumbs(
@@ -262,24 +247,17 @@ def readable(reader: str | None) -> sa.ColumnElement[bool]:
     return sa.true() if reader is None else _ROWS.agent_id == reader
 
 
-def all_ids(connection: sa.Connection) -> list[str]:
-    """Return the ids of all crumbs, oldest first."""
-    return list(connection.execute(sa.select(_ROWS.id).order_by(_ROWS.left_at, _ROWS.id)).scalars())
-
-
 def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Make the passages of crumbs from their rows; return how many of them there are."""
     wanted = list(dict.fromkeys(ids))
     live = load_crumbs(connection, wanted)
-    for some in columns.chunks(wanted):
-        mine = [live[each] for each in some if each in live]
-        # What came before a crumb says nothing of it.
-        made = [
-            passage
-            for each in mine
-            for passage in passages.of_item(each.searched, collection=COLLECTION, item_id=each.id)
-        ]
-        passages.replace(connection, COLLECTION, some, made)
+    # What came before a crumb says nothing of it.
+    made = [
+        one
+        for name, each in live.items()
+        for one in passages.of_item(each.searched, collection=COLLECTION, item_id=name)
+    ]
+    passages.replace(connection, COLLECTION, wanted, made)
     return len(live)
 
 

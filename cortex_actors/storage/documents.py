@@ -28,8 +28,6 @@ from cortex_actors.storage.tables.schema import documents, knowledge_chunks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.memory import Passage
-
 
 #: The collection of the vector index that pieces of documents lie in.
 COLLECTION = "cortex_knowledge"
@@ -69,19 +67,15 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     wanted = list(dict.fromkeys(ids))
     live = by_id(connection, wanted)
     before = _before(connection, live.values())
-    for some in columns.chunks(wanted):
-        mine = [live[each] for each in some if each in live]
-        made = [passage for each in mine for passage in _passages(each, before.get(each.id))]
-        passages.replace(connection, COLLECTION, some, made)
+    made = [
+        one
+        for name, each in live.items()
+        for one in passages.of_item(
+            each.searched, collection=COLLECTION, item_id=name, before=before.get(name)
+        )
+    ]
+    passages.replace(connection, COLLECTION, wanted, made)
     return len(live)
-
-
-def active_ids(connection: Connection) -> list[str]:
-    """Return the ids of all pieces that may be found, by document and place."""
-    query = (
-        select(_CHUNKS.id).where(_CHUNKS.status == ACTIVE).order_by(_CHUNKS.source, _CHUNKS.ordinal)
-    )
-    return list(connection.execute(query).scalars())
 
 
 def count_chunks(connection: Connection) -> int:
@@ -122,11 +116,6 @@ def _before(connection: Connection, some: Iterable[Chunk]) -> dict[str, str]:
     return found
 
 
-def _passages(chunk: Chunk, before: str | None) -> list[Passage]:
-    """Return the texts by which a piece is found."""
-    return passages.of_item(chunk.searched, collection=COLLECTION, item_id=chunk.id, before=before)
-
-
 def _chunk_row(chunk: Chunk) -> dict[str, Any]:
     """Return a piece as a row that a document says now."""
     text_hash = sha256(chunk.searched.encode()).digest()
@@ -164,25 +153,15 @@ def of_topic(connection: Connection, topic: str, *, withdrawn: bool = False) -> 
     return list(connection.execute(query.order_by(_ROWS.source)).scalars())
 
 
-def withdraw(connection: Connection, sources: Iterable[str], *, at: int) -> list[str]:
-    """Let documents be found no more; return those that were until now."""
-    known = by_source(connection, sources)
-    gone = [source for source, each in known.items() if each.withdrawn_at is None]
-    for source in gone:
-        learn_chunks(connection, source, ())
-    columns.change_in(connection, _ROWS.source, gone, {"withdrawn_at": at})
-    return gone
-
-
-def restore(connection: Connection, sources: Iterable[str]) -> list[str]:
-    """Let withdrawn documents be found again, as they were last read; return which they are."""
-    known = by_source(connection, sources)
-    back = [each for each in known.values() if each.withdrawn_at is not None]
-    for each in back:
-        learn_chunks(connection, each.source, read_at(connection, each))
-    found = [each.source for each in back]
-    columns.change_in(connection, _ROWS.source, found, {"withdrawn_at": None})
-    return found
+def withdraw(connection: Connection, sources: Iterable[str], *, at: int | None) -> list[str]:
+    """Let documents be found no more, or with None again, as last read; return which changed."""
+    changed = []
+    for source, each in by_source(connection, sources).items():
+        if (each.withdrawn_at is None) != (at is None):
+            learn_chunks(connection, source, read_at(connection, each) if at is None else ())
+            changed.append(source)
+    columns.change_in(connection, _ROWS.source, changed, {"withdrawn_at": at})
+    return changed
 
 
 def topics(connection: Connection) -> list[dict[str, Any]]:
@@ -229,15 +208,12 @@ def _held(*, withdrawn: bool) -> ColumnElement[bool]:
 def stats(connection: Connection) -> dict[str, int]:
     """Return how many documents, bytes, secrets taken out and pieces there are."""
     query = select(
-        func.count(),
-        func.coalesce(func.sum(_ROWS.size), 0),
-        func.coalesce(func.sum(_ROWS.redacted), 0),
+        func.count().label("documents"),
+        func.coalesce(func.sum(_ROWS.size), 0).label("bytes"),
+        func.coalesce(func.sum(_ROWS.redacted), 0).label("redacted"),
     ).where(_ROWS.withdrawn_at.is_(None))
-    count, size, redacted = connection.execute(query).one()
     return {
-        "documents": count,
-        "bytes": size,
-        "redacted": redacted,
+        **connection.execute(query).mappings().one(),
         "pieces": count_chunks(connection),
         "code": columns.count_rows(
             connection, knowledge_chunks, _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1

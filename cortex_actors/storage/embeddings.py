@@ -291,6 +291,11 @@ def missing(connection: sa.Connection, model_id: str, limit: int) -> Sequence[by
     return connection.execute(query).scalars().all()
 
 
+def of_text(table: sa.Table, model: str) -> sa.ColumnElement[bool]:
+    """Return the condition that a vector is that of a row's text in the space of a model."""
+    return sa.and_(vectors.c.text_hash == table.c.text_hash, vectors.c.model == model)
+
+
 def _has(model_id: str, text_hash: sa.ColumnElement[bytes]) -> sa.Exists:
     """Return the condition that a text has a vector of a model."""
     return sa.exists().where(vectors.c.model == model_id, vectors.c.text_hash == text_hash)

@@ -30,8 +30,7 @@ from cortex_actors.domain.event import Event, Payload, plain
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.storage.deliveries import UnreadableError, handed_next
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import Text as MaybeBytes
-from cortex_actors.storage.tables.columns import count_rows, entity, put_rows, rows_in, stored_text
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def _number(driver: sqlite3.Connection, query: str, *values: object) -> int:
 def _row(event: Event[Payload]) -> tuple[Any, ...]:
     """Return an event's columns."""
     payload = json.dumps(plain(event.payload))
-    return event.id, event.topic, payload, event.at, stored_text(event.source)
+    return event.id, event.topic, payload, event.at, columns.stored_text(event.source)
 
 
 def _deliveries(event: Event[Payload], seq: int) -> list[tuple[Any, ...]]:
@@ -91,12 +90,12 @@ def _deliveries(event: Event[Payload], seq: int) -> list[tuple[Any, ...]]:
     consumers = topics.find(event.topic).heard_by
     if not consumers:
         return []
-    key = stored_text(topics.key_of(event.topic, event.payload))
+    key = columns.stored_text(topics.key_of(event.topic, event.payload))
     return [(consumer, seq, key) for consumer in consumers]
 
 
 #: A payload as it is stored: SQLAlchemy's JSON raises for the row of one that is damaged.
-RAW = sa.cast(events.c.payload, MaybeBytes).label("payload")
+RAW = sa.cast(events.c.payload, columns.Text).label("payload")
 
 #: Characters of a traceback that a list reads to find its last line.
 END = 2_000
@@ -168,7 +167,9 @@ def listed(connection: sa.Connection, wanted: Wanted) -> list[StoredEvent]:
     rows = connection.execute(query.limit(wanted.limit)).all()
     standings = _standings(connection, [row.seq for row in rows], whole=False)
     return [
-        entity(StoredEvent, row, standings=[each for each in standings if each.seq == row.seq])
+        columns.entity(
+            StoredEvent, row, standings=[each for each in standings if each.seq == row.seq]
+        )
         for row in rows
     ]
 
@@ -179,9 +180,9 @@ def shown(connection: sa.Connection, name: str) -> tuple[StoredEvent, Any, str |
     A payload that is no JSON is its text. Raises `NotFound` for an id or number that no event has.
     """
     (seq,) = numbers(connection, [name])
-    columns = (*_COLUMNS, RAW, events.c.idempotency_key)
-    row = connection.execute(sa.select(*columns).where(events.c.seq == seq)).one()
-    event = entity(StoredEvent, row, standings=_standings(connection, [seq], whole=True))
+    chosen = (*_COLUMNS, RAW, events.c.idempotency_key)
+    row = connection.execute(sa.select(*chosen).where(events.c.seq == seq)).one()
+    event = columns.entity(StoredEvent, row, standings=_standings(connection, [seq], whole=True))
     return event, decoded(row.payload), row.idempotency_key
 
 
@@ -219,8 +220,8 @@ def _standings(connection: sa.Connection, seqs: Sequence[int], *, whole: bool) -
     queries = (_standings_query(*each).where(each[0].c.seq.in_(seqs)) for each in lists)
     both = sa.union_all(*queries).subquery()
     error = both.c.error if whole else sa.func.substr(both.c.error, -END)
-    columns = (both.c.seq, both.c.consumer, both.c.state, both.c.attempts, both.c.at)
-    rows = connection.execute(sa.select(*columns, error.label("error")).order_by(both.c.consumer))
+    chosen = (both.c.seq, both.c.consumer, both.c.state, both.c.attempts, both.c.at)
+    rows = connection.execute(sa.select(*chosen, error.label("error")).order_by(both.c.consumer))
     return [Standing(*row[:5], row.error if whole else _last_line(row.error)) for row in rows]
 
 
@@ -311,8 +312,8 @@ def store_once(connection: sa.Connection, event: Event[Payload], key: str) -> Ev
     Nobody else writes between the look and the writing, so of several at once one is the first.
     Raises `BadInput` when the first one has another topic or payload.
     """
-    columns = (events.c.seq, events.c.id, events.c.topic, RAW, events.c.at, events.c.source)
-    query = sa.select(*columns).where(events.c.idempotency_key == key)
+    chosen = (events.c.seq, events.c.id, events.c.topic, RAW, events.c.at, events.c.source)
+    query = sa.select(*chosen).where(events.c.idempotency_key == key)
     first = connection.execute(query).one_or_none()
     if first is not None:
         refuse_other(event, key, topic=first.topic, payload=decoded(first.payload))
@@ -320,26 +321,25 @@ def store_once(connection: sa.Connection, event: Event[Payload], key: str) -> Ev
             first.id, first.topic, event.payload, first.at, first.source, first.seq, duplicate=True
         )
     (stored,) = store(connection, [event])
-    named = sa.update(events).where(events.c.seq == stored.seq).values(idempotency_key=key)
-    connection.execute(named)
+    columns.change_in(connection, events.c.seq, [stored.seq], {"idempotency_key": key})
     return stored
 
 
 def waiting(connection: sa.Connection) -> int:
     """Return how many deliveries have not been handled."""
-    return count_rows(connection, deliveries)
+    return columns.count_rows(connection, deliveries)
 
 
 def waiting_keys(connection: sa.Connection, consumer: str, keys: Iterable[str]) -> frozenset[str]:
     """Return those of some keys of which an event waits for a consumer, or is in its hand."""
     mine = sa.select(deliveries.c.key).where(deliveries.c.consumer == consumer)
-    rows = rows_in(connection, mine, deliveries.c.key, sorted(keys))
+    rows = columns.rows_in(connection, mine, deliveries.c.key, sorted(keys))
     return frozenset(row.key for row in rows)
 
 
 def dead(connection: sa.Connection) -> int:
     """Return how many dead letters there are."""
-    return count_rows(connection, dead_letters)
+    return columns.count_rows(connection, dead_letters)
 
 
 def _settle(
@@ -380,7 +380,7 @@ def _bury(connection: sa.Connection, which: Any, *, attempts: int, error: str, n
         {"consumer": consumer, "seq": seq, "attempts": attempts, "error": error, "at": now}
         for consumer, seq in connection.execute(gone)
     )
-    put_rows(connection, dead_letters, rows, change=())
+    columns.put_rows(connection, dead_letters, rows, change=())
 
 
 def _of(consumer: str, seqs: Sequence[int]) -> Any:

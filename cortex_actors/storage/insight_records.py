@@ -13,7 +13,6 @@ longer says it, and stays in the ledger.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -26,8 +25,8 @@ from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
-from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import as_row, chunks, entity, put_rows
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
@@ -39,7 +38,7 @@ from cortex_actors.storage.tables.schema import (
 from cortex_actors.text.credentials import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 #: How files end that are one person's own.
@@ -51,19 +50,28 @@ _END = "/"
 #: Statuses of what files say and people see, in an order that makes the same statement each time.
 SEEN = tuple(sorted(LIVE))
 
+_AMONG = "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value WHERE "
+
 
 def live_insights() -> sa.ColumnElement[bool]:
     """Return the condition that files say an insight and people see it."""
     return insights.c.status.in_(SEEN)
 
 
-def live_of(ids: Collection[str]) -> sa.ColumnElement[bool]:
-    """Return the condition that an insight is one of those, and live.
+def live_among() -> sa.ColumnElement[bool]:
+    """Return the condition that one of some insights is live, for a query that names their ids.
 
     The plus has SQLite look them up: from a dozen on it would walk all that are live.
     """
-    status = sa.literal_column("+insights.status", insights.c.status.type)
-    return sa.and_(insights.c.id.in_(ids), status.in_(SEEN))
+    return sa.literal_column("+insights.status", insights.c.status.type).in_(SEEN)
+
+
+def among(connection: sa.Connection, condition: str, *, ids: Iterable[str]) -> set[str]:
+    """Return those of some insights, or of their texts, that fulfil a condition on their row `i`.
+
+    SQLite looks each of them up, instead of walking all that fulfil it.
+    """
+    return {each for (each,) in execute_for(connection, _AMONG + condition, ids)}
 
 
 def with_evidence() -> sa.Select[Any]:
@@ -114,7 +122,7 @@ def places() -> sa.Select[Any]:
 def insight(row: sa.Row[Any]) -> Insight:
     """Return a row as an insight."""
     names = row.project_names[: -len(_END)].split(_END + ",") if row.project_names else ()
-    return entity(
+    return columns.entity(
         Insight,
         row,
         observation_count=row.observed,
@@ -128,7 +136,7 @@ def insight(row: sa.Row[Any]) -> Insight:
 def source(row: sa.Row[Any]) -> InsightSource:
     """Return a row as a source."""
     kind = StatementKind(row.kind) if row.kind else None
-    return entity(InsightSource, row, project=row.project_name, file_hash="", kind=kind)
+    return columns.entity(InsightSource, row, project=row.project_name, file_hash="", kind=kind)
 
 
 #: Days on which projects were scanned since they say insights without interruption, and days on
@@ -223,7 +231,7 @@ def note(
     end(connection, path, at, but=set(rows))
     again = ("project_id", "line_start", "line_end", "ended_at")
     key = ("path", "fragment_id", "kind", "detail")
-    put_rows(connection, alerts, rows.values(), change=again, key=key)
+    columns.put_rows(connection, alerts, rows.values(), change=again, key=key)
 
 
 def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None = None) -> None:
@@ -234,8 +242,7 @@ def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None
         for row in connection.execute(query)
         if (row.fragment_id, row.kind, row.detail) not in (but or set())
     ]
-    if over:
-        connection.execute(sa.update(alerts).where(alerts.c.id.in_(over)).values({"ended_at": at}))
+    columns.change_in(connection, alerts.c.id, over, {"ended_at": at})
 
 
 def looked_at(connection: sa.Connection, insight_id: str, at: int) -> None:
@@ -253,14 +260,13 @@ def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
     if path is not None:
         query = query.where(alerts.c.path == path)
     query = query.order_by(alerts.c.path, alerts.c.line_start, alerts.c.id)
-    return [entity(Alert, row) for row in connection.execute(query)]
+    return [columns.entity(Alert, row) for row in connection.execute(query)]
 
 
 def count(connection: sa.Connection) -> dict[AlertKind, int]:
     """Return how many alerts of each kind have not ended."""
-    query = sa.select(alerts.c.kind, sa.func.count()).where(alerts.c.ended_at.is_(None))
-    found = connection.execute(query.group_by(alerts.c.kind)).all()
-    return Counter({AlertKind(kind): number for kind, number in found})
+    found = columns.count_by(connection, alerts.c.kind, alerts.c.ended_at.is_(None))
+    return Counter({AlertKind(kind): number for kind, number in found.items()})
 
 
 def _decided(connection: sa.Connection, path: str) -> set[tuple[str, int]]:
@@ -284,7 +290,7 @@ def _print(connection: sa.Connection, alert: Alert) -> str | None:
     key = connection.execute(query).scalar_one_or_none()
     if key is None:
         key = secrets.token_bytes(KEY_BYTES)
-        put_rows(connection, meta, [{"name": KEY, "value": key}])
+        columns.put_rows(connection, meta, [{"name": KEY, "value": key}])
     return fingerprint(alert.value, key)
 
 
@@ -292,7 +298,7 @@ def _row(alert: Alert, printed: str | None, *, project_id: str, at: int) -> dict
     """Return an alert as a row; secrets of one kind are told apart by their fingerprints."""
     detail = f"{alert.detail} ({printed})" if printed else alert.detail
     more = {"project_id": project_id, "fingerprint": printed, "found_at": at, "ended_at": None}
-    return as_row(alerts, alert, detail=detail, **more)
+    return columns.as_row(alerts, alert, detail=detail, **more)
 
 
 #: The collection of the vector index that insights lie in.
@@ -349,10 +355,8 @@ def settle(connection: sa.Connection, ids: Iterable[str]) -> None:
 
     Those that contradict one of them are settled with it.
     """
-    driver = driver_of(connection)
-    asked = json.dumps(list(dict.fromkeys(ids)))
-    concerned = sorted(each for (each,) in driver.execute(_CONCERNED, (asked,)))
-    driver.execute(_SETTLE, (json.dumps(concerned),))
+    concerned = sorted(each for (each,) in execute_for(connection, _CONCERNED, ids))
+    execute_for(connection, _SETTLE, concerned)
     remake(connection, concerned)
 
 
@@ -374,14 +378,12 @@ def approve(connection: sa.Connection, insight_id: str, *, at: int) -> bool:
 
 def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Let those insights be found that are live, and no other of them; return how many are."""
-    count = 0
-    seen = sa.select(insights).order_by(insights.c.id)
-    for some in chunks(dict.fromkeys(ids)):
-        rows = connection.execute(seen.where(live_of(some)))
-        made = [each for row in rows for each in _passages(row)]
-        passages.replace(connection, COLLECTION, some, made)
-        count += len({each.item_id for each in made})
-    return count
+    wanted = list(dict.fromkeys(ids))
+    seen = sa.select(insights).where(live_among()).order_by(insights.c.id)
+    live = list(columns.rows_in(connection, seen, insights.c.id, wanted))
+    made = [each for row in live for each in _passages(row)]
+    passages.replace(connection, COLLECTION, wanted, made)
+    return len(live)
 
 
 def _passages(row: sa.Row[Any]) -> Sequence[Passage]:

@@ -29,9 +29,9 @@ import sqlalchemy as sa
 from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
 from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.tables.columns import change_rows, count_rows, entity, grouped
+from cortex_actors.storage.tables.columns import change_in, change_rows, count_rows, entity, grouped
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_changes
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def mark(connection: sa.Connection, number: int, *, by: str, at: int) -> None:
 
 def empty(connection: sa.Connection, ids: set[str]) -> None:
     """Take out of the changes of forgotten memories whatever could say what they said."""
-    driver_of(connection).execute(_EMPTY, (json.dumps(sorted(ids)),))
+    execute_for(connection, _EMPTY, ids)
 
 
 def _narrowed(
@@ -292,9 +292,8 @@ def current(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | No
 
 def below(connection: sa.Connection, ids: Iterable[str]) -> set[str]:
     """Return everything that those memories were made of, without themselves."""
-    wanted = list(ids)
-    rows = driver_of(connection).execute(_BELOW, (json.dumps(wanted),))
-    return {each for (each,) in rows} - set(wanted)
+    wanted = set(ids)
+    return {each for (each,) in execute_for(connection, _BELOW, wanted)} - wanted
 
 
 def tree(connection: sa.Connection, memory_id: str) -> list[Node]:
@@ -302,7 +301,7 @@ def tree(connection: sa.Connection, memory_id: str) -> list[Node]:
 
     Nothing for one that is unknown. The parts of a whole come in the order of the merge.
     """
-    rows = driver_of(connection).execute(_TREE, (json.dumps([memory_id]),)).fetchall()
+    rows = execute_for(connection, _TREE, [memory_id]).fetchall()
     said = {row[0]: (MemoryStatus(row[2]), row[3]) for row in rows}
     parts = grouped((whole, each) for each, whole, _, _ in rows if whole in said)
     return _walked(memory_id, said, parts)
@@ -330,7 +329,7 @@ def _walked(
 def _outermost(connection: sa.Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return the whole behind which no other is, and its state, for each memory."""
     wanted = list(dict.fromkeys(ids))
-    rows = driver_of(connection).execute(_UP, (json.dumps(wanted),)).fetchall()
+    rows = execute_for(connection, _UP, wanted).fetchall()
     whole = {each: into for each, into, _ in rows}
     status = {each: state for each, _, state in rows}
     top: dict[str, str] = {}
@@ -397,8 +396,7 @@ def deepen(
 def lift(connection: sa.Connection, memory_id: str, values: Mapping[str, Any]) -> None:
     """Write the layer and attention of a memory, as they are or as `deepen` noted them."""
     for table, (key, *names) in _PLACED.items():
-        mine = sa.update(table).where(table.c[key] == memory_id)
-        connection.execute(mine.values({name: values[name] for name in names}))
+        change_in(connection, table.c[key], [memory_id], {name: values[name] for name in names})
 
 
 def fasten(connection: sa.Connection, memory_id: str, since: int | None) -> None:

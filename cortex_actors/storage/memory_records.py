@@ -30,23 +30,23 @@ else's is read, and left as it is.
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Table, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, exists, insert, or_, select
 
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, passages
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.realms import shared
 from cortex_actors.storage.tables.columns import (
     as_row,
-    chunks,
+    count_by,
     entity,
     given_text,
+    grouped,
     put_rows,
     rows_in,
 )
@@ -83,13 +83,16 @@ _READ = (
     " LEFT JOIN memory_attention ON memory_attention.memory_id = memories.id"
     " WHERE memories.id IN (SELECT value FROM json_each(?))"
 )
-_LINKED = {
-    table: (
-        f"SELECT memory_id, {column} FROM {table.name}"  # noqa: S608 - names of the schema
-        f" WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY {column}"
-    )
+_LINKED = [
+    f"SELECT memory_id, {column} FROM {table.name}"  # noqa: S608 - names of the schema
+    f" WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY {column}"
     for table, column in _LINKS.items()
-}
+]
+
+
+def digest(text: str) -> bytes:
+    """Return the SHA-256 by which a text is known."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def write(connection: Connection, some: Sequence[Memory]) -> None:
@@ -98,7 +101,7 @@ def write(connection: Connection, some: Sequence[Memory]) -> None:
         row = as_row(
             memories,
             each,
-            text_hash=sha256(each.text.encode()).digest(),
+            text_hash=digest(each.text),
             layer_since=each.layer_since or each.created_at,
             archived_at=each.created_at if each.status is MemoryStatus.ARCHIVED else None,
         )
@@ -122,27 +125,24 @@ def read(
     connection: Connection, ids: Iterable[str], states: Iterable[MemoryStatus]
 ) -> dict[str, Memory]:
     """Return those of the memories that are in one of those states."""
-    kept, driver = frozenset(states), driver_of(connection)
+    kept, wanted = frozenset(states), sorted(set(ids))
+    tags, related, replies = (
+        grouped((name, given_text(each) or "") for name, each in execute_for(connection, q, wanted))
+        for q in _LINKED
+    )
     found: dict[str, Memory] = {}
-    for some in chunks(dict.fromkeys(ids)):
-        wanted = json.dumps(some)
-        links: dict[Table, dict[str, tuple[str, ...]]] = {table: {} for table in _LINKS}
-        for table, linked in links.items():
-            for memory_id, each in driver.execute(_LINKED[table], (wanted,)):
-                linked[memory_id] = (*linked.get(memory_id, ()), given_text(each) or "")
-        for values in driver.execute(_READ, (wanted,)):
-            given = (given_text(e) if isinstance(e, bytes) else e for e in values)
-            row: dict[str, Any] = dict(zip(_HELD, given, strict=True))
-            if row["status"] in kept:
-                found[row["id"]] = entity(
-                    Memory,
-                    row,
-                    tags=links[memory_tags].get(row["id"], ()),
-                    related=links[memory_agents].get(row["id"], ()),
-                    replies_to=links[memory_replies].get(row["id"], ()),
-                    attention=1.0 if row["attention"] is None else row["attention"],
-                    access_count=row["access_count"] or 0,
-                )
+    for values in execute_for(connection, _READ, wanted):
+        row: dict[str, Any] = dict(zip(_HELD, map(given_text, values), strict=True))
+        if row["status"] in kept:
+            found[row["id"]] = entity(
+                Memory,
+                row,
+                tags=tuple(tags.get(row["id"], ())),
+                related=tuple(related.get(row["id"], ())),
+                replies_to=tuple(replies.get(row["id"], ())),
+                attention=1.0 if row["attention"] is None else row["attention"],
+                access_count=row["access_count"] or 0,
+            )
     return found
 
 
@@ -216,10 +216,7 @@ _ALONG: Final = (
 
 def comes_before(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the texts that memories are found with: those of what comes before them."""
-    driver, leads = driver_of(connection), dict[str, str]()
-    for some in chunks(ids):
-        rows = driver.execute(_BEFORE, (json.dumps(some),))
-        leads |= {each: first for each, first in rows if first is not None}
+    leads = {each: first for each, first in execute_for(connection, _BEFORE, ids) if first}
     query = select(memories.c.id, memories.c.text)
     texts = {row.id: row.text for row in rows_in(connection, query, memories.c.id, leads.values())}
     return {each: texts[first] for each, first in leads.items()}
@@ -233,11 +230,10 @@ def around(
     At most so many on either side, each of which all who may read the memory may read. What is in
     no thread is left out.
     """
-    driver, found = driver_of(connection), dict[str, tuple[list[str], list[str]]]()
-    for some in chunks(ids):
-        for each, before, after in driver.execute(_AROUND, (json.dumps(some), most)):
-            found[each] = before.split(",") if before else [], after.split(",") if after else []
-    return found
+    return {
+        each: (before.split(",") if before else [], after.split(",") if after else [])
+        for each, before, after in execute_for(connection, _AROUND, ids, most)
+    }
 
 
 def spoken(connection: Connection, ids: Iterable[str]) -> list[tuple[str, str, str, int]]:
@@ -245,13 +241,13 @@ def spoken(connection: Connection, ids: Iterable[str]) -> list[tuple[str, str, s
 
     Who speaks is the role, or else the agent.
     """
-    rows = driver_of(connection).execute(_SPOKEN, (json.dumps(list(dict.fromkeys(ids))),))
+    rows = execute_for(connection, _SPOKEN, ids)
     return [(each, given_text(text) or "", who, at) for each, text, who, at in rows]
 
 
 def pairs(connection: Connection, ids: Iterable[str]) -> list[tuple[str, int, str]]:
     """Return id, passage and collection of memories: the passage with what came before each."""
-    return driver_of(connection).execute(_PAIRS, (json.dumps(list(ids)),)).fetchall()
+    return execute_for(connection, _PAIRS, ids).fetchall()
 
 
 def following(connection: Connection, ids: Sequence[str]) -> list[str]:
@@ -260,12 +256,9 @@ def following(connection: Connection, ids: Sequence[str]) -> list[str]:
     On a bridge these are, behind each, the next one of every circle of readers: what the same
     readers see later has that one before it.
     """
-    driver, found = driver_of(connection), list[str]()
-    for some in chunks(ids):
-        wanted = json.dumps(some)
-        found += [each for (each,) in driver.execute(_NEXT, (wanted,)) if each is not None]
-        for thread, since in driver.execute(_BRIDGES, (wanted,)).fetchall():
-            found += _on_bridge(driver, thread, since, changed=set(some))
+    found = [each for (each,) in execute_for(connection, _NEXT, ids) if each is not None]
+    for thread, since in execute_for(connection, _BRIDGES, ids).fetchall():
+        found += _on_bridge(driver_of(connection), thread, since, changed=set(ids))
     return list(dict.fromkeys(found))
 
 
@@ -287,21 +280,21 @@ def _on_bridge(
 
 #: Whoever remembers runs these: building them each time would cost more than they do.
 _REOPEN = (
-    "UPDATE beliefs SET ended_at = NULL WHERE memory_id IN (SELECT value FROM json_each(?2))"
-    " AND ended_at >= ?1 AND began_at ="
+    "UPDATE beliefs SET ended_at = NULL WHERE memory_id IN (SELECT value FROM json_each(?1))"
+    " AND ended_at >= ?2 AND began_at ="
     " (SELECT max(o.began_at) FROM beliefs AS o WHERE o.memory_id = beliefs.memory_id)"
 )
 _OPEN = (
-    "INSERT INTO beliefs (memory_id, began_at) SELECT value, ?1 FROM json_each(?2)"
+    "INSERT INTO beliefs (memory_id, began_at) SELECT value, ?2 FROM json_each(?1)"
     " WHERE NOT EXISTS (SELECT 1 FROM beliefs WHERE memory_id = value AND ended_at IS NULL)"
 )
 _CLOSE = (
-    "UPDATE beliefs SET ended_at = max(began_at, ?1)"
-    " WHERE ended_at IS NULL AND memory_id IN (SELECT value FROM json_each(?2))"
+    "UPDATE beliefs SET ended_at = max(began_at, ?2)"
+    " WHERE ended_at IS NULL AND memory_id IN (SELECT value FROM json_each(?1))"
 )
 _SWEEP = (
-    "DELETE FROM beliefs WHERE ended_at = began_at AND ended_at <= ?1"
-    " AND memory_id IN (SELECT value FROM json_each(?2))"
+    "DELETE FROM beliefs WHERE ended_at = began_at AND ended_at <= ?2"
+    " AND memory_id IN (SELECT value FROM json_each(?1))"
 )
 
 
@@ -336,11 +329,8 @@ def of(connection: Connection, memory_id: str) -> list[tuple[int, int | None]]:
 
 def _run(connection: Connection, statements: Sequence[str], ids: Sequence[str], at: int) -> None:
     """Run statements about some memories and a moment."""
-    if not ids:
-        return
-    driver, some = driver_of(connection), json.dumps(list(ids))
-    for each in statements:
-        driver.execute(each, (at, some))
+    for each in statements if ids else ():
+        execute_for(connection, each, ids, at)
 
 
 #: Realm -> the collection of the vector index that its memories lie in.
@@ -381,18 +371,16 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     wanted = list(dict.fromkeys(ids))
     live = by_id(connection, wanted)
     before = comes_before(connection, live)
-    for some in chunks(wanted):
-        mine = [live[each] for each in some if each in live]
-        for realm, collection in COLLECTIONS.items():
-            made = [
-                one
-                for each in mine
-                if each.realm is realm
-                for one in passages.of_item(
-                    each.text, collection=collection, item_id=each.id, before=before.get(each.id)
-                )
-            ]
-            passages.replace(connection, collection, some, made)
+    for realm, collection in COLLECTIONS.items():
+        made = [
+            one
+            for name, each in live.items()
+            if each.realm is realm
+            for one in passages.of_item(
+                each.text, collection=collection, item_id=name, before=before.get(name)
+            )
+        ]
+        passages.replace(connection, collection, wanted, made)
     return len(live)
 
 
@@ -404,9 +392,8 @@ def active_ids(connection: Connection) -> list[str]:
 
 def count_shared(connection: Connection) -> dict[str, int]:
     """Return how many active memories everybody may read, by layer."""
-    layer, active = memories.c.layer, memories.c.status == MemoryStatus.ACTIVE
-    query = select(layer, func.count()).where(active, shared()).group_by(layer)
-    return {str(name): int(n) for name, n in connection.execute(query)}
+    active = memories.c.status == MemoryStatus.ACTIVE
+    return count_by(connection, memories.c.layer, active, shared())
 
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:

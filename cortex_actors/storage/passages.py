@@ -21,7 +21,7 @@ from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import chunks, count_rows, stored_text
+from cortex_actors.storage.tables.columns import count_rows, stored_text
 from cortex_actors.storage.tables.schema import WORDS, passages
 
 if TYPE_CHECKING:
@@ -82,13 +82,12 @@ def replace(
 
 def drop(connection: Connection, collection: str, item_ids: Iterable[str]) -> None:
     """Let items not be found any more; those that cannot be found are passed over."""
-    for some in chunks(dict.fromkeys(item_ids)):
-        replace(connection, collection, some, [])
+    replace(connection, collection, list(item_ids), [])
 
 
-def rebuild(connection: Connection) -> None:
+def rebuild(connection: Connection, lists: Iterable[str] = LISTS) -> None:
     """Make the words of every passage anew: half a second for each list at 50,000."""
-    for words in WORDS:
+    for words in lists:
         make = f"INSERT INTO {words} ({words}) VALUES ('rebuild')"  # noqa: S608 - names of the schema
         connection.exec_driver_sql(make)
 
@@ -105,7 +104,7 @@ def mend(connection: Connection, words: str) -> bool:
     """
     if words not in disagreeing(connection, [words]):
         return False
-    connection.exec_driver_sql(f"INSERT INTO {words} ({words}) VALUES ('rebuild')")  # noqa: S608 - names of the schema
+    rebuild(connection, [words])
     return True
 
 

@@ -26,7 +26,15 @@ from cortex_actors.errors import BeingWritten
 from cortex_actors.files.repository import is_weak
 from cortex_actors.files.swap import Entry, State
 from cortex_actors.storage.embeddings import count_unembedded
-from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, same
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    change_in,
+    count_by,
+    count_rows,
+    entity,
+    put_rows,
+    same,
+)
 from cortex_actors.storage.tables.schema import (
     alerts,
     contradictions,
@@ -118,8 +126,7 @@ def locate(connection: sa.Connection, origins: Mapping[str, str | None]) -> list
     for project_id, before in located(connection, origins).items():
         now = origins[project_id]
         if now != before and not (is_weak(now) and not is_weak(before)):
-            statement = sa.update(projects).where(projects.c.id == project_id)
-            connection.execute(statement.values({"origin": now}))
+            change_in(connection, projects.c.id, [project_id], {"origin": now})
             moved.append(project_id)
     return moved
 
@@ -136,9 +143,9 @@ def ever(connection: sa.Connection) -> list[Project]:
     return [entity(Project, row) for row in connection.execute(query)]
 
 
-def followed(connection: sa.Connection) -> list[Project]:
-    """Return the projects that are followed, by name."""
-    query = sa.select(projects).where(projects.c.active == 1)
+def followed(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> list[Project]:
+    """Return the projects that are followed and meet conditions, by name."""
+    query = sa.select(projects).where(projects.c.active == 1, *where)
     rows = connection.execute(query.order_by(projects.c.name, projects.c.root))
     return [entity(Project, row) for row in rows]
 
@@ -152,9 +159,7 @@ def called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
 
 def resolving(connection: sa.Connection) -> list[Project]:
     """Return the followed projects whose files are written without being asked for, by name."""
-    query = sa.select(projects.c.id).where(projects.c.resolves == 1)
-    opted = set(connection.execute(query).scalars())
-    return [each for each in followed(connection) if each.id in opted]
+    return followed(connection, projects.c.resolves == 1)
 
 
 def let_resolve(connection: sa.Connection, project_id: str, *, on: bool) -> bool:
@@ -169,8 +174,7 @@ def names(connection: sa.Connection) -> dict[str, str]:
 
 def file_counts(connection: sa.Connection) -> dict[str, int]:
     """Return how many files were read of each project."""
-    query = sa.select(file_states.c.project_id, sa.func.count()).group_by(file_states.c.project_id)
-    return dict(connection.execute(query).all())
+    return count_by(connection, file_states.c.project_id)
 
 
 def files(connection: sa.Connection, project_id: str) -> dict[str, FileState]:
@@ -249,12 +253,9 @@ def forget(connection: sa.Connection, path: str) -> None:
 
 def places(connection: sa.Connection, project_id: str) -> dict[str, int]:
     """Return at how many places each file of a project says something now, by path."""
-    query = (
-        sa.select(insight_sources.c.path, sa.func.count())
-        .where(insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None))
-        .group_by(insight_sources.c.path)
-    )
-    return dict(connection.execute(query).all())
+    stands = insight_sources.c.withdrawn_at.is_(None)
+    mine = insight_sources.c.project_id == project_id
+    return count_by(connection, insight_sources.c.path, mine, stands)
 
 
 #: How a run ended that did not do what it was for.
@@ -549,7 +550,7 @@ def _rows() -> sa.Select[Any]:
 
 def _set(connection: sa.Connection, seq: int, **values: object) -> None:
     """Change a row."""
-    connection.execute(sa.update(file_writes).where(file_writes.c.seq == seq).values(values))
+    change_in(connection, file_writes.c.seq, [seq], values)
 
 
 def _entry(row: sa.Row[Any]) -> Entry:

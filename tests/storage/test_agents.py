@@ -11,6 +11,8 @@ from cortex_actors.domain.agent import KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import agent_records, memory_records
+from cortex_actors.storage.tables.columns import count_rows
+from cortex_actors.storage.tables.schema import agents
 from tests.storage.things import memory
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class TestProfile:
             "NEW": unknown("NEW", at=7),
         } == found
         assert LUMEN == one(tables, "LUMEN")
-        assert 3 == tables.read(agent_records.count)
+        assert 3 == tables.read(lambda c: count_rows(c, agents))
 
     def test_from_the_start(self, tables: Tables) -> None:
         """Who is known from the start is there before it did anything; nobody else is."""

@@ -66,7 +66,7 @@ class TestTakenOut:
         assert [BOOK] == tables.write(lambda c: documents.withdraw(c, [BOOK], at=EPOCH + 2))
         assert {} == found_by(tables, now[0].id)
 
-        assert [BOOK] == tables.write(lambda c: documents.restore(c, [BOOK]))
+        assert [BOOK] == tables.write(lambda c: documents.withdraw(c, [BOOK], at=None))
         assert {} == found_by(tables, old)
         assert {"both": "new"} == found_by(tables, now[0].id)
         assert "new\nstays" == found_by(tables, stays)["paired"]
@@ -75,7 +75,7 @@ class TestTakenOut:
         """Taking out what is taken out, or bringing back what is there, does nothing."""
         learn(tables, "one")
 
-        assert [] == tables.write(lambda c: documents.restore(c, [BOOK]))
+        assert [] == tables.write(lambda c: documents.withdraw(c, [BOOK], at=None))
         assert [BOOK] == tables.write(lambda c: documents.withdraw(c, [BOOK], at=EPOCH))
         assert [] == tables.write(lambda c: documents.withdraw(c, [BOOK], at=EPOCH))
         assert 0 == tables.read(documents.count_chunks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import select
@@ -15,10 +15,18 @@ from cortex_actors.storage.pipeline import insights as facing
 from cortex_actors.storage.pipeline import insights as merging
 from cortex_actors.storage.pipeline import insights as sources
 from cortex_actors.storage.search import matrix
-from cortex_actors.storage.tables.schema import insights
+from cortex_actors.storage.tables.schema import cluster_insights, insights
 
 if TYPE_CHECKING:
+    from sqlalchemy import Select
+
     from tests.storage.things import Tables
+
+
+def written(query: Select[Any]) -> str:
+    """Return a query with its values in it."""
+    return str(query.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
+
 
 #: What each change asks.
 ASKED = {
@@ -26,15 +34,18 @@ ASKED = {
     "settle": insight_records._SETTLE,
     "represented": merging._POINTS,
     "followers": merging._FOLLOW,
-    "silent": merging._SILENT,
-    "stand": merging._STAND,
+    "said": merging._SAID,
+    "stand": insight_records._AMONG + insight_records.STANDS.format(i="i"),
+    "active": insight_records._AMONG + "i.status = 'active'",
     "count for": merging._COUNT,
     "texts": insight_evidence._TEXTS,
     "places": insight_evidence._PLACES,
     "revisions": insight_evidence._REVISIONS,
     "late": insight_evidence._LATE,
     "ended": contradictions._DELETE,
-    "touched": contradictions._TOUCHED,
+    "touched": written(
+        select(cluster_insights).where(cluster_insights.c.insight_id.in_(["a", "b"]))
+    ),
     "private": sources._PRIVATE,
     "otherwise": sources._OTHERWISE,
     "first place": facing._FIRST,
@@ -70,9 +81,8 @@ def test_plan(tables: Tables, name: str) -> None:
 def test_live(tables: Tables) -> None:
     """Which of a thousand insights are live is asked of them, not of all that are live."""
     some = [f"ins_{number:020}" for number in range(1_000)]
-    sql = select(insights.c.id).where(insight_records.live_of(some))
-    asked = str(sql.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
-    (step,) = tables.rows(f"EXPLAIN QUERY PLAN {asked}")
+    found = select(insights.c.id).where(insights.c.id.in_(some), insight_records.live_among())
+    (step,) = tables.rows(f"EXPLAIN QUERY PLAN {written(found)}")
 
     assert str(step[3]).endswith("(id=?)")
 

@@ -147,7 +147,8 @@ async def restore_knowledge(
     """
 
     def work(connection: Connection) -> list[str]:
-        return documents.restore(connection, _meant(connection, topic, source, withdrawn=True))
+        meant = _meant(connection, topic, source, withdrawn=True)
+        return documents.withdraw(connection, meant, at=None)
 
     return {"restored": await call.records.write(work), "topic": topic}
 

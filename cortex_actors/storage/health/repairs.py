@@ -14,17 +14,13 @@ from sqlalchemy import Connection, delete
 
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import Place, index_of
-from cortex_actors.storage import (
-    agent_records,
-    documents,
-    embeddings,
-    insight_records,
-    memory_records,
-)
+from cortex_actors.storage import embeddings
 from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.health import rows
 from cortex_actors.storage.index import pending
+from cortex_actors.storage.ledger.connection import execute_for
+from cortex_actors.storage.ledger.salvage import KINDS
 from cortex_actors.storage.tables.columns import grouped
 from cortex_actors.storage.tables.schema import WORDS, vectors
 
@@ -36,14 +32,22 @@ if TYPE_CHECKING:
 SLICE = 500
 
 #: Who makes the passages of a kind of item anew, and drops those of what may not be found any more.
-_REMAKE: Mapping[str, Callable[[Connection, Sequence[str]], int]] = {
-    "cortex_insights": insight_records.remake,
-    "cortex_private": memory_records.remake,
-    "cortex_village": memory_records.remake,
-    "cortex_bridges": memory_records.remake,
-    "cortex_knowledge": documents.remake,
-    "cortex_crumbs": agent_records.remake,
-}
+_REMAKE = {name: remake for _, collections, remake in KINDS for name in collections}
+
+
+_OPEN = (
+    "INSERT INTO beliefs (memory_id, began_at)"  # noqa: S608 - ours
+    " SELECT m.id, coalesce((SELECT max(b.ended_at) FROM beliefs AS b WHERE b.memory_id = m.id),"
+    " m.created_at) FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?))"
+    f" AND m.id IN ({rows.LACKING})"
+    " ON CONFLICT (memory_id, began_at) DO UPDATE SET ended_at = NULL"
+)
+_CLOSE = (
+    "UPDATE beliefs SET ended_at = max(began_at, (SELECT coalesce(m.merged_at, m.replaced_at,"  # noqa: S608 - ours
+    " m.archived_at, m.layer_since) FROM memories AS m WHERE m.id = beliefs.memory_id))"
+    f" WHERE ended_at IS NULL AND memory_id IN ({rows.LASTING})"
+    " AND memory_id IN (SELECT value FROM json_each(?))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,12 @@ class Mend:
     #: Does some of it, in the transaction of the connection.
     work: Callable[[Connection, str, Sequence[Any]], object]
     slice: int = SLICE
+
+
+def _mend_beliefs(connection: Connection, _model: str, ids: Sequence[str]) -> None:
+    """Make the beliefs of memories agree with their states, as well as rows tell of it."""
+    execute_for(connection, _CLOSE, ids)
+    execute_for(connection, _OPEN, ids)
 
 
 def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]]) -> None:
@@ -95,7 +105,7 @@ MENDS: Mapping[Repair, Mend] = {
         lambda *_: list(WORDS),
         lambda c, *_: passage_rows.rebuild(c),
     ),
-    Repair.BELIEFS: Mend("memories got their beliefs right", rows.disagreeing, rows.mend),
+    Repair.BELIEFS: Mend("memories got their beliefs right", rows.disagreeing, _mend_beliefs),
     Repair.PASSAGES: Mend(
         "items got their passages anew",
         lambda c, _: sorted({*health_of_passages.stray(c), *health_of_passages.lacking(c)}),

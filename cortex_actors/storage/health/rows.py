@@ -12,7 +12,6 @@ What the vector index has been told, as the ledger says it.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,14 +22,13 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.storage import projects
 from cortex_actors.storage.index import pending as indexing
-from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables.columns import count_rows
 from cortex_actors.storage.tables.schema import deliveries, events, insight_sources, leases, owner
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from cortex_actors.domain.project import Project, Revocation
     from cortex_actors.storage.health.file import Scope
@@ -38,29 +36,15 @@ if TYPE_CHECKING:
 
 
 #: Active memories that are believed since nobody knows when.
-_LACKING = (
+LACKING = (
     "SELECT id FROM memories AS m WHERE m.status = 'active' AND NOT EXISTS"
     " (SELECT 1 FROM beliefs AS b WHERE b.memory_id = m.id AND b.ended_at IS NULL)"
 )
 
 #: Memories that are still believed and are not active any more.
-_LASTING = (
+LASTING = (
     "SELECT m.id FROM beliefs AS b JOIN memories AS m ON m.id = b.memory_id"
     " WHERE b.ended_at IS NULL AND m.status <> 'active'"
-)
-
-_OPEN = (
-    "INSERT INTO beliefs (memory_id, began_at)"  # noqa: S608 - ours
-    " SELECT m.id, coalesce((SELECT max(b.ended_at) FROM beliefs AS b WHERE b.memory_id = m.id),"
-    " m.created_at) FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?))"
-    f" AND m.id IN ({_LACKING})"
-    " ON CONFLICT (memory_id, began_at) DO UPDATE SET ended_at = NULL"
-)
-_CLOSE = (
-    "UPDATE beliefs SET ended_at = max(began_at, (SELECT coalesce(m.merged_at, m.replaced_at,"  # noqa: S608 - ours
-    " m.archived_at, m.layer_since) FROM memories AS m WHERE m.id = beliefs.memory_id))"
-    f" WHERE ended_at IS NULL AND memory_id IN ({_LASTING})"
-    " AND memory_id IN (SELECT value FROM json_each(?))"
 )
 
 
@@ -87,15 +71,8 @@ def lineages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
 
 def disagreeing(opened: Connection, _model: str = "") -> list[str]:
     """Return the memories whose beliefs do not agree with the state that each is in."""
-    queries = (_LACKING, _LASTING)
+    queries = (LACKING, LASTING)
     return sorted({row[0] for query in queries for row in opened.exec_driver_sql(query)})
-
-
-def mend(connection: Connection, _model: str, ids: Sequence[str]) -> None:
-    """Make the beliefs of memories agree with their states, as well as rows tell of it."""
-    driver, some = driver_of(connection), json.dumps(list(ids))
-    driver.execute(_CLOSE, (some,))
-    driver.execute(_OPEN, (some,))
 
 
 def _rings(opened: Connection) -> int:

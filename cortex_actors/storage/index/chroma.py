@@ -64,8 +64,7 @@ def taken(path: str) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(descriptor)
-        message = f"another process still has {path} open; it is tried again"
-        raise FolderTaken(message) from error
+        raise FolderTaken(f"another process still has {path} open; it is tried again") from error
     except OSError:  # a file system that locks no folders: then the daemon's lock has to do
         return descriptor
     return descriptor
@@ -96,8 +95,7 @@ def remote(host: str, port: int, *, tls: bool, here: bool, system_store: bool = 
         try:
             return chromadb.HttpClient(host=host, port=port, ssl=tls, settings=_settings())
         except ValueError as error:  # its word for "nobody there"
-            message = f"no Chroma server answers at {host}:{port}: {error}"
-            raise ServerAway(message) from error
+            raise ServerAway(f"no Chroma server answers at {host}:{port}: {error}") from error
 
 
 def collections(client: Any, names: Sequence[str], suffix: str) -> dict[str, Any]:
@@ -142,8 +140,7 @@ def server_faults() -> Iterator[None]:
     except ChromaError as error:
         if error.code() not in REFUSALS:
             raise
-        message = f"the Chroma server refuses ({error.code()}): {error}"
-        raise ServerAway(message) from error
+        raise ServerAway(f"the Chroma server refuses ({error.code()}): {error}") from error
     except Exception as error:
         if not _UNREACHED & {each.__name__ for each in type(error).__mro__}:
             raise
@@ -201,5 +198,4 @@ class Server:
 def _refusal(url: str, why: str) -> ConfigurationError:
     """Return the error for an address that is not used; a password in it is not repeated."""
     shown = url.rpartition("@")[2] if "@" in url else url
-    message = f"cannot keep the index at storage.index_url = {shown!r}: {why}"
-    return ConfigurationError(message)
+    return ConfigurationError(f"cannot keep the index at storage.index_url = {shown!r}: {why}")

@@ -110,7 +110,6 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[Change]:
     """
     if _is_of_another(connection, model):
         return []
-    of_text = sa.and_(vectors.c.text_hash == passages.c.text_hash, vectors.c.model == model)
     query = (
         sa.select(
             index_ops.c.seq,
@@ -121,7 +120,7 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[Change]:
         )
         .select_from(index_ops)
         .outerjoin(passages, _waits())
-        .outerjoin(vectors, of_text)
+        .outerjoin(vectors, embeddings.of_text(passages, model))
         .order_by(index_ops.c.seq)
         .limit(limit)
     )
@@ -202,10 +201,9 @@ def rows_of(
     connection: sa.Connection, model: str, collection: str, *, ids: Collection[str]
 ) -> dict[str, Matrix]:
     """Return the vectors that items have in a collection, by id; damaged ones are left out."""
-    of_text = sa.and_(vectors.c.text_hash == passages.c.text_hash, vectors.c.model == model)
     query = (
         sa.select(passages.c.item_id, vectors.c.vector)
-        .join(vectors, of_text)
+        .join(vectors, embeddings.of_text(passages, model))
         .where(sa.literal(collection) == INDEX)
     )
     rows = rows_in(connection, query, passages.c.item_id, ids)

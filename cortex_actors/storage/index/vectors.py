@@ -109,8 +109,7 @@ class Keeper:
         """Return the life that has an index open; raises `IndexDown` while there is none."""
         life = self.life
         if life is None or life.phase not in (Phase.CHECKING, Phase.READY):
-            message = "the vector index does not answer yet: it is being opened; ask again"
-            raise IndexDown(message)
+            raise IndexDown("the vector index does not answer yet: it is being opened; ask again")
         return life
 
     def ready(self) -> IndexLife:
@@ -421,8 +420,7 @@ class Vectors(AsyncioActor):
         asking.add_done_callback(lambda task: task.cancelled() or task.exception())
         await asyncio.wait({asking}, timeout=PATIENCE)
         if not asking.done():
-            message = f"the vector index was busy for {PATIENCE:g} s"
-            raise IndexDown(message)
+            raise IndexDown(f"the vector index was busy for {PATIENCE:g} s")
         answer, _ = asking.result()
         return list(zip(answer["ids"][0], answer["cosines"][0], strict=True))
 

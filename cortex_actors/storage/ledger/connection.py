@@ -8,6 +8,7 @@ opened read-only and never checkpoint.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -20,7 +21,7 @@ from cortex_actors.storage.tables.schema import WORDS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 
@@ -107,6 +108,13 @@ def raw(engine: Engine) -> sqlite3.Connection:
 def driver_of(connection: Connection) -> sqlite3.Connection:
     """Return the driver's connection below one of SQLAlchemy's: for statements that are short."""
     return cast("sqlite3.Connection", connection.connection.driver_connection)
+
+
+def execute_for(
+    connection: Connection, statement: str, ids: Iterable[Any], *more: object
+) -> sqlite3.Cursor:
+    """Run one of our short statements about ids: the first parameter is their list, as JSON."""
+    return driver_of(connection).execute(statement, (json.dumps(sorted(set(ids))), *more))
 
 
 def settle(engine: Engine, path: Path) -> None:

@@ -83,12 +83,6 @@ _UNSURE = (
 #: No memory, no descriptors: the machine's trouble, not the file's.
 _MACHINE = ("SQLITE_NOMEM", "SQLITE_IOERR_NOMEM", "SQLITE_CANTOPEN")
 
-#: What the system says when there is no room: for anybody, or for this user.
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-
-#: What it says when nothing may be written.
-_NO_RIGHT = (errno.EROFS, errno.EACCES, errno.EPERM)
-
 #: Bytes that are written to ask the disk: more than most commits, and than the 32 KiB by which
 #: shared memory grows.
 _ASKED = 262_144
@@ -180,9 +174,9 @@ def _by_errno(number: int, text: str) -> errors.LedgerDown:
     # A ledger that did not open waits for nobody.
     opens = text.startswith("cannot open")
     after = ", then start again" if opens else ", and it goes on by itself"
-    if number in _NO_ROOM:
+    if number in files.NO_ROOM:
         return errors.StorageFull(f"{text}; nothing was kept: free some space{after}")
-    if number in _NO_RIGHT:
+    if number in files.NO_RIGHT:
         return errors.StorageReadOnly(
             f"{text}; nothing was kept: make the disk and the folder writable{after}"
         )

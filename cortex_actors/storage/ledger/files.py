@@ -31,11 +31,11 @@ BESIDE = ("-wal", "-shm", "-journal")
 #: How a moment is written in the name of a file.
 _STAMP = "%Y%m%dT%H%M%SZ"
 
-#: What the system and SQLite call a disk without room.
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+#: What the system says when there is no room: for anybody, or for this user.
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
-#: What they call one that takes no writes.
-_READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+#: What it says when nothing may be written.
+NO_RIGHT = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 #: How SQLite's check names words that are damaged.
 _OF_WORDS = "inverted index for FTS"
@@ -139,9 +139,9 @@ def failure(doing: str, error: sqlite3.Error | OSError) -> errors.LedgerDown:
     """
     name = getattr(error, "sqlite_errorname", "")
     number = getattr(error, "errno", None)
-    if name.startswith("SQLITE_FULL") or number in _FULL:
+    if name.startswith("SQLITE_FULL") or number in NO_ROOM:
         return errors.StorageFull(f"cannot {doing}: the disk is full; make room")
-    if name.startswith("SQLITE_READONLY") or number in _READ_ONLY:
+    if name.startswith("SQLITE_READONLY") or number in NO_RIGHT:
         return errors.StorageReadOnly(f"cannot {doing}: {error}; check who may write there")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return errors.LedgerBusy(f"cannot {doing}: another process has locked it; end that one")

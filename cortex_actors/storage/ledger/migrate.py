@@ -84,9 +84,3 @@ def run(script: str) -> None:
     connection = op.get_bind()
     for statement in statements(script):
         connection.exec_driver_sql(statement)
-
-
-def downgrade() -> None:
-    """Refuse: a ledger goes back by restoring the backup that was made before the migration."""
-    message = "a ledger is not migrated down; restore the backup made before the migration"
-    raise NotImplementedError(message)

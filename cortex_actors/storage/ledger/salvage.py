@@ -31,7 +31,7 @@ import shutil
 import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, Connection, Integer, Table, select
 
@@ -46,10 +46,9 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage.ledger.backups import make_private, refuse_without_room
 from cortex_actors.storage.ledger.files import beside, failure, reader
+from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import stored_text
-from cortex_actors.storage.tables.schema import insights as insight_rows
 from cortex_actors.storage.tables.schema import metadata
-from cortex_actors.storage.tables.schema import passages as passage_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -75,8 +74,13 @@ NAMED = {
 
 Row = tuple[Any, ...]
 
-#: Makes the passages of items anew.
-_Remake: TypeAlias = "Callable[[Connection, Iterable[str]], int]"
+#: Items that may be found: their table, the collections of their passages, what makes these anew.
+KINDS: tuple[tuple[Table, tuple[str, ...], Callable[[Connection, Iterable[str]], int]], ...] = (
+    (schema.insights, (insight_records.COLLECTION,), insight_records.remake),
+    (schema.memories, tuple(memory_records.COLLECTIONS.values()), memory_records.remake),
+    (schema.knowledge_chunks, (documents.COLLECTION,), documents.remake),
+    (schema.crumbs, (agent_records.COLLECTION,), agent_records.remake),
+)
 
 
 @dataclass(slots=True)
@@ -320,21 +324,10 @@ def refill(connection: Connection) -> int:
     transaction of a writer: it is for ledgers that nobody uses yet.
     """
     passages.rebuild(connection)  # first: a change of words that are damaged would fail
-    every = select(insight_rows.c.id).order_by(insight_rows.c.id)
-    insights = connection.execute(every).scalars().all()
-    kinds: tuple[tuple[Iterable[str], Iterable[str], _Remake], ...] = (
-        ((insight_records.COLLECTION,), insights, insight_records.remake),
-        (
-            memory_records.COLLECTIONS.values(),
-            memory_records.active_ids(connection),
-            memory_records.remake,
-        ),
-        ((documents.COLLECTION,), documents.active_ids(connection), documents.remake),
-        ((agent_records.COLLECTION,), agent_records.all_ids(connection), agent_records.remake),
-    )
     found = 0
-    for collections, ids, remake in kinds:  # what else lies in their collections is taken away
-        known = select(passage_rows.c.item_id).where(passage_rows.c.collection.in_(collections))
-        left = connection.execute(known.order_by(passage_rows.c.id)).scalars()
-        found += remake(connection, list(dict.fromkeys([*ids, *left])))
+    for table, collections, remake in KINDS:
+        # What else lies in their collections is taken away.
+        left = select(schema.passages.c.item_id)
+        left = left.where(schema.passages.c.collection.in_(collections))
+        found += remake(connection, connection.execute(select(table.c.id).union(left)).scalars())
     return found

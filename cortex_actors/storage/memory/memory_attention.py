@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
 from cortex_actors.clock import DAY, Clock, in_days
-from cortex_actors.domain.event import Event, Ids, Payload
+from cortex_actors.domain.event import Event, Ids, Payload, parts
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.rules import decay
 from cortex_actors.rules.decay import CLOSE, WHOLE, Decay, Earning, Judged, attention, kept
@@ -54,7 +54,7 @@ from cortex_actors.storage.tables.schema import (
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.sections import MemorySettings
@@ -402,7 +402,7 @@ class Tending:
         while (found := await self.records.read(look))[0]:
             after, seen, moved = found
             sums = Weighed(*(one + more for one, more in zip(sums, seen, strict=True)))
-            for some in () if dry_run else _batches(moved):
+            for some in () if dry_run else parts(moved, BATCH):
                 await self._write(partial(work, some))
         return sums
 
@@ -426,7 +426,7 @@ class Tending:
 
         found = await self.records.read(look)
         moved: list[str] = []
-        for some in () if dry_run else _batches([each.id for each in found.eligible]):
+        for some in () if dry_run else parts([each.id for each in found.eligible], BATCH):
             moved += await self._write(partial(work, some))
         return replace(found, promoted=tuple(moved))
 
@@ -496,9 +496,3 @@ class Tending:
         for each in stored:
             self.bus.announce(each)
         return given
-
-
-def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield ids, as many at a time as one unit writes."""
-    for start in range(0, len(ids), BATCH):
-        yield ids[start : start + BATCH]

@@ -12,7 +12,6 @@ Probes: what the daemon remembers to try itself; see `checkup.roundtrip`.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.tables import schema
@@ -171,8 +170,7 @@ def _made_of(connection: Connection, ids: set[str]) -> set[str]:
     """
     found: set[str] = set()
     while True:
-        some = json.dumps(sorted(ids | found))
-        rows = driver_of(connection).execute(_WHOLES, (some,)).fetchall()
+        rows = execute_for(connection, _WHOLES, ids | found).fetchall()
         for each, status in rows:
             if status != MemoryStatus.ARCHIVED:
                 message = f"cannot forget that alone: {each}, which was made of it, says it, too;"
@@ -202,7 +200,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
         drop_in(connection, table.c[column], gone)
     # In one statement: parts and wholes name one another, and are looked at when it ends.
     query = "DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))"
-    driver_of(connection).execute(query, (json.dumps(list(gone)),))
+    execute_for(connection, query, gone)
 
 
 def _drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:

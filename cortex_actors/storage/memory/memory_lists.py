@@ -21,7 +21,6 @@ Only what is everybody's itself is told. Every function takes a connection and o
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -34,7 +33,7 @@ from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules.decay import DECAYS, Decay, Earning
 from cortex_actors.storage import embeddings, memory_records
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.memory import memory_attention as attending
 from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.realms import readable, unknown
@@ -291,8 +290,8 @@ def page(
     row = memories.c
     query = (
         select(row.id, vectors.c.vector, row.project_id)
-        .join(vectors, vectors.c.text_hash == row.text_hash)
-        .where(vectors.c.model == model, row.status == MemoryStatus.ACTIVE, *where)
+        .join(vectors, embeddings.of_text(memories, model))
+        .where(row.status == MemoryStatus.ACTIVE, *where)
         .order_by(row.id.desc())
         .limit(READ)
     )
@@ -405,7 +404,7 @@ class Episode:
 
 def originals(connection: Connection, ids: Iterable[str]) -> dict[str, list[Episode]]:
     """Return what each memory was made of, the newest first; those that were said are left out."""
-    rows = driver_of(connection).execute(_ORIGINALS, (json.dumps(list(ids)),))
+    rows = execute_for(connection, _ORIGINALS, ids)
     return grouped(
         (whole, Episode(name, given_text(text) or "", at)) for whole, name, text, at in rows
     )
@@ -413,5 +412,5 @@ def originals(connection: Connection, ids: Iterable[str]) -> dict[str, list[Epis
 
 def replaced(connection: Connection, ids: Iterable[str]) -> dict[str, Episode]:
     """Return what each memory replaced, where it replaced one; of several, the newest."""
-    rows = driver_of(connection).execute(_REPLACED, (json.dumps(list(ids)),))
+    rows = execute_for(connection, _REPLACED, ids)
     return {by: Episode(name, given_text(text) or "", at) for by, name, text, at in rows}

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Layer, Memory, MemoryStatus, Realm
@@ -35,7 +34,7 @@ from cortex_actors.storage.memory.memory_lists import LEAST
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.storage.search.similar_memories import Scope
-from cortex_actors.storage.tables.columns import change_rows, put_rows
+from cortex_actors.storage.tables.columns import change_in, change_rows, put_rows
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_tags
 
 if TYPE_CHECKING:
@@ -146,11 +145,6 @@ def commit(connection: Connection, plan: Plan, how: How) -> bool:
     return True
 
 
-def digest(text: str) -> bytes:
-    """Return the SHA-256 by which a text is known."""
-    return sha256(text.encode()).digest()
-
-
 def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | None:
     """Return the active memory that says already what a new one is to say.
 
@@ -159,7 +153,7 @@ def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | N
     if memory.type not in MERGEABLE:
         return None
     look = similar_memories.find_active if merged else similar_memories.says
-    found = look(connection, Scope.of(memory), digest(memory.text))
+    found = look(connection, Scope.of(memory), memory_records.digest(memory.text))
     return None if found is None else memory_records.by_id(connection, [found]).get(found)
 
 
@@ -237,7 +231,7 @@ def keyed(connection: Connection, key: str, text: str) -> Memory | None:
         raise NotFound(
             "what was remembered under this idempotency key was forgotten; use another key"
         )
-    if said != digest(text):
+    if said != memory_records.digest(text):
         raise BadInput(
             "this idempotency key was used to remember another text; give what differs a key of "
             "its own"
@@ -263,10 +257,10 @@ def _holds(connection: Connection, plan: Plan) -> bool:
         if set(connection.execute(query).scalars()) != set(ids):
             return False
     said = {plan.first.text, *(each.text for each in parts)}
-    return all(
-        similar_memories.says(connection, Scope.of(each.whole), digest(each.whole.text)) is None
-        for each in plan.steps
-        if each.whole.text not in said
+    wholes = [each.whole for each in plan.steps if each.whole.text not in said]
+    return not any(
+        similar_memories.says(connection, Scope.of(each), memory_records.digest(each.text))
+        for each in wholes
     )
 
 
@@ -403,15 +397,13 @@ def _give(
         promoted = _latest(kept.promoted_at, gone.promoted_at)
         values = {"layer": gone.layer, "layer_since": at, "promoted_at": promoted}
         change_rows(connection, memories, [{"one": kept.id, **values}])
-    mine = update(memory_attention).where(memory_attention.c.memory_id == kept.id)
-    connection.execute(
-        mine.values(
-            access_count=kept.access_count + gone.access_count,
-            accessed_at=_latest(kept.accessed_at, gone.accessed_at),
-            attention=max(decay.of(each, at, decays) for each in (kept, gone)),
-            weighed_at=at,
-        )
-    )
+    read = {
+        "access_count": kept.access_count + gone.access_count,
+        "accessed_at": _latest(kept.accessed_at, gone.accessed_at),
+        "attention": max(decay.of(each, at, decays) for each in (kept, gone)),
+        "weighed_at": at,
+    }
+    change_in(connection, memory_attention.c.memory_id, [kept.id], read)
     new = [tag for tag in gone.tags if tag not in kept.tags]
     put_rows(connection, memory_tags, ({"memory_id": kept.id, "tag": tag} for tag in new))
 

@@ -16,7 +16,6 @@ Every function takes the connection of a transaction it is part of.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -26,9 +25,9 @@ from sqlalchemy import Connection, func, select
 from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, memory_records
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import change_in, chunks, grouped, put_rows
+from cortex_actors.storage.tables.columns import change_in, grouped, put_rows
 from cortex_actors.storage.tables.schema import memory_apart
 
 if TYPE_CHECKING:
@@ -199,8 +198,7 @@ def _take_out(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
 
 def _require_free(connection: Connection, ids: Sequence[str], *, leaving: str = "") -> None:
     """Raise `Refused` where memories cannot be active again: another one says the same by now."""
-    some = json.dumps(list(ids))
-    twins = driver_of(connection).execute(_TWINS, (some, leaving)).fetchone()
+    twins = execute_for(connection, _TWINS, ids, leaving).fetchone()
     if twins is not None:
         mine, other = twins
         raise Refused(
@@ -226,8 +224,8 @@ def _in(
 
     Without those that are pinned, where they do not count.
     """
-    wanted, driver = list(dict.fromkeys(ids)), driver_of(connection)
-    rows = [row for some in chunks(wanted) for row in driver.execute(_STATES, (json.dumps(some),))]
+    wanted = list(dict.fromkeys(ids))
+    rows = execute_for(connection, _STATES, wanted)
     found = {name for name, state, pin in rows if state in states and (pinned or pin is None)}
     return [each for each in wanted if each in found]
 
@@ -251,11 +249,10 @@ def keep(connection: Connection, ids: Sequence[str], *, at: int, reason: str | N
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the memories that each of those is kept apart from; those without any are left out."""
-    wanted, driver = set(ids), driver_of(connection)
+    wanted = set(ids)
     found = grouped(
         (mine, other)
-        for some in chunks(wanted)
-        for left, right in driver.execute(_OF, (json.dumps(some),))
+        for left, right in execute_for(connection, _OF, wanted)
         for mine, other in ((left, right), (right, left))
         if mine in wanted
     )

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Found = Mapping[str, Any]
+    #: Records, and what the next page begins behind; None at the end.
+    Page = tuple[list[dict[str, Any]], str | None]
 
 #: Columns of a memory that a record has under their own names.
 _PLAIN = (
@@ -50,6 +51,9 @@ _PLAIN = (
     *("replaced_at", "archived_at", "created_at", "layer_since", "promoted_at", "pinned_at"),
     *("said_from", "said_until", "saved_by", "trust", "project_id"),
 )
+
+#: What a memory says that leads nowhere.
+_NOWHERE = {each: None for each in _PLAIN if each.startswith(("merged_", "replaced_"))}
 
 #: Columns that a record of a crumb, or of what was done with a memory, calls something else.
 _CRUMB = {"agent_id": "agent", "session_id": "session", "links": "references"}
@@ -82,9 +86,7 @@ class Wanted:
     active: bool = False
 
 
-def memory_page(
-    connection: Connection, wanted: Wanted, *, after: str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+def memory_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
     """Return the next memories behind an id, and the id that the next page begins behind.
 
     Each is followed by what has become part of it, or was replaced by it, however deep: a file of
@@ -105,9 +107,7 @@ def memory_page(
     return _records(connection, ids, wanted.reader), following
 
 
-def crumb_page(
-    connection: Connection, wanted: Wanted, *, after: str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+def crumb_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
     """Return the next crumbs behind an id, and the id that the next page begins behind."""
     if wanted.realm is not None:
         return [], None
@@ -121,9 +121,7 @@ def crumb_page(
     return made, made[-1]["id"] if len(made) == limit else None
 
 
-def agent_page(
-    connection: Connection, wanted: Wanted, *, after: str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+def agent_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
     """Return the next agents; `after` is how many were there already."""
     skip = int(after or 0)
     found, total = agent_records.listed(connection, wanted.reader, limit=limit, skip=skip)
@@ -135,9 +133,7 @@ def agent_page(
     return made, str(skip + limit) if skip + limit < total else None
 
 
-def change_page(
-    connection: Connection, wanted: Wanted, *, after: str, limit: int
-) -> tuple[list[dict[str, Any]], str | None]:
+def change_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
     """Return what was done with memories that are meant, in its order; only the owner is told."""
     row = schema.memory_changes.c
     query = _named(schema.memory_changes, called=_CHANGE)
@@ -147,9 +143,7 @@ def change_page(
     return made, str(numbers[-1]) if len(made) == limit else None
 
 
-def pair_page(
-    connection: Connection, wanted: Wanted, **_page: object
-) -> tuple[list[dict[str, Any]], str | None]:
+def pair_page(connection: Connection, wanted: Wanted, **_page: object) -> Page:
     """Return the pairs that were parted or contradict each other; all at once, they are few."""
     visible, made = _visible(wanted), []
     for kind, table in _PAIRS.items():
@@ -208,10 +202,13 @@ def _records(
         for row in connection.execute(query.where(schema.memories.c.id.in_(some))):
             said = {name: getattr(row, name) for name in _PLAIN}
             said["project"] = names.get(row.project_id)
+            leads = row.merged_into or row.replaced_by
+            if leads is not None and leads not in here:
+                said = _archived(said)
             made[row.id] = {
                 "kind": "memory",
                 "agent": row.agent_id,
-                **_without_lost(said, here),
+                **{name: value for name, value in said.items() if value not in {None, ""}},
                 "access_count": row.access_count or 0,
                 "accessed_at": row.accessed_at,
                 "attention": 1.0 if row.attention is None else row.attention,
@@ -220,17 +217,10 @@ def _records(
     return [made[each] for each in dict.fromkeys(ids) if each in made]
 
 
-def _without_lost(said: dict[str, Any], here: set[str]) -> dict[str, Any]:
-    """Return a memory; one that leads to what is not told is told as archived."""
-    leads = said["merged_into"] or said["replaced_by"]
-    if leads is not None and leads not in here:
-        said["archived_at"] = said["merged_at"] or said["replaced_at"]
-        said["status"] = str(MemoryStatus.ARCHIVED)
-        said = {
-            name: None if name.startswith(("merged_", "replaced_")) else value
-            for name, value in said.items()
-        }
-    return {name: value for name, value in said.items() if value not in {None, ""}}
+def _archived(found: Found) -> dict[str, Any]:
+    """Return a memory that leads to what is not there: as archived since then."""
+    ended = found.get("merged_at") or found.get("replaced_at")
+    return {**found, **_NOWHERE, "status": str(MemoryStatus.ARCHIVED), "archived_at": ended}
 
 
 def _links(
@@ -247,28 +237,20 @@ def _links(
         "related_agents": select(schema.memory_agents.c.memory_id, schema.memory_agents.c.agent_id),
         "responding_to": replies.where(_is_in(answered, schema.memory_replies.c.replied_id)),
     }
-    found: dict[str, dict[str, list[Any]]] = {name: {} for name in (*queries, "beliefs")}
+    found: dict[str, dict[str, list[Any]]] = {}
     for name, query in queries.items():
         owner, value = query.selected_columns
-        for memory_id, each in connection.execute(
-            query.where(owner.in_(some)).order_by(owner, value)
-        ):
-            found[name].setdefault(memory_id, []).append(each)
-    spans = select(schema.beliefs).where(schema.beliefs.c.memory_id.in_(some))
-    for row in connection.execute(
-        spans.order_by(schema.beliefs.c.memory_id, schema.beliefs.c.began_at)
-    ):
-        found["beliefs"].setdefault(row.memory_id, []).append([row.began_at, row.ended_at])
+        rows = connection.execute(query.where(owner.in_(some)).order_by(owner, value))
+        found[name] = grouped((memory_id, each) for memory_id, each in rows)
+    row = schema.beliefs.c
+    spans = select(row.memory_id, row.began_at, row.ended_at).where(row.memory_id.in_(some))
+    believed = connection.execute(spans.order_by(row.memory_id, row.began_at))
+    found["beliefs"] = grouped((memory_id, [*span]) for memory_id, *span in believed)
     return found
 
 
 #: Those of them that a file decides about.
 _NEW_PLAIN = (*(name for name in _PLAIN if name not in {"saved_by", "trust"}), "text_hash")
-
-#: What a memory says that leads nowhere.
-_NOWHERE = dict.fromkeys(
-    ("merged_into", "merged_as", "merged_at", "merged_by", "merged_why", "replaced_by")
-)
 
 #: Where a text is said only once, and the text's hash; on a bridge also when.
 _Said = tuple[str, str, str, str, bytes, int]
@@ -301,9 +283,7 @@ def take_in(connection: Connection, found: Sequence[Found]) -> tuple[list[Found]
     to nothing that is there is archived. They can be found, and posts among them wait to be
     compared with what other agents say.
     """
-    texts = (each["text"].encode("utf-8", "surrogatepass") for each in found)
-    digests = (sha256(each).digest() for each in texts)
-    hashed = [{**each, "text_hash": it} for each, it in zip(found, digests, strict=True)]
+    hashed = [{**each, "text_hash": memory_records.digest(each["text"])} for each in found]
     here = _looked_up(connection, hashed)
     new, differing = [], []
     for each in hashed:
@@ -368,9 +348,7 @@ def _standing(found: Found, here: _Here) -> Found:
     is_free = (leads, found["merged_as"]) not in here.taken if found["merged_into"] else False
     if is_free and here.origins.get(leads) == own:
         return found
-    ended = found.get("merged_at") or found.get("replaced_at")
-    gone = {"status": str(MemoryStatus.ARCHIVED), "archived_at": ended, "replaced_at": None}
-    return {**found, **_NOWHERE, **gone}
+    return _archived(found)
 
 
 def _write(connection: Connection, new: Sequence[Found]) -> None:

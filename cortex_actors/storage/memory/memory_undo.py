@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, delete, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
@@ -17,6 +17,7 @@ from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory_history import MERGES, Change
+from cortex_actors.storage.tables.columns import change_in
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_tags
 
 if TYPE_CHECKING:
@@ -110,11 +111,10 @@ def _give_back(connection: Connection, change: Change, parts: Sequence[str]) -> 
     values: dict[str, Any] = {"access_count": max(now.access_count - given, 0)}
     if (now.accessed_at or 0) <= change.at:  # nobody has read it since
         values |= {each: before[each] for each in _READ if each in before}
-    mine = update(memory_attention).where(row.memory_id == name)
-    connection.execute(mine.values(**values))
-    placed = update(memories).where(memories.c.id == name, memories.c.layer_since == change.at)
+    change_in(connection, row.memory_id, [name], values)
     if "layer" in before:  # unless it has come to another since
-        connection.execute(placed.values(**{each: before[each] for each in _PLACED}))
+        placed = {each: before[each] for each in _PLACED}
+        change_in(connection, memories.c.id, [name], placed, memories.c.layer_since == change.at)
     if "tags" in before:
         tag = memory_tags.c
         theirs = select(tag.tag).where(tag.memory_id.in_(parts))

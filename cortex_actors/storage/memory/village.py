@@ -28,7 +28,7 @@ from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import Asked, Dense
-from cortex_actors.storage.tables.columns import count_rows, drop_in, entity, put_rows, rows_in
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     convergences,
@@ -65,7 +65,7 @@ class Told:
 
 def wait(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Let posts be compared with what other agents say as soon as that can be done."""
-    put_rows(connection, posts_due, ({"memory_id": each} for each in ids), change=())
+    columns.put_rows(connection, posts_due, ({"memory_id": each} for each in ids), change=())
 
 
 def ready(connection: sa.Connection, model: str, *, limit: int) -> list[str]:
@@ -89,18 +89,18 @@ def lack_vectors(connection: sa.Connection, model: str) -> bool:
 
 def _waiting(model: str) -> sa.Select[Any]:
     """Return the query for posts that have still to be compared, with their vectors of a model."""
-    own = sa.and_(vectors.c.text_hash == memories.c.text_hash, vectors.c.model == model)
+    own = embeddings.of_text(memories, model)
     return sa.select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
 
 
 def count_waiting(connection: sa.Connection) -> int:
     """Return how many posts have still to be compared."""
-    return count_rows(connection, posts_due)
+    return columns.count_rows(connection, posts_due)
 
 
 def compared(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Note that posts were compared."""
-    drop_in(connection, posts_due.c.memory_id, ids)
+    columns.drop_in(connection, posts_due.c.memory_id, ids)
 
 
 def tell(
@@ -111,8 +111,8 @@ def tell(
     What is part of a larger group is known; a group that grows is told of again.
     """
     wanted, row = set(ids), memories.c
-    query = sa.select(sa.func.count()).where(row.id.in_(wanted), row.status == MemoryStatus.ACTIVE)
-    active = connection.execute(query).scalar_one()
+    there = (row.id.in_(wanted), row.status == MemoryStatus.ACTIVE)
+    active = columns.count_rows(connection, memories, *there)
     group = sa.select(_MEMBERS.convergence_id).where(_MEMBERS.memory_id.in_(wanted))
     group = group.group_by(_MEMBERS.convergence_id).having(sa.func.count() == len(wanted)).limit(1)
     if not FEWEST <= len(wanted) == active or connection.execute(group).first() is not None:
@@ -128,30 +128,27 @@ def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list
     """Return the groups told of last, newest first: those whose every post somebody may read."""
     query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
-    members: dict[int, list[str]] = {row.id: [] for row in rows}
     of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
-    for number, memory_id in connection.execute(of.where(_MEMBERS.convergence_id.in_(members))):
-        members[number].append(memory_id)
-    return [entity(Told, row, memory_ids=tuple(members[row.id])) for row in rows]
+    posts = columns.rows_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
+    members = columns.grouped((number, memory_id) for number, memory_id in posts)
+    return [columns.entity(Told, row, memory_ids=tuple(members[row.id])) for row in rows]
 
 
 def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
     """Return how many groups of each kind somebody may know of."""
-    query = sa.select(convergences.c.kind, sa.func.count()).where(_readable(reader))
-    rows = connection.execute(query.group_by(convergences.c.kind))
-    found = {str(kind): int(count) for kind, count in rows}
+    found = columns.count_by(connection, convergences.c.kind, _readable(reader))
     return {kind: found.get(kind, 0) for kind in Convergence}
 
 
 def forget(connection: sa.Connection, ids: Sequence[str]) -> None:
     """Leave memories out that are forgotten; a group of which one is left is none any more."""
     compared(connection, ids)
-    drop_in(connection, _MEMBERS.memory_id, ids)
+    columns.drop_in(connection, _MEMBERS.memory_id, ids)
     left = sa.select(sa.func.count()).where(_MEMBERS.convergence_id == convergences.c.id)
     gone = sa.select(convergences.c.id).where(left.scalar_subquery() < FEWEST)
     numbers = list(connection.execute(gone).scalars())
-    drop_in(connection, _MEMBERS.convergence_id, numbers)
-    drop_in(connection, convergences.c.id, numbers)
+    columns.drop_in(connection, _MEMBERS.convergence_id, numbers)
+    columns.drop_in(connection, convergences.c.id, numbers)
 
 
 def _readable(reader: str | None) -> Any:
@@ -198,7 +195,7 @@ def posts(
     newest = sa.select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
     ids = list(connection.execute(newest.limit(limit)).scalars())[::-1]
     found = memory_records.by_id(connection, ids)
-    return [found[each] for each in ids], count_rows(connection, memories, mine)
+    return [found[each] for each in ids], columns.count_rows(connection, memories, mine)
 
 
 def list_threads(
@@ -212,12 +209,12 @@ def list_threads(
     )
     query = query.group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
     rows = connection.execute(query.limit(limit).offset(skip)).all()
-    agents: dict[str, set[str]] = {name: set() for name, *_ in rows}
-    spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(_ROWS.thread.in_(agents), said(reader))
-    for name, agent in connection.execute(spoke.distinct()):
-        agents[name].add(agent)
+    spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(said(reader)).distinct()
+    spoke = spoke.order_by(_ROWS.agent_id)
+    voices = columns.rows_in(connection, spoke, _ROWS.thread, (name for name, *_ in rows))
+    agents = columns.grouped((name, agent) for name, agent in voices)
     total = sa.select(sa.func.count(sa.func.distinct(_ROWS.thread))).where(mine)
-    found = [Thread(name, n, tuple(sorted(agents[name])), first, at) for name, n, first, at in rows]
+    found = [Thread(name, n, tuple(agents[name]), first, at) for name, n, first, at in rows]
     return found, int(connection.execute(total).scalar_one())
 
 
@@ -225,16 +222,15 @@ def answers(
     connection: sa.Connection, ids: Iterable[str], *, reader: str | None
 ) -> dict[str, tuple[str, ...]]:
     """Return which posts answer each of those, in their order; only what may be read."""
-    found: dict[str, tuple[str, ...]] = {}
     query = (
         sa.select(memory_replies.c.replied_id, _ROWS.id)
         .join(memories, _ROWS.id == memory_replies.c.memory_id)
         .where(said(reader))
         .order_by(_ROWS.created_at, _ROWS.id)
     )
-    for replied, answer in rows_in(connection, query, memory_replies.c.replied_id, ids):
-        found[replied] = (*found.get(replied, ()), answer)
-    return found
+    rows = columns.rows_in(connection, query, memory_replies.c.replied_id, ids)
+    found = columns.grouped((replied, answer) for replied, answer in rows)
+    return {replied: tuple(some) for replied, some in found.items()}
 
 
 def joined(connection: sa.Connection, ids: Iterable[str], *, beside: Memory) -> str:
@@ -264,13 +260,8 @@ def stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str |
 
 def spoken(connection: sa.Connection, reader: str | None) -> Spoken:
     """Return how much was said."""
-    found = []
-    for column in (_ROWS.realm, _ROWS.agent_id, _ROWS.type):
-        query = (
-            sa.select(column, sa.func.count()).where(said(reader)).group_by(column).order_by(column)
-        )
-        found.append({str(word): int(n) for word, n in connection.execute(query)})
-    return Spoken(*found)
+    words = (_ROWS.realm, _ROWS.agent_id, _ROWS.type)
+    return Spoken(*(columns.count_by(connection, word, said(reader)) for word in words))
 
 
 def said(reader: str | None) -> sa.ColumnElement[bool]:
@@ -337,14 +328,9 @@ class NearPosts:
     def posts(self, connection: sa.Connection, ids: Sequence[str]) -> list[Post]:
         """Return those of some memories that may be found and have a vector, in that order."""
         live = memory_records.by_id(connection, ids)
-        query = (
-            sa.select(memories.c.id, vectors.c.vector)
-            .join(vectors, vectors.c.text_hash == memories.c.text_hash)
-            .where(memories.c.id.in_(list(live)), vectors.c.model == self.model)
-        )
-        found: dict[str, bytes] = {row.id: row.vector for row in connection.execute(query)}
-        whole = embeddings.sound(found)
-        return [Post(live[each], whole[each]) for each in ids if each in live and each in whole]
+        hashes = {name: memory_records.digest(each.text) for name, each in live.items()}
+        rows = embeddings.stored_vectors(connection, self.model, list(hashes.values()))
+        return [Post(live[each], rows[hashes[each]]) for each in ids if hashes.get(each) in rows]
 
 
 async def _no_index(collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:

@@ -18,19 +18,19 @@ when somebody looks.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, func, or_, select, update
+from sqlalchemy import Connection, Row, delete, func, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Conflict, Decider, Relation
 from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.insight_records import of_project, settle
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
@@ -125,8 +125,7 @@ _INSERT = (
 
 def id_of(insight_a: str, insight_b: str) -> str:
     """Return the id of a pair: the same whenever it is found."""
-    both = "|".join(sorted((insight_a, insight_b)))
-    return f"con_{hashlib.sha256(both.encode()).hexdigest()[:20]}"
+    return verdicts.proposal_id(ProposalKind.CONTRADICTION, (insight_a, insight_b))
 
 
 def one(connection: Connection, contradiction_id: str) -> Contradiction | None:
@@ -218,8 +217,7 @@ _DIFFERENCES = (
 
 def differing(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
     """Return insights from which the choice of another project differs, with how many do."""
-    asked = json.dumps(sorted(set(ids)))
-    return dict(driver_of(connection).execute(_DIFFERENCES, (asked,)).fetchall())
+    return dict(execute_for(connection, _DIFFERENCES, ids))
 
 
 def kept(connection: Connection) -> set[str]:
@@ -241,9 +239,8 @@ def replace(
 
     Status is not settled: whoever calls this settles what else has changed, too.
     """
-    driver = driver_of(connection)
-    driver.execute(_DELETE, (json.dumps([each.id for each in ended]),))
-    driver.executemany(_INSERT, map(attrgetter(*_FIELDS), found))
+    execute_for(connection, _DELETE, (each.id for each in ended))
+    driver_of(connection).executemany(_INSERT, map(attrgetter(*_FIELDS), found))
 
 
 def decide(
@@ -270,9 +267,7 @@ def decide(
         )
     _check(found, status, kept_id)
     values = {"status": status, "resolved_at": at, "kept_id": kept_id, "resolution": note}
-    connection.execute(
-        update(contradictions).where(contradictions.c.id == contradiction_id).values(values)
-    )
+    columns.change_in(connection, contradictions.c.id, [contradiction_id], values)
     relation = Relation.CONTRADICTION if status == "resolved" else Relation.RELATED
     verdicts.say(
         connection,
@@ -333,18 +328,11 @@ def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
         )
 
 
-_TOUCHED = (
-    "SELECT DISTINCT cluster_id FROM cluster_insights"
-    " WHERE insight_id IN (SELECT value FROM json_each(?))"
-)
-_LEAVE = "DELETE FROM cluster_insights WHERE cluster_id IN (SELECT value FROM json_each(?))"
-_DELETE_CLUSTERS = "DELETE FROM clusters WHERE id IN (SELECT value FROM json_each(?))"
 _INSERT_CLUSTER = (
     "INSERT INTO clusters (id, medoid_id, model, centroid, coherence, made_at)"
     " VALUES (?, ?, ?, ?, ?, ?)"
 )
 _JOIN = "INSERT INTO cluster_insights (insight_id, cluster_id) VALUES (?, ?)"
-_MADE_AT = "SELECT id, made_at FROM clusters WHERE id IN (SELECT value FROM json_each(?))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,11 +429,12 @@ def replace_clusters(
     One that is made again of the same members keeps the time at which it was made.
     """
     driver = driver_of(connection)
-    everybody_ = sorted({*touched, *(each for one_ in made for each in one_.members)})
-    old = json.dumps([row[0] for row in driver.execute(_TOUCHED, (json.dumps(everybody_),))])
-    since = dict(driver.execute(_MADE_AT, (old,)).fetchall())
-    driver.execute(_LEAVE, (old,))
-    driver.execute(_DELETE_CLUSTERS, (old,))
+    inside = {*touched, *(each for one_ in made for each in one_.members)}
+    old = set(load_clusters(connection, inside).values())
+    kept = columns.rows_in(connection, select(clusters), clusters.c.id, old)
+    since = {row.id: row.made_at for row in kept}
+    columns.drop_in(connection, cluster_insights.c.cluster_id, old)
+    columns.drop_in(connection, clusters.c.id, old)
     named = [(cluster_id(each.members), each) for each in made]
     rows = [
         (name, it.medoid, model, embeddings.stored(it.centroid), it.coherence, since.get(name, at))

@@ -21,18 +21,25 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, literal_column, select
+from sqlalchemy import Connection, select
 
 from cortex_actors.clock import DAY
-from cortex_actors.domain.insight import Claim, Granularity, InsightStatus
+from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules import promotion
 from cortex_actors.rules.promotion import Standing
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import contradictions, principles, reviews
 from cortex_actors.storage.pipeline.insights import followers, private_ids
-from cortex_actors.storage.tables.columns import given_text, grouped, put_rows, rows_in, stored_text
+from cortex_actors.storage.tables.columns import (
+    entity,
+    given_text,
+    grouped,
+    put_rows,
+    rows_in,
+    stored_text,
+)
 from cortex_actors.storage.tables.schema import agreements, insights
 from cortex_actors.text.hazards import wary
 
@@ -53,7 +60,7 @@ def voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[st
 
     A voice is a repository, or a project of none. Insights that nobody says so are left out.
     """
-    rows = driver_of(connection).execute(_VOICES, (json.dumps(sorted(set(ids))),))
+    rows = execute_for(connection, _VOICES, ids)
     found = grouped((insight_id, given_text(voice) or "") for insight_id, voice in rows)
     return {insight_id: frozenset(some) for insight_id, some in found.items()}
 
@@ -67,7 +74,7 @@ _NOTE = "INSERT INTO insight_slots (slot, insight_id) VALUES (?, ?)"
 
 def sharing(connection: Connection, slots: Collection[str]) -> dict[str, set[str]]:
     """Return slot -> the insights that take a stand on it."""
-    rows = driver_of(connection).execute(_SHARING, (json.dumps(sorted(slots)),))
+    rows = execute_for(connection, _SHARING, slots)
     found = grouped((given_text(slot) or "", insight_id) for slot, insight_id in rows)
     return {slot: set(some) for slot, some in found.items()}
 
@@ -76,10 +83,9 @@ def replace(
     connection: Connection, ids: Collection[str], slots: Mapping[str, Collection[str]]
 ) -> None:
     """Let those insights have these slots and no other."""
-    driver = driver_of(connection)
-    driver.execute(_FORGET, (json.dumps(sorted(ids)),))
+    execute_for(connection, _FORGET, ids)
     rows = [(stored_text(slot), each) for each, some in slots.items() for slot in sorted(some)]
-    driver.executemany(_NOTE, rows)
+    driver_of(connection).executemany(_NOTE, rows)
 
 
 def everybody(connection: Connection) -> set[str]:
@@ -91,8 +97,8 @@ def everybody(connection: Connection) -> set[str]:
 _VOCAL = frozenset({Trust.FILE, Trust.AGENT})
 
 _TEXTS = (
-    "SELECT id, content, heading, granularity, domain, superseded_by, review IS NULL, category,"
-    " status, confidence, kind, content_hash, text_hash, tags, verdict FROM insights"
+    "SELECT id, content, heading, granularity, domain, superseded_by, review IS NULL AS is_free,"
+    " category, status, confidence, kind, content_hash, text_hash, tags, verdict FROM insights"
     " WHERE id IN (SELECT value FROM json_each(?))"
 )
 
@@ -117,10 +123,6 @@ _SCANS = (
 )
 
 _SAID = "SELECT DISTINCT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
-
-#: Those of some insights that fulfil a condition; with a plus before the status SQLite looks them
-#: up, instead of walking all that have it.
-_AMONG = "SELECT i.id FROM json_each(?) AS j JOIN insights AS i ON i.id = j.value WHERE"
 
 #: Texts of a model's vectors that came behind one. The plus has SQLite begin at that one: by the
 #: model it would walk all vectors there are, in each run.
@@ -192,10 +194,12 @@ class Spoken:
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
     """Return those texts; ids that are not known are left out."""
-    driver, asked = driver_of(connection), json.dumps(sorted(set(ids)))
-    found = {row[0]: _spoken(row) for row in driver.execute(_TEXTS, (asked,))}
+    asked = sorted(set(ids))
+    texts = execute_for(connection, _TEXTS, asked)
+    names = [name for name, *_ in texts.description]
+    found = {row[0]: _spoken(dict(zip(names, row, strict=True))) for row in texts}
     scans: dict[str, Sequence[int]] = {}
-    places = driver.execute(_PLACES, (asked,))
+    places = execute_for(connection, _PLACES, asked)
     for said, path, project, scope, is_live, trust, origin, since, is_followed in places:
         if is_live:
             text, file = found[said], given_text(path) or ""
@@ -210,10 +214,9 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
             text.trusts.add(trust)
             if trust in _VOCAL and not file.lower().endswith(insight_records.PRIVATE):
                 text.voices.add(given_text(origin) or "")
-    for said, path, project, first, last in driver.execute(_REVISIONS, (asked,)):
+    for said, path, project, first, last in execute_for(connection, _REVISIONS, asked):
         found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)
-    projects = set[str]().union(*(each.since for each in found.values()))
-    rows = driver.execute(_SCANS, (json.dumps(sorted(projects)),))
+    rows = execute_for(connection, _SCANS, (each for text in found.values() for each in text.since))
     scans |= {project: json.loads(times) for project, times in rows}
     for said in private_ids(connection, found):
         found[said].is_private = True
@@ -241,7 +244,7 @@ def replace_agreements(
     connection: Connection, ids: Collection[str], *, found: Mapping[tuple[str, str], float]
 ) -> None:
     """Let those insights agree with these others and no more; the lesser id comes first."""
-    driver_of(connection).execute(_FORGET_AGREEMENTS, (json.dumps(sorted(ids)),))
+    execute_for(connection, _FORGET_AGREEMENTS, ids)
     rows = ({"left_id": a, "right_id": b, "cosine": found[a, b]} for a, b in sorted(found))
     put_rows(connection, agreements, rows)
 
@@ -277,22 +280,18 @@ def sure(connection: Connection, confidence: float) -> set[str]:
 
 def active_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say and that nothing speaks against."""
-    return _ids(connection, f"{_AMONG} +i.status = 'active'", json.dumps(sorted(ids)))
+    return insight_records.among(connection, "i.status = 'active'", ids=ids)
 
 
 def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say, whether or not something speaks against them."""
-    query = f"{_AMONG} +i.status IN ('active', 'contradicted')"
-    return _ids(connection, query, json.dumps(sorted(ids)))
+    return insight_records.among(connection, "i.status IN ('active', 'contradicted')", ids=ids)
 
 
 def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the texts that a file says now and that wait for nobody."""
-    query = (
-        f"{_AMONG} i.review IS NULL AND EXISTS (SELECT 1 FROM insight_sources AS s"  # noqa: S608 - names above
-        " WHERE s.said_id = i.id AND s.withdrawn_at IS NULL)"
-    )
-    return _ids(connection, query, json.dumps(sorted(ids)))
+    said = "SELECT 1 FROM insight_sources AS s WHERE s.said_id = i.id AND s.withdrawn_at IS NULL"
+    return insight_records.among(connection, f"i.review IS NULL AND EXISTS ({said})", ids=ids)
 
 
 def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
@@ -312,25 +311,11 @@ def _ids(connection: Connection, query: str, *values: object) -> set[str]:
     return {each for (each,) in driver_of(connection).execute(query, values)}
 
 
-def _spoken(row: tuple[Any, ...]) -> Spoken:
+def _spoken(row: dict[str, Any]) -> Spoken:
     """Return a row as a text that nobody says."""
-    return Spoken(
-        id=row[0],
-        content=given_text(row[1]) or "",
-        heading=given_text(row[2]),
-        granularity=Granularity(row[3]),
-        domain=row[4],
-        superseded_by=row[5],
-        is_free=bool(row[6]),
-        category=row[7],
-        status=row[8],
-        confidence=row[9],
-        kind=StatementKind(row[10]) if row[10] else None,
-        content_hash=row[11],
-        text_hash=row[12],
-        tags=tuple(json.loads(row[13])),
-        verdict=row[14],
-    )
+    content, heading = (given_text(row[name]) for name in ("content", "heading"))
+    tags = tuple(json.loads(row["tags"]))
+    return entity(Spoken, row, content=content or "", heading=heading, tags=tags)
 
 
 def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standing]:
@@ -340,10 +325,7 @@ def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standin
     the other side is said.
     """
     wanted = list(dict.fromkeys(ids))
-    # The plus has SQLite look them up instead of walking all that are contradicted.
-    status = literal_column("+insights.status", insights.c.status.type)
-    query = select(insights.c.id).where(status == InsightStatus.CONTRADICTED)
-    open_ones = {row.id for row in rows_in(connection, query, insights.c.id, wanted)}
+    open_ones = insight_records.among(connection, "i.status = 'contradicted'", ids=wanted)
     stands_for = followers(connection, wanted)
     against = contradictions.of(connection, [*wanted, *stands_for])
     derived = principles.derived(connection, wanted)

@@ -26,7 +26,14 @@ from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightS
 from cortex_actors.domain.project import Revocation, SourceKind, StatementKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.tables.columns import count_rows, entity, grouped, rows_in, same
+from cortex_actors.storage.tables.columns import (
+    count_rows,
+    entity,
+    grouped,
+    has_word,
+    rows_in,
+    same,
+)
 from cortex_actors.storage.tables.schema import (
     clusters,
     contradictions,
@@ -44,27 +51,41 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from cortex_actors.domain.insight import Category, Insight, InsightSource
+    from cortex_actors.domain.principle import PrincipleCategory
 
 
 @dataclass(frozen=True, slots=True)
-class InsightFilter:
-    """Which insights are listed; None asks for nothing of the kind.
+class ListFilter:
+    """Which insights or principles are listed; None asks for nothing of the kind.
 
     Attributes:
+        project_id: a project that says it now, or what it was derived from.
+        least: the least confidence of insights, rank of principles.
         words: every one of them occurs in the text, as part of a word, too; letters of ASCII are
             the same in both cases.
+
+    """
+
+    statuses: Collection[str] = ()
+    project_id: str | None = None
+    category: Category | PrincipleCategory | None = None
+    domain: str | None = None
+    tag: str | None = None
+    least: float | None = None
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InsightFilter(ListFilter):
+    """Which insights are listed.
+
+    Attributes:
         path: a file that says it, or a folder of such files.
 
     """
 
-    statuses: Collection[InsightStatus] = LIVE
-    project_id: str | None = None
-    category: Category | None = None
-    domain: str | None = None
+    statuses: Collection[str] = LIVE
     kind: StatementKind | None = None
-    tag: str | None = None
-    least: float | None = None
-    words: tuple[str, ...] = ()
     path: str | None = None
     sort: InsightSort = InsightSort.SURE
     limit: int = 20
@@ -103,15 +124,16 @@ def said_under(path: str) -> sa.ColumnElement[bool]:
     return sa.or_(places == path, sa.func.substr(places, 1, len(folder)) == folder)
 
 
-def holds(column: sa.ColumnElement[str], word: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a text holds a word."""
-    return column.contains(word, autoescape=True)
-
-
-def among(column: sa.ColumnElement[Any], word: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a list holds a word."""
-    some = sa.func.json_each(column).table_valued("value")
-    return sa.exists(sa.select(some.c.value).where(some.c.value == word))
+def matching(
+    table: sa.Table, wanted: ListFilter, *, measure: sa.ColumnElement[float]
+) -> list[sa.ColumnElement[bool]]:
+    """Return what insights and principles have to be alike; `measure` is what has a least."""
+    found = [table.c.status.in_(sorted(wanted.statuses)), *same(table, category=wanted.category)]
+    if wanted.tag is not None:
+        found.append(has_word(table.c.tags, wanted.tag))
+    if wanted.least is not None:
+        found.append(measure >= wanted.least)
+    return [*found, *(table.c.content.contains(word, autoescape=True) for word in wanted.words)]
 
 
 _ORDER: dict[InsightSort, tuple[Any, ...]] = {
@@ -125,23 +147,19 @@ _ORDER: dict[InsightSort, tuple[Any, ...]] = {
 
 def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     """Return what an insight has to be."""
-    found: list[sa.ColumnElement[bool]] = [insights.c.status.in_(sorted(wanted.statuses))]
+    found = matching(insights, wanted, measure=insights.c.confidence)
+    found += same(insights, kind=wanted.kind)
     if wanted.project_id is not None:
         found.append(insights.c.id.in_(insight_records.of_project(wanted.project_id)))
     if wanted.domain is not None:
         nobody = wanted.domain == NO_DOMAIN
         found.append(insights.c.domain.is_(None if nobody else wanted.domain))
-    found += same(insights, category=wanted.category, kind=wanted.kind)
-    if wanted.tag is not None:
-        found.append(among(insights.c.tags, wanted.tag))
-    if wanted.least is not None:
-        found.append(insights.c.confidence >= wanted.least)
     if wanted.path is not None:
         said = sa.select(insight_sources.c.insight_id).where(
             insight_sources.c.withdrawn_at.is_(None), said_under(wanted.path)
         )
         found.append(insights.c.id.in_(said))
-    return [*found, *(holds(insights.c.content, word) for word in wanted.words)]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,11 +288,9 @@ def find(connection: sa.Connection, kind: Named, name: str) -> str:
     )
     found: list[str] = list(connection.execute(query.limit(MOST)).scalars())
     if not found or wanted == kind:
-        message = f"no {what} is called {name or 'nothing'!r}; list them with: {where}"
-        raise NotFound(message)
+        raise NotFound(f"no {what} is called {name or 'nothing'!r}; list them with: {where}")
     if len(found) > 1 and wanted != found[0]:
-        message = f"{name} means several {what}s: {', '.join(found)}; give more of the id"
-        raise BadInput(message)
+        raise BadInput(f"{name} means several {what}s: {', '.join(found)}; give more of the id")
     return found[0]
 
 

@@ -26,7 +26,6 @@ files say now is merged.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -37,7 +36,7 @@ from cortex_actors.domain.insight import Granularity, Insight, InsightSource, In
 from cortex_actors.rules.classification import classify
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import insight_sources, insights, observations, reviews
 
@@ -61,12 +60,8 @@ _FIRST = (
 
 def face(connection: Connection, ids: Iterable[str]) -> None:
     """Show statements under the heading of the first place that says them, classified anew."""
-    asked = json.dumps(list(dict.fromkeys(ids)))
-    found = driver_of(connection).execute(_FIRST, (asked,)).fetchall()
-    if not found:
-        return
     rows = []
-    for insight_id, content, heading, kind in found:
+    for insight_id, content, heading, kind in execute_for(connection, _FIRST, ids):
         taken = classify(content, heading)
         rows.append(
             {
@@ -161,7 +156,7 @@ def has_seen(connection: Connection, path: str, revision: str) -> bool:
 
 def said_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
     """Return those of the texts that some file says now."""
-    return {each for (each,) in driver_of(connection).execute(_SAID, (json.dumps(list(ids)),))}
+    return {each for (each,) in execute_for(connection, _SAID, ids)}
 
 
 def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
@@ -169,7 +164,7 @@ def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
 
     They stay in their project: nobody else's text is merged with them.
     """
-    return {each for (each,) in driver_of(connection).execute(_PRIVATE, (json.dumps(list(ids)),))}
+    return {each for (each,) in execute_for(connection, _PRIVATE, ids)}
 
 
 def hand_over(connection: Connection, path: str, *, project_id: str, at: int) -> None:
@@ -185,7 +180,7 @@ def hand_over(connection: Connection, path: str, *, project_id: str, at: int) ->
 
 def begin(connection: Connection, said: Iterable[str], *, project_id: str, at: int) -> None:
     """Note since when a project says texts; what it says already keeps its time."""
-    driver_of(connection).execute(_BEGIN, (json.dumps(sorted(said)), project_id, at))
+    execute_for(connection, _BEGIN, said, project_id, at)
 
 
 def attach(
@@ -213,8 +208,7 @@ def attach(
     ]
     if not rows:
         return
-    spots = json.dumps([(*each.spot, each.said) for each in found])
-    driver_of(connection).execute(_OTHERWISE, (spots,))
+    execute_for(connection, _OTHERWISE, ((*each.spot, each.said) for each in found))
     columns.put_rows(
         connection, insight_sources, rows, change=_PLACED, key=("fragment_id", "ordinal")
     )
@@ -253,24 +247,16 @@ _POINTS = (
 _FOLLOW = (
     "SELECT id, superseded_by FROM insights WHERE superseded_by IN (SELECT value FROM json_each(?))"
 )
-_SILENT = (
-    "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM insight_sources"
-    " WHERE said_id = value AND withdrawn_at IS NULL)"
-)
-_STAND = (
-    "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value"  # noqa: S608 - ours
-    f" WHERE {insight_records.STANDS.format(i='i')}"
-)
 
 
 def representatives(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return which insight represents each of those that is represented by another one."""
-    return dict(driver_of(connection).execute(_POINTS, (json.dumps(list(ids)),)).fetchall())
+    return dict(execute_for(connection, _POINTS, ids))
 
 
 def followers(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the texts that one of those insights represents, with which."""
-    return dict(driver_of(connection).execute(_FOLLOW, (json.dumps(list(ids)),)).fetchall())
+    return dict(execute_for(connection, _FOLLOW, ids))
 
 
 def assign(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]:
@@ -292,9 +278,8 @@ def join(connection: Connection, same: Mapping[str, str]) -> set[str]:
     """
     whole = representatives(connection, same.values())
     wanted = {said: whole.get(other, other) for said, other in same.items()}
-    driver = driver_of(connection)
-    asked = json.dumps([*wanted, *wanted.values()])
-    stands = {each for (each,) in driver.execute(_STAND, (asked,))}
+    both = (*wanted, *wanted.values())
+    stands = insight_records.among(connection, insight_records.STANDS.format(i="i"), ids=both)
     leads = set(followers(connection, wanted).values())
     taken = {
         said: other
@@ -310,8 +295,8 @@ def release(connection: Connection, ids: Iterable[str]) -> set[str]:
     Returns the ids that changed, not yet settled. Whom such a text represented stands for itself
     again, until somebody compares it anew.
     """
-    driver = driver_of(connection)
-    silent = [each for (each,) in driver.execute(_SILENT, (json.dumps(list(ids)),))]
+    texts = set(ids)
+    silent = texts - said_ids(connection, texts)
     alone: dict[str, str | None] = dict.fromkeys(silent)
     return _point(connection, alone | dict.fromkeys(followers(connection, silent)))
 
@@ -498,12 +483,9 @@ def count_by_project(connection: Connection) -> dict[str, int]:
 
 def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
     """Return the live insights among those ids."""
-    query = insight_records.with_evidence()
-    return {
-        row.id: insight_records.insight(row)
-        for some in columns.chunks(ids)
-        for row in connection.execute(query.where(insight_records.live_of(some)))
-    }
+    query = insight_records.with_evidence().where(insight_records.live_among())
+    rows = columns.rows_in(connection, query, insights.c.id, ids)
+    return {row.id: insight_records.insight(row) for row in rows}
 
 
 def ids_of(connection: Connection, project_id: str) -> list[str]:

@@ -17,7 +17,6 @@ it. Every function takes the connection of a read transaction.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,19 +28,12 @@ from cortex_actors.domain.principle import Link, LinkType, Principle, PrincipleS
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import of_project
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import principles as links
 from cortex_actors.storage.pipeline import reviews
-from cortex_actors.storage.pipeline.insight_lists import among, holds
+from cortex_actors.storage.pipeline.insight_lists import ListFilter, matching
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables import schema as tables
-from cortex_actors.storage.tables.columns import (
-    count_rows,
-    entity,
-    given_text,
-    grouped,
-    rows_in,
-    same,
-)
 from cortex_actors.storage.tables.schema import (
     derivations,
     insight_sources,
@@ -54,32 +46,16 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Mapping, Sequence
 
-    from cortex_actors.domain.principle import PrincipleCategory
-
 
 #: Statuses of what is given out, and so of what people see when they ask for nothing else.
 GIVEN = frozenset({PrincipleStatus.ACTIVE, PrincipleStatus.DECAYING})
 
 
 @dataclass(frozen=True, slots=True)
-class PrincipleFilter:
-    """Which principles are listed; None asks for nothing of the kind.
+class PrincipleFilter(ListFilter):
+    """Which principles are listed."""
 
-    Attributes:
-        project_id: a project that says now what it was derived from.
-        least: the least rank.
-        words: every one of them occurs in the text, as part of a word, too; letters of ASCII are
-            the same in both cases.
-
-    """
-
-    statuses: Collection[PrincipleStatus] = GIVEN
-    project_id: str | None = None
-    category: PrincipleCategory | None = None
-    domain: str | None = None
-    tag: str | None = None
-    least: float | None = None
-    words: tuple[str, ...] = ()
+    statuses: Collection[str] = GIVEN
     sort: insight.PrincipleSort = insight.PrincipleSort.RANK
 
 
@@ -97,13 +73,12 @@ def listed(
 
 def count(connection: Connection, wanted: PrincipleFilter) -> int:
     """Return how many principles there are of those, on all pages."""
-    return count_rows(connection, principles, *_filters(wanted))
+    return columns.count_rows(connection, principles, *_filters(wanted))
 
 
 def by_status(connection: Connection) -> dict[str, int]:
     """Return how many principles stand how, each status once."""
-    query = select(principles.c.status, func.count().label("number")).group_by(principles.c.status)
-    found = {row.status: row.number for row in connection.execute(query)}
+    found = columns.count_by(connection, principles.c.status)
     return {status.value: found.get(status.value, 0) for status in PrincipleStatus}
 
 
@@ -119,8 +94,8 @@ def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str
         .group_by(derivations.c.principle_id, tables.projects.c.id)
         .order_by(tables.projects.c.name)
     )
-    rows = rows_in(connection, query, derivations.c.principle_id, ids)
-    return grouped((row.principle_id, row.name) for row in rows)
+    rows = columns.rows_in(connection, query, derivations.c.principle_id, ids)
+    return columns.grouped((row.principle_id, row.name) for row in rows)
 
 
 _ORDER: dict[insight.PrincipleSort, tuple[Any, ...]] = {
@@ -133,19 +108,14 @@ _ORDER: dict[insight.PrincipleSort, tuple[Any, ...]] = {
 
 def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     """Return what a principle has to be."""
-    found: list[ColumnElement[bool]] = [principles.c.status.in_(sorted(wanted.statuses))]
+    found = matching(principles, wanted, measure=principles.c.rank)
     if wanted.project_id is not None:
         found.append(principles.c.id.in_(_said_by(wanted.project_id)))
-    found += same(principles, category=wanted.category)
     if wanted.domain == insight.NO_DOMAIN:
         found.append(func.json_array_length(principles.c.domains) == 0)
     elif wanted.domain is not None:
-        found.append(among(principles.c.domains, wanted.domain))
-    if wanted.tag is not None:
-        found.append(among(principles.c.tags, wanted.tag))
-    if wanted.least is not None:
-        found.append(principles.c.rank >= wanted.least)
-    return [*found, *(holds(principles.c.content, word) for word in wanted.words)]
+        found.append(columns.has_word(principles.c.domains, wanted.domain))
+    return found
 
 
 def _said_by(project_id: str) -> Any:
@@ -214,7 +184,7 @@ def overview(connection: Connection, wanted: LinkFilter) -> Graph:
     query = query.where(principles.c.status.in_(map(str, wanted.statuses)))
     gone = reviews.principles(connection)
     query = query.where(principles.c.id.not_in(sorted(gone)))
-    total = count_rows(connection, query.subquery())
+    total = columns.count_rows(connection, query.subquery())
     order = query.order_by(principles.c.rank.desc(), principles.c.id).limit(wanted.limit)
     ids = list(connection.execute(order).scalars())
     known = set(ids)
@@ -294,7 +264,9 @@ def shelf(
     `rows` are vectors by the hash of their text that the ledger has not got yet.
     """
     every = connection.execute(select(principles)).all()
-    known = {row.id: entity(Principle, row) for row in every} | {each.id: each for each in made}
+    known = {row.id: columns.entity(Principle, row) for row in every} | {
+        each.id: each for each in made
+    }
     linked: dict[str, bytes | None] = {row.id: row.linked for row in every}
     kept = [each for _, each in sorted(known.items()) if each.id not in gone]
     insights = [_INSIGHT + each.id.removeprefix(_PRINCIPLE) for each in kept]
@@ -325,15 +297,15 @@ _NOTHING = _Words(None, is_section=False, scopes=frozenset())
 
 def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words]:
     """Return what is known of insights, by the id of their principle."""
-    driver, asked = driver_of(connection), (json.dumps(insights),)
-    scopes = grouped((said, given_text(it) or "") for said, it in driver.execute(_SCOPES, asked))
+    places = execute_for(connection, _SCOPES, insights)
+    scopes = columns.grouped((said, columns.given_text(scope) or "") for said, scope in places)
     return {
         _principle(name): _Words(
-            given_text(heading),
+            columns.given_text(heading),
             is_section=granularity == insight.Granularity.SECTION,
             scopes=frozenset(scopes.get(name, ())),
         )
-        for name, heading, granularity in driver.execute(_WORDS, asked)
+        for name, heading, granularity in execute_for(connection, _WORDS, insights)
     }
 
 
@@ -341,8 +313,10 @@ def _verdicts(
     connection: Connection, insights: Sequence[str]
 ) -> dict[str, list[tuple[str, insight.Judgement]]]:
     """Return what was said about pairs, by the id of the principle that has the lesser insight."""
-    rows = driver_of(connection).execute(_VERDICTS, (json.dumps(insights),))
-    return grouped((_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows)
+    rows = execute_for(connection, _VERDICTS, insights)
+    return columns.grouped(
+        (_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows
+    )
 
 
 def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> insight.Judgement:
@@ -355,7 +329,7 @@ def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> insight.Judgement:
     return insight.Judgement(
         insight.Relation.CONTRADICTION,
         insight.Decider(decider),
-        given_text(reason) or "",
+        columns.given_text(reason) or "",
         insight.Conflict(kind),
     )
 

@@ -14,8 +14,7 @@ Every function takes the connection of a transaction it is part of.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -36,18 +35,15 @@ from cortex_actors.rules.promotion import parts, rank
 from cortex_actors.rules.standalone import Standalone, standalone
 from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables import columns
-from cortex_actors.storage.tables.schema import derivations, principles
+from cortex_actors.storage.tables.schema import derivations, principle_links, principles
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Sequence
 
-
-_LEAVE = "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?))"
-_OWE = "INSERT INTO derivations (principle_id, insight_id, weight) VALUES (?, ?, ?)"
 
 #: The principles that come of those insights, whichever text stands for them by now.
 _COMING = (
@@ -60,10 +56,9 @@ _COMING = (
 
 def derive(connection: Connection, made: Sequence[Derivation]) -> None:
     """Let the principles that are named come of these insights and of no other."""
-    driver = driver_of(connection)
-    driver.execute(_LEAVE, (json.dumps(sorted({each.principle_id for each in made})),))
-    rows = [(each.principle_id, each.insight_id, each.weight) for each in made]
-    driver.executemany(_OWE, rows)
+    named = {each.principle_id for each in made}
+    columns.drop_in(connection, derivations.c.principle_id, named)
+    columns.put_rows(connection, derivations, map(asdict, made))
 
 
 def load_derivations(
@@ -77,8 +72,7 @@ def load_derivations(
 
 def coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
     """Return the principles that come of those insights, or of texts that count for one of them."""
-    asked = json.dumps(sorted(set(insight_ids)))
-    return {each for (each,) in driver_of(connection).execute(_COMING, (asked,))}
+    return {each for (each,) in execute_for(connection, _COMING, insight_ids)}
 
 
 def derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
@@ -118,10 +112,6 @@ _DUE = (
     " UNION"
     " SELECT source_id FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1)))"
 )
-_CUT = (
-    "DELETE FROM principle_links WHERE source_id IN (SELECT value FROM json_each(?1))",
-    "DELETE FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1))",
-)
 
 
 def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Link]]:
@@ -142,8 +132,8 @@ def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Lin
 
 def touching(connection: Connection, ids: Collection[str]) -> list[Link]:
     """Return the links with one of those ends, as they are kept, in order."""
-    rows = driver_of(connection).execute(_OF, (json.dumps(sorted(ids)),))
-    return sorted((_link(row) for row in rows), key=lambda each: (each.pair, each.type))
+    links = map(_link, execute_for(connection, _OF, ids))
+    return sorted(links, key=lambda each: (each.pair, each.type))
 
 
 def opposed(connection: Connection) -> list[tuple[str, str]]:
@@ -171,10 +161,9 @@ def replace_links(
 
 def cut(connection: Connection, ids: Collection[str]) -> None:
     """Delete the links of principles, and have those that lose one linked anew."""
-    driver, asked = driver_of(connection), (json.dumps(sorted(ids)),)
-    driver.execute(_DUE, asked)
-    for statement in _CUT:
-        driver.execute(statement, asked)
+    execute_for(connection, _DUE, ids)
+    for end in (principle_links.c.source_id, principle_links.c.target_id):
+        columns.drop_in(connection, end, ids)
 
 
 def note(connection: Connection, drawn: Iterable[tuple[str, bytes]]) -> None:
@@ -279,12 +268,6 @@ _UNEMBEDDED = (
     " ORDER BY p.id LIMIT ?2"
 )
 
-#: What goes with a principle.
-_FORGET = (
-    "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?1))",
-    "DELETE FROM principles WHERE id IN (SELECT value FROM json_each(?1))",
-)
-
 
 def of(insight: Insight, now: int) -> Principle:
     """Return the principle that an insight becomes by itself."""
@@ -312,11 +295,10 @@ def add(connection: Connection, made: Sequence[Principle]) -> None:
 
 def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
     """Delete principles with their derivations and links: nobody shall ever be given them again."""
-    gone = sorted(principle_ids)
+    gone = list(principle_ids)
     cut(connection, gone)
-    asked = json.dumps(gone)
-    for statement in _FORGET:
-        driver_of(connection).execute(statement, (asked,))
+    columns.drop_in(connection, derivations.c.principle_id, gone)
+    columns.drop_in(connection, principles.c.id, gone)
 
 
 def by_ids(connection: Connection, principle_ids: Iterable[str]) -> dict[str, Principle]:
@@ -354,8 +336,7 @@ class Place:
 def places(connection: Connection, ids: Iterable[str]) -> dict[str, list[Place]]:
     """Return where files say principles now, by path and line."""
     found: dict[str, list[Place]] = {}
-    rows = driver_of(connection).execute(_PLACES, (json.dumps([*ids]),))
-    for name, is_own, kind, *texts in rows:
+    for name, is_own, kind, *texts in execute_for(connection, _PLACES, ids):
         said = [columns.given_text(each) or "" for each in texts]
         does = StatementKind(kind) if kind else None
         found.setdefault(name, []).append(Place(bool(is_own), does, *said))
@@ -379,17 +360,15 @@ def unapproved(connection: Connection) -> list[str]:
 def name_of_given(connection: Connection, model: str) -> str:
     """Return the name of all that `given` returns, for a fraction of what reading that costs."""
     found = sha256()
-    driver = driver_of(connection)
-    rows = list(driver.execute(_NAMED, (model,)))
-    for row in (*rows, *driver.execute(_PLACES, (json.dumps([name for name, *_ in rows]),))):
+    rows = driver_of(connection).execute(_NAMED, (model,)).fetchall()
+    for row in (*rows, *execute_for(connection, _PLACES, (name for name, *_ in rows))):
         found.update(repr(row).encode("utf-8", "surrogatepass"))
     return found.hexdigest()
 
 
 def still_given(connection: Connection, principle_ids: Iterable[str]) -> set[str]:
     """Return those of some principles that projects may be given now."""
-    asked = (json.dumps(list(principle_ids)),)
-    return {each for (each,) in driver_of(connection).execute(_STILL, asked)}
+    return {each for (each,) in execute_for(connection, _STILL, principle_ids)}
 
 
 def unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, str]:

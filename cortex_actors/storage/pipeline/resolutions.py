@@ -9,7 +9,6 @@ what is everybody's is found here, and every function takes a connection and onl
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, sel
 
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.storage.insight_records import live_insights, of_project, shared
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import insights, projects, resolutions, resolved_bullets
@@ -196,8 +195,7 @@ def principles_of(connection: Connection, insight_ids: Iterable[str]) -> dict[st
 
     Of several it is the one to which it gives most.
     """
-    asked = (json.dumps(list(insight_ids)),)
-    pairs = driver_of(connection).execute(_COMING, asked).fetchall()
+    pairs = execute_for(connection, _COMING, insight_ids).fetchall()
     given = principles.still_given(connection, {each for _, each in pairs}) if pairs else set()
     return {insight: each for insight, each in pairs if each in given}
 

@@ -19,15 +19,14 @@ transaction it is part of.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from cortex_actors.domain import project
 from cortex_actors.storage import projects
-from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.tables.columns import as_row, chunks, entity, put_rows, rows_in
+from cortex_actors.storage.ledger.connection import execute_for
+from cortex_actors.storage.tables.columns import as_row, change_in, entity, put_rows, rows_in
 from cortex_actors.storage.tables.schema import approvals, reviews, revocations
 
 if TYPE_CHECKING:
@@ -52,8 +51,7 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, project.Review]:
 
 def decided(connection: Connection, decision: project.Decision) -> set[str]:
     """Return the ids of all insights about which a person said that."""
-    query = select(reviews.c.insight_id).where(reviews.c.decision == str(decision))
-    return set(connection.execute(query).scalars())
+    return {each.insight_id for each in listed(connection, decision)}
 
 
 def decisions(connection: Connection) -> dict[str, project.Decision]:
@@ -182,18 +180,15 @@ def list_approvals(connection: Connection, decision: project.Decision) -> list[p
 
 def homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return, of those principles, the project of each that no other one has ever said."""
-    return dict(driver_of(connection).execute(_HOMES, (json.dumps(sorted(ids)),)))
+    return dict(execute_for(connection, _HOMES, ids))
 
 
 def end_approvals(connection: Connection, ids: Iterable[str], *, at: int) -> None:
     """Let approvals count no more, because a person took back what they are about."""
     ours = approvals.c.decision == str(project.Decision.APPROVED), approvals.c.ended_at.is_(None)
-    for some in chunks(dict.fromkeys(ids)):
-        chosen = update(approvals).where(approvals.c.principle_id.in_(some), *ours)
-        connection.execute(chosen.values({"ended_at": at}))
+    change_in(connection, approvals.c.principle_id, ids, {"ended_at": at}, *ours)
 
 
 def restore(connection: Connection, *, ended_at: int) -> None:
     """Let those count again that ended at that moment: its revocation was lifted."""
-    chosen = update(approvals).where(approvals.c.ended_at == ended_at)
-    connection.execute(chosen.values({"ended_at": None}))
+    change_in(connection, approvals.c.ended_at, [ended_at], {"ended_at": None})

@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import insight_records, projects
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import insights, principles, reviews
 from cortex_actors.storage.pipeline.insight_evidence import voices
 from cortex_actors.storage.pipeline.insight_lists import said_under
@@ -195,11 +195,9 @@ def _disown(
     connection: Connection, touched: Collection[str], gone: Collection[str], *, least: int
 ) -> dict[str, str]:
     """Let principles owe nothing to texts that are gone; return those that were deleted for it."""
-    driver = driver_of(connection)
-    asked = json.dumps(sorted(touched))
-    driver.execute(_DISOWN, (asked, json.dumps(sorted(gone))))
+    execute_for(connection, _DISOWN, touched, json.dumps(sorted(gone)))
     left = _vouched(connection, touched, least=least)
-    left &= {each for (each,) in driver.execute(_WORDED, (asked,))}
+    left &= {each for (each,) in execute_for(connection, _WORDED, touched)}
     lost = {
         each.id: each.content
         for each in principles.by_ids(connection, touched).values()
@@ -207,14 +205,13 @@ def _disown(
     }
     principles.forget(connection, lost)
     # It may quote a text that is gone, and is made anew.
-    driver.execute(_UNEXPLAINED, (json.dumps(sorted(left)),))
+    execute_for(connection, _UNEXPLAINED, left)
     return lost
 
 
 def _vouched(connection: Connection, touched: Collection[str], *, least: int) -> set[str]:
     """Return the principles that a person approved, or that enough voices still say."""
-    asked = (json.dumps(sorted(touched)),)
-    rows = driver_of(connection).execute(_FAMILIES, asked).fetchall()
+    rows = execute_for(connection, _FAMILIES, touched).fetchall()
     families = grouped((principle, insight) for principle, insight, _ in rows)
     approved = {principle for principle, _, is_approved in rows if is_approved}
     said = voices(connection, {each for some in families.values() for each in some})

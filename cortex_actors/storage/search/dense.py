@@ -25,7 +25,7 @@ from cortex_actors.domain.memory import Place
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.rules.ranking.fusion import MOST_WAITING, SUBSET_SHARE, Kind, Plan, plan
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.search.matrix import ALONE, MARGIN, PAIRED, Part, VectorMatrix, View
 from cortex_actors.storage.search.query import ListedItem
 
@@ -378,7 +378,7 @@ class Dense:
             for tries in range(_TRIES + 1):
                 # Those that the ledger does not have.
                 wanted = (compared.ids if tries == _TRIES else ids).tolist()
-                there = {each for (each,) in driver.execute(known, (json.dumps(wanted),))}
+                there = {each for (each,) in execute_for(connection, known, wanted)}
                 left = [each for each in wanted if each not in there]
                 if not left:
                     break

@@ -42,7 +42,7 @@ from cortex_actors.storage import (
     projects,
     realms,
 )
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.pipeline import insights, principles
 from cortex_actors.storage.search import scans, similar_memories
@@ -73,9 +73,7 @@ _WORDS = ("realm", "layer", "type", "status", "trust", "role", "thread")
 _TIME = slice(11, 19)
 
 
-def remembered(
-    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
-) -> list[Hit]:
+def remembered(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
     """Return memories that whoever asks may read; what is no longer active, only of the past."""
     states = (MemoryStatus.ACTIVE,) if query.past is None else tuple(MemoryStatus)
     known = memory_records.read(connection, ids, states)
@@ -88,7 +86,7 @@ def remembered(
         Hit(
             each.id,
             each.text,
-            scores[each.id],
+            0.0,
             stores[each.realm],
             project=names.get(each.project_id),
             extra=extra[each.id],
@@ -103,7 +101,7 @@ def _extra(
     """Return what an answer says of memories beside their texts, by id."""
     ids, where = [each.id for each in seen], query.where
     names = agent_records.displays(connection, [each.agent_id for each in seen])
-    parts = dict(driver_of(connection).execute(_ORIGINALS, (json.dumps(ids),)).fetchall())
+    parts = dict(execute_for(connection, _ORIGINALS, ids))
     standing = similar_memories.standing(connection, ids)
     linked = {other for pairs in standing.values() for other, _ in pairs}
     linked.update(each for memory in seen for each in memory.replies_to)
@@ -175,15 +173,13 @@ def shown(
     """Return the answers by id; `items` names each one's collection."""
     by_kind = grouped((items[item_id], item_id) for item_id in scores)
     return {
-        hit.id: hit
+        hit.id: replace(hit, score=scores[hit.id])
         for collection, ids in by_kind.items()
-        for hit in _KINDS[collection](connection, ids, scores, query)
+        for hit in _KINDS[collection](connection, ids, query)
     }
 
 
-def _insights(
-    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
-) -> list[Hit]:
+def _insights(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
     """Return insights with where they were read; places in the project that is meant lead."""
     known = insights.by_id(connection, ids)
     places = insights.sources(connection, ids, first=query.where.project_id or query.here)
@@ -211,21 +207,18 @@ def _insights(
             extra[SPOTS] = [one.spot for one in places[each]]
         where = {name: getattr(place, name) for name in _PLACE}
         store = insight_records.COLLECTION
-        found.append(Hit(each, insight.content, scores[each], store, **where, extra=extra))
+        found.append(Hit(each, insight.content, 0.0, store, **where, extra=extra))
     return found
 
 
-def _knowledge(
-    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], _query: Query
-) -> list[Hit]:
+def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> list[Hit]:
     """Return pieces of documents."""
-    known = documents.by_id(connection, ids)
     return [
         Hit(
-            id=each,
-            text=chunk.text,
-            score=scores[each],
-            store=documents.COLLECTION,
+            each,
+            chunk.text,
+            0.0,
+            documents.COLLECTION,
             heading=" > ".join(chunk.headings) or chunk.title or None,
             extra={
                 **{name: getattr(chunk, name) for name in ("source", "ordinal", "topic", "title")},
@@ -235,24 +228,21 @@ def _knowledge(
                 "tags": list(chunk.tags),
             },
         )
-        for each in ids
-        if (chunk := known.get(each)) is not None
+        for each, chunk in documents.by_id(connection, ids).items()
     ]
 
 
-def _crumbs(
-    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
-) -> list[Hit]:
+def _crumbs(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
     """Return crumbs that whoever asks may read."""
     if query.where.outward:
         return []
     known = agent_records.load_crumbs(connection, ids, reader=query.where.reader)
     return [
         Hit(
-            id=each,
-            text=crumb.searched,
-            score=scores[each],
-            store=agent_records.COLLECTION,
+            each,
+            crumb.searched,
+            0.0,
+            agent_records.COLLECTION,
             extra={
                 "agent": crumb.agent_id,
                 "session": crumb.session_id,
@@ -265,13 +255,12 @@ def _crumbs(
                 "created_at": crumb.left_at,
             },
         )
-        for each in ids
-        if (crumb := known.get(each)) is not None
+        for each, crumb in known.items()
     ]
 
 
-#: Collection -> what shows its items.
-_KINDS: dict[str, Callable[[Connection, Sequence[str], Mapping[str, float], Query], list[Hit]]] = {
+#: Collection -> what shows its items, in any order and without what they score.
+_KINDS: dict[str, Callable[[Connection, Sequence[str], Query], list[Hit]]] = {
     insight_records.COLLECTION: _insights,
     documents.COLLECTION: _knowledge,
     **dict.fromkeys(memory_records.COLLECTIONS.values(), remembered),
@@ -325,7 +314,7 @@ def tagged(
             made[row.id] = row.created_at
     best = sorted(made, key=lambda each: (-len(has[each]), -made[each], each))[:limit]
     told = Query("", None, "", limit, where=where, now=now)
-    hits = remembered(connection, best, dict.fromkeys(best, 0.0), told)
+    hits = remembered(connection, best, told)
     return [
         Tagged(replace(hit, base_relevance=0.0), tuple(w for w in asked if w in has[hit.id]))
         for hit in hits

@@ -31,7 +31,7 @@ import numpy as np
 
 from cortex_actors.domain.memory import Place, index_of
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 
 if TYPE_CHECKING:
     import sqlite3
@@ -520,11 +520,10 @@ class Neighbours:
         some = {each.insight_id for near in found for each in near}
         # What has gone may still be in the matrix.
         findable = (
-            "SELECT item_id FROM passages WHERE collection = ?"
-            " AND item_id IN (SELECT value FROM json_each(?))"
+            "SELECT item_id FROM passages WHERE collection = ?2"
+            " AND item_id IN (SELECT value FROM json_each(?1))"
         )
-        asked = (COLLECTION, json.dumps(sorted(some)))
-        known = {item for (item,) in driver_of(connection).execute(findable, asked)}
+        known = {item for (item,) in execute_for(connection, findable, some, COLLECTION)}
         return [
             sorted(
                 {each for each in near if each.insight_id in known},

@@ -14,24 +14,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, select
+from sqlalchemy import ColumnElement, Connection, exists, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
-from cortex_actors.storage import memory_records
+from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
 from cortex_actors.storage.pipeline.principles import COLLECTION
-from cortex_actors.storage.search.scope import listed, memory_conditions
+from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.search.words import READ, Kept, Looked
+from cortex_actors.storage.tables.columns import has_word
 from cortex_actors.storage.tables.schema import memories as memory_table
 from cortex_actors.storage.tables.schema import memory_changes, vectors
 from cortex_actors.storage.tables.schema import principles as principle_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Past, Query, Where
@@ -64,8 +65,8 @@ def search_whole(
 def _selected_memories(query: Query) -> Any:
     """Return the query for the memories that are looked at, in the order of their ids."""
     past = query.past
-    embedded = and_(vectors.c.text_hash == memory_table.c.text_hash, vectors.c.model == query.model)
     found = select(memory_table.c.id, memory_table.c.realm, memory_table.c.text, vectors.c.vector)
+    embedded = embeddings.of_text(memory_table, query.model)
     found = found.outerjoin(vectors, embedded).order_by(memory_table.c.id)
     found = found.where(*memory_conditions(query.where, query.now, query.decays))
     if query.collections:
@@ -100,25 +101,23 @@ def _of(past: Past) -> list[ColumnElement[bool]]:
 _NUMBERS = ("rank", "confidence", "quality")
 
 
-def answers(
-    connection: Connection, ids: Sequence[str], scores: Mapping[str, float], query: Query
-) -> list[Hit]:
+def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
     """Return principles with how they stand; which projects say them stays here."""
     known, counted = principles.by_ids(connection, ids), principle_decay.evidence(connection, ids)
     named = {} if query.where.outward else principle_lists.projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)
     return [
         Hit(
-            id=each,
-            text=known[each].content,
-            score=scores[each],
-            store=COLLECTION,
+            each,
+            principle.content,
+            0.0,
+            COLLECTION,
             extra={
-                **{name: str(getattr(known[each], name)) for name in ("category", "status")},
-                **{name: getattr(known[each], name) for name in _NUMBERS},
-                "origin": str(known[each].origin),
-                "domains": list(known[each].domains),
-                "tags": list(known[each].tags),
+                **{name: str(getattr(principle, name)) for name in ("category", "status")},
+                **{name: getattr(principle, name) for name in _NUMBERS},
+                "origin": str(principle.origin),
+                "domains": list(principle.domains),
+                "tags": list(principle.tags),
                 "observations": counted[each].observed,
                 "last_seen": counted[each].seen_at,
                 "at": iso(counted[each].seen_at),
@@ -127,21 +126,18 @@ def answers(
                 "projects": list(named.get(each, ())),
             },
         )
-        for each in ids
-        if each in known
+        for each, principle in known.items()
     ]
 
 
 def _selected_principles(query: Query) -> Any:
     """Return the query for the principles that are looked at, in the order of their ids."""
-    embedded = and_(
-        vectors.c.text_hash == principle_table.c.text_hash, vectors.c.model == query.model
-    )
+    embedded = embeddings.of_text(principle_table, query.model)
     found = select(principle_table.c.id, principle_table.c.content.label("text"), vectors.c.vector)
     found = found.outerjoin(vectors, embedded).order_by(principle_table.c.id)
     found = found.where(principle_table.c.status.in_(sorted(principle_lists.GIVEN)))
     found = found.where(principle_table.c.id.not_in(reviews.revoked(SourceKind.PRINCIPLE)))
-    return found.where(*(listed(principle_table.c.tags, tag) for tag in query.where.tags))
+    return found.where(*(has_word(principle_table.c.tags, tag) for tag in query.where.tags))
 
 
 def _met(connection: Connection, some: Sequence[Any], where: Where) -> list[Any]:

@@ -33,7 +33,7 @@ from cortex_actors.storage import (
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import grouped, rows_in, same
+from cortex_actors.storage.tables.columns import count_rows, grouped, has_word, rows_in, same
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -205,10 +205,9 @@ def _together(selects: Sequence[sa.Select[tuple[int]]]) -> Ids | None:
 
 def count(connection: sa.Connection, seen: Scope) -> int:
     """Return how many items may be found."""
-    query = sa.select(sa.func.count()).where(schema.passages.c.place != Place.PAIRED)
-    if seen.ids is not None:
-        query = query.where(schema.passages.c.id.in_(seen.ids))
-    return int(connection.execute(query).scalar_one())
+    own = schema.passages.c.place != Place.PAIRED
+    among = [] if seen.ids is None else [schema.passages.c.id.in_(seen.ids)]
+    return count_rows(connection, schema.passages, own, *among)
 
 
 def late(connection: sa.Connection, model: str, seen: Scope) -> tuple[int, bool]:
@@ -251,7 +250,7 @@ def _insights(where: Where) -> sa.Select[tuple[int]] | None:
     if where.outward:
         query = query.where(insight_records.shared())
     query = query.where(*_between(schema.insights.c.last_seen_at, where))
-    return query.where(*(listed(schema.insights.c.tags, tag) for tag in where.tags))
+    return query.where(*(has_word(schema.insights.c.tags, tag) for tag in where.tags))
 
 
 def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
@@ -263,7 +262,7 @@ def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     asked = {"topic": where.topic, "source": where.source, "code_language": where.language}
     query = _PASSAGES.where(*same(schema.knowledge_chunks, is_code=code, **asked))
     query = query.where(*_between(rows.read_at, where))
-    return query.where(*(listed(rows.tags, tag) for tag in where.tags))
+    return query.where(*(has_word(rows.tags, tag) for tag in where.tags))
 
 
 def memory_conditions(
@@ -303,9 +302,3 @@ def _between(moment: sa.ColumnElement[int], where: Where) -> list[sa.ColumnEleme
     """Return the conditions on when something happened."""
     found = [] if where.since is None else [moment >= where.since]
     return found if where.until is None else [*found, moment < where.until]
-
-
-def listed(words: sa.ColumnElement[Any], word: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a JSON list holds a word."""
-    each = sa.func.json_each(words).table_valued("value")
-    return sa.exists().where(each.c.value == word)

@@ -36,7 +36,7 @@ from cortex_actors.text.terms import split
 from cortex_actors.text.terms import terms as terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -193,11 +193,11 @@ class Search:
             fused = nearer(fused, elsewhere(connection, lists.items, near=run.query.near))
         # The documents' ranking is kept as they have it, with its scores.
         fused = fused if self._profile.absent_last else ranking.order(fused)
-        self._note(run, lists, terms, holds=ranking.holds)
-        # It depends on how many rows there are in all, which is nothing that an agent is told.
-        told = plan if run.is_owner else None
-        hits = newest_first(self._looked_up(connection, fused, lists, run=run, how=(told, terms)))
-        return Found(tuple(hits), told, tuple(run.skipped))
+        # The plan depends on how many rows there are in all, which no agent is told.
+        run.plan, run.terms = plan if run.is_owner else None, terms
+        self._note(run, lists, holds=ranking.holds)
+        hits = newest_first(self._looked_up(connection, fused, lists, run=run))
+        return Found(tuple(hits), run.plan, tuple(run.skipped))
 
     def _whole(
         self, connection: Connection, run: _Run, lists: Lists, asked: Asked | None
@@ -250,13 +250,7 @@ class Search:
         return self._dense.cosines(connection, asked, ids=some)
 
     def _looked_up(
-        self,
-        connection: Connection,
-        fused: list[Fused],
-        lists: Lists,
-        *,
-        run: _Run,
-        how: tuple[Plan | None, list[Term]],
+        self, connection: Connection, fused: list[Fused], lists: Lists, *, run: _Run
     ) -> list[Hit]:
         """Return as many answers as are wanted: what is not shown, or repeats one, is none."""
         answers = Folding(connection, run.query.text)
@@ -267,7 +261,7 @@ class Search:
             scores = {each.id: each.score for each in some}
             known = shown(connection, items, scores, run.query)
             answers.add(
-                self._told(known[each.id], each, lists, run=run, how=how)
+                self._told(known[each.id], each, lists, run=run)
                 for each in some
                 if each.id in known
             )
@@ -296,34 +290,32 @@ class Search:
             return []
         return list(terms)
 
-    def _note(self, run: _Run, lists: Lists, terms: list[Term], *, holds: bool) -> None:
+    def _note(self, run: _Run, lists: Lists, *, holds: bool) -> None:
         """Say what hits are worth that hold no word of the question, or none was looked for."""
         if run.is_damaged or not self._takes(WORDS_ALONE, WORDS_PAIRED):
             return
         dense = (lists.said.get(name, ()) for name in (DENSE_ALONE, DENSE_PAIRED))
         nearest = max((found[0].score for found in dense if found), default=None)
         named = sum(len(lists.said.get(name, ())) for name in (WORDS_ALONE, WORDS_PAIRED))
-        if not terms:
+        if not run.terms:
             run.skipped.append((WORDS, sameness.without_words(nearest=nearest)))
         elif not holds and sameness.is_strange(named=named, nearest=nearest):
             run.skipped.append((WORDS, sameness.NOT_KNOWN))
 
-    def _told(
-        self, hit: Hit, item: Fused, lists: Lists, *, run: _Run, how: tuple[Plan | None, list[Term]]
-    ) -> Hit:
+    def _told(self, hit: Hit, item: Fused, lists: Lists, *, run: _Run) -> Hit:
         """Return a hit that says which lists found it, and where in them when that was asked."""
         cosine = lists.measured(DENSE_ALONE, item)
         if cosine is None and item.id in lists.cosines:
             cosine = round(lists.cosines[item.id], 4)
         extra: dict[str, Any] = {**hit.extra, "found_by": lists.holding(item), "cosine": cosine}
         if run.query.explain:
-            plan, terms = how
+            plan = run.plan
             # Nor is it what words weigh, nor which were searched: an answer needs neither.
             extra["explain"] = {
                 **lists.explained(item, weighed=run.is_owner),
                 "plan": None if plan is None else {"kind": str(plan.kind), "why": plan.why},
                 "profile": self._profile.name,
-                **({"terms": [each.shown for each in terms]} if run.is_owner else {}),
+                **({"terms": [each.shown for each in run.terms]} if run.is_owner else {}),
             }
         is_weak = hit.score < relevance.WEAK and not self._profile.absent_last
         return replace(hit, extra=extra, weak=is_weak)
@@ -359,6 +351,9 @@ class _Run:
     seen: Scope
     depth: int
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    #: How vectors were compared, where that may be told, and the terms that were searched.
+    plan: Plan | None = None
+    terms: Sequence[Term] = ()
     #: Whether the words were found damaged.
     is_damaged: bool = False
     #: What it is counted as.

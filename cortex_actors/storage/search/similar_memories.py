@@ -16,7 +16,6 @@ transaction it is part of.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +25,7 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entity`
 from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus, Place, Realm
 from cortex_actors.storage import memory_history, memory_records
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.memory_records import COLLECTIONS
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense, DenseNeighbours
@@ -172,8 +171,7 @@ class Vicinity:
 
     def leaves(self, connection: Connection, memory_id: str) -> dict[str, bytes | None]:
         """Return everything that was said in the end of what a memory says, with its vector."""
-        rows = driver_of(connection).execute(_LEAVES, (json.dumps([memory_id]), self._model))
-        return dict(rows.fetchall())
+        return dict(execute_for(connection, _LEAVES, [memory_id], self._model))
 
     def _is_large(self, connection: Connection, scope: Scope) -> bool:
         """Tell whether a scope has more memories than are compared as a whole."""
@@ -215,7 +213,7 @@ def _saying(
 
 def _within(connection: Connection, scope: Scope, ids: Collection[str]) -> set[str]:
     """Return which of those memories are active and lie in a scope."""
-    found = driver_of(connection).execute(_PLACES, (json.dumps(list(ids)),))
+    found = execute_for(connection, _PLACES, ids)
     here = (MemoryStatus.ACTIVE, *scope.place)
     mine = [name for name, kind, *place in found if tuple(place) == here and kind in MERGEABLE]
     return set(_of_readers(connection, scope, mine))
@@ -329,13 +327,12 @@ def _between(left: str, right: str) -> tuple[ColumnElement[bool], ...]:
 
 def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     """Return (the other memory, why) for each that is in a conflict which stands."""
-    driver = driver_of(connection)
+    wanted = set(ids)
     return columns.grouped(
         (mine, (other, columns.given_text(why) or ""))
-        for some in columns.chunks(dict.fromkeys(ids))
-        for left, right, why in driver.execute(_STANDING, (json.dumps(some),))
+        for left, right, why in execute_for(connection, _STANDING, wanted)
         for mine, other in ((left, right), (right, left))
-        if mine in some
+        if mine in wanted
     )
 
 

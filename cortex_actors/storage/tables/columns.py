@@ -85,6 +85,14 @@ def count_rows(
     return int(connection.execute(query).scalar_one())
 
 
+def count_by(
+    connection: sa.Connection, column: sa.ColumnElement[Any], *where: sa.ColumnElement[bool]
+) -> dict[str, int]:
+    """Return how many rows that fulfil conditions have each value of a column, in its order."""
+    query = sa.select(column, sa.func.count()).where(*where).group_by(column).order_by(column)
+    return dict(connection.execute(query).all())
+
+
 def put_rows(
     connection: sa.Connection,
     table: sa.Table,
@@ -127,6 +135,12 @@ def same(table: sa.Table, **wanted: object) -> list[sa.ColumnElement[bool]]:
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
 
 
+def has_word(words: sa.ColumnElement[Any], word: str) -> sa.ColumnElement[bool]:
+    """Return the condition that a JSON list holds a word."""
+    each = sa.func.json_each(words).table_valued("value")
+    return sa.exists().where(each.c.value == word)
+
+
 def drop_in(connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any]) -> None:
     """Delete the rows where a column is one of those values, however many they are."""
     for some in chunks(ids):
@@ -146,11 +160,15 @@ def change_rows(
 
 
 def change_in(
-    connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any], values: Mapping[str, Any]
+    connection: sa.Connection,
+    column: sa.Column[Any],
+    ids: Iterable[Any],
+    values: Mapping[str, Any],
+    *where: sa.ColumnElement[bool],
 ) -> None:
-    """Change the rows where a column is one of those values, however many they are."""
+    """Change the rows where a column is one of those values, however many, and conditions hold."""
     for some in chunks(ids):
-        statement = sa.update(column.table).where(column.in_(some))
+        statement = sa.update(column.table).where(column.in_(some), *where)
         connection.execute(statement.values(values))
 
 

@@ -6,13 +6,10 @@ is asked (docs/ledger.md).
 
 from __future__ import annotations
 
-from cortex_actors.storage.ledger.migrate import downgrade, run
+from cortex_actors.storage.ledger.migrate import run
 
 revision = "0007"
 down_revision = None
-branch_labels = None
-depends_on = None
-__all__ = ["downgrade", "upgrade"]
 
 
 def upgrade() -> None:

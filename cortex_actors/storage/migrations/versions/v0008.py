@@ -5,13 +5,10 @@ Before, only a new revision of a file was an observation.
 
 from __future__ import annotations
 
-from cortex_actors.storage.ledger.migrate import downgrade, run
+from cortex_actors.storage.ledger.migrate import run
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
-__all__ = ["downgrade", "upgrade"]
 
 
 def upgrade() -> None:

@@ -11,13 +11,10 @@ import json
 
 from alembic import op
 
-from cortex_actors.storage.ledger.migrate import downgrade, run
+from cortex_actors.storage.ledger.migrate import run
 
 revision = "0009"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
-__all__ = ["downgrade", "upgrade"]
 
 _DECIDED = (
     "SELECT a.content_hash, b.content_hash, k.content_hash, c.status, c.resolved_at, c.resolution"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from cortex_actors.storage.ledger.migrate import downgrade, run
+from cortex_actors.storage.ledger.migrate import run
 
 revision = "0010"
 down_revision = "0009"
-branch_labels = None
-depends_on = None
-__all__ = ["downgrade", "upgrade"]
 
 
 def upgrade() -> None:
