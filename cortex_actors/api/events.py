@@ -24,7 +24,7 @@ from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import events as stored
 from cortex_actors.storage.events import Wanted, store, store_once
-from cortex_actors.text.credentials import cleared
+from cortex_actors.text.hazards import cleared
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from cortex_actors.rules.ranking.fusion import base_relevance
 from cortex_actors.storage.search.hits import rare, tagged
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
-from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.hazards import seen
+from cortex_actors.text.hazards import mask_secrets, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -32,9 +32,8 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
 from cortex_actors.text import hazards, terms
-from cortex_actors.text.credentials import mask_secrets
 from cortex_actors.text.documents import READ_AS, document, pieces
-from cortex_actors.text.hazards import suspicion
+from cortex_actors.text.hazards import mask_secrets, suspicion
 from cortex_actors.text.markdown import MAX_BYTES, require_room
 
 if TYPE_CHECKING:

@@ -55,8 +55,7 @@ from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.pipeline.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
-from cortex_actors.text.credentials import Redacted, mask_secrets
-from cortex_actors.text.hazards import is_boilerplate, suspicion
+from cortex_actors.text.hazards import Redacted, is_boilerplate, mask_secrets, suspicion
 from cortex_actors.text.sections import left_out
 from cortex_actors.text.statements import statements
 

@@ -39,8 +39,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.domain.hit import REMOTE, Hit, also, lines_of, marked
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
-from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.hazards import hidden, told, visible
+from cortex_actors.text.hazards import hidden, mask_secrets, told, visible
 from cortex_actors.text.lexicon import STOP_WORDS
 from cortex_actors.text.terms import microseconds
 
