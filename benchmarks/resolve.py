@@ -19,7 +19,6 @@ import statistics
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -98,7 +97,7 @@ class Row:
 class World:
     """A ledger, an organiser and what resolves, without the rest of the tree."""
 
-    def __init__(self, folder: Path, threads: Threads, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, folder: Path, threads: Threads, pool: Threads) -> None:
         self.records = Direct(folder)
         self.threads = threads
         self.neighbours = Neighbours(VectorMatrix(MODEL, 1_024))
@@ -127,7 +126,7 @@ class World:
             CLOCK,
             spawn=self._spawn,
             pace=Pace(0, 1, 0),
-            executor=pool,
+            threads=pool,
         )
         resolving = Resolving(writer, maker, embed=self._embed, threads=pool)
         self._errands = Errands(records, resolving, maker, clock=CLOCK)
@@ -205,7 +204,7 @@ class World:
 
 async def measure(size: int, changed: int, rounds: int) -> Row:
     """Return what everything costs among so many."""
-    threads, pool = Threads("bench", 1), ThreadPoolExecutor(2, "bench")
+    threads, pool = Threads("bench", 1), Threads("pool", 2)
     with tempfile.TemporaryDirectory(prefix="cortex-resolve-", dir=REAL) as folder:
         world, stock = World(Path(folder), threads, pool), Stock()
         for project in (world.learned, world.project):
@@ -221,7 +220,7 @@ async def measure(size: int, changed: int, rounds: int) -> Row:
         count = await world.records.read(principles.count)
         await world.close()
     threads.close()
-    pool.shutdown()
+    pool.close()
     medians = map(statistics.median, (changes, unchanged, shown, written))
     return Row(count, everything, *medians)
 

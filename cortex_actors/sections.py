@@ -42,7 +42,7 @@ from cortex_actors.rules.decay import Decay, Earning, Fading
 from cortex_actors.rules.linking import Thresholds
 from cortex_actors.rules.merging import Gates
 from cortex_actors.rules.promotion import RankWeights
-from cortex_actors.text.credentials import plain
+from cortex_actors.text.hazards import plain
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

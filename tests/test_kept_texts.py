@@ -12,14 +12,14 @@ import pytest
 from cortex_actors.api.desk import FrontDesk
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.testing import temporary_cortex
-from cortex_actors.text import credentials
-from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text import hazards
+from cortex_actors.text.hazards import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from cortex_actors.text.credentials import Redacted
+    from cortex_actors.text.hazards import Redacted
     from cortex_actors.tree import Tree
 
 #: A key in the shape of an issuer's, and nobody's; a password that only its name gives away.
@@ -162,7 +162,7 @@ class TestEveryField:
                 threads.append(threading.current_thread())
             return mask_secrets(text)
 
-        monkeypatch.setattr(credentials, "mask_secrets", looked)
+        monkeypatch.setattr(hazards, "mask_secrets", looked)
         long = "the quay is swept " * LONG
         await tree.cortex.remember(long)
         await tree.cortex.post(long)

@@ -168,7 +168,7 @@ class TestReload:
                 caller.cancel()
                 adopt(settings)
 
-            monkeypatch.setattr(tree._reload, "_adopt", gone)
+            monkeypatch.setattr(tree._reload, "adopt", gone)
             await asyncio.wait({caller})
             await eventually(lambda: before["organiser"] != lives(tree).get("organiser"))
 
@@ -216,13 +216,13 @@ class TestRefusals:
                 if settings.events.max_deliveries == 7:
                     tree.parts.make["organiser"] = Section  # type: ignore[assignment]
 
-            monkeypatch.setattr(tree._reload, "_adopt", spoilt)
+            monkeypatch.setattr(tree._reload, "adopt", spoilt)
             write(tmp_home, events={"max_deliveries": 7})
             with pytest.raises(ConfigurationError, match="organiser does not start"):
                 await tree.cortex.reload()
 
             assert {"accumulator", "organiser", "watchlist"} <= lives(tree).keys()
-            assert 5 == tree._reload._chosen.events.max_deliveries
+            assert 5 == tree._reload.chosen.events.max_deliveries
 
     async def test_while_it_stops(self, tmp_home: Path) -> None:
         """A tree that stops while it reloads, stops."""

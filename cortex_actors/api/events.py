@@ -23,7 +23,7 @@ from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import events as stored
-from cortex_actors.text.credentials import cleared
+from cortex_actors.text.hazards import cleared
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:

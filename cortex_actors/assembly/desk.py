@@ -7,6 +7,7 @@ connections of its own, and the index is asked in small pieces by the actor that
 from __future__ import annotations
 
 import asyncio
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,26 +41,24 @@ if TYPE_CHECKING:
 SOURCE = "doctor"
 
 
+@dataclass(eq=False)
 class Practice:
     """Answers `cortex doctor` in a daemon."""
 
-    def __init__(
-        self,
-        world: World,
-        bus: Bus,
-        *,
-        actors: Actors,
-        records: Records,
-        settings: Callable[[], Settings],
-    ) -> None:
-        """Look at nothing yet; `settings` gives those that hold when it is asked."""
-        self._world = world
-        self._bus = bus
-        self._records = records
+    world: World
+    bus: Bus
+    _: KW_ONLY
+    actors: Actors
+    records: Records
+    #: Gives the settings that hold when it is asked.
+    settings: Callable[[], Settings]
+
+    def __post_init__(self) -> None:
+        """Look at nothing yet."""
+        left = partial(self.records.read, memory_delete.left)
         #: Tries the verbs in earnest; what it found last is part of every visit.
-        self.trial = RoundTrip(partial(records.read, memory_delete.left), world.clock)
-        self._settings = settings
-        self._vectors = actors.vectors
+        self.trial = RoundTrip(left, self.world.clock)
+        self._vectors = self.actors.vectors
         self._threads = Threads("doctor", 1)
         self._halt = Halt()
         self._one_at_a_time = asyncio.Lock()
@@ -72,10 +71,10 @@ class Practice:
         See `checkup.visit.Visit`.
         """
         patient = Patient(
-            self._world.home, self._settings(), self._world.clock, online=True, thorough=thorough
+            self.world.home, self.settings(), self.world.clock, online=True, thorough=thorough
         )
-        ward = Ward(self._read, self._records.write, self._say, renew=self._begin_anew)
-        one = Visit(partial(self._look, patient), self._compare, ward, self._world.clock)
+        ward = Ward(self._read, self.records.write, self._say, renew=self._begin_anew)
+        one = Visit(partial(self._look, patient), self._compare, ward, self.world.clock)
         async with self._one_at_a_time:
             return await one(repair=repair)
 
@@ -106,8 +105,8 @@ class Practice:
         state = await self._read(pending.state)
         if state is None or state.generation != answering or answering == self._given_up:
             return None
-        settings = self._settings().storage
-        place = Generations(self._world.home.index, settings, COLLECTIONS).place(state)
+        settings = self.settings().storage
+        place = Generations(self.world.home.index, settings, COLLECTIONS).place(state)
         return await self._threads.run(models.lost, place)
 
     async def _read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
@@ -116,12 +115,12 @@ class Practice:
 
     def _ask(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
         """Run a query on a connection of its own (on the thread)."""
-        with Reader(self._world.home.ledger, self._world.clock, self._halt) as reader:
+        with Reader(self.world.home.ledger, self.world.clock, self._halt) as reader:
             return reader.ask(query)
 
     async def _say(self, changed: Sequence[FileChanged]) -> None:
         """Say that files have changed."""
-        await self._bus.publish_all([(FILE_CHANGED, each) for each in changed], source=SOURCE)
+        await self.bus.publish_all([(FILE_CHANGED, each) for each in changed], source=SOURCE)
 
     async def _begin_anew(self) -> None:
         """Begin a new generation of the index."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import supervision
@@ -87,31 +87,22 @@ class Branch:
     children: tuple[Branch | str, ...]
 
 
+@dataclass(eq=False, slots=True)
 class Reload:
     """Reads the settings of a home and has them followed; one reload at a time."""
 
-    def __init__(
-        self,
-        home: Home,
-        chosen: Settings,
-        *,
-        adopt: Callable[[Settings], None],
-        places: Sequence[Place],
-        branch: Callable[[str], supervision.Supervisor | None],
-    ) -> None:
-        """Begin with the settings that are followed now.
-
-        `adopt` has every life that begins from then on follow others; `places` are all children of
-        the tree in the order of their start, and `branch` gives the supervisor of one, None
-        for one that has not begun yet.
-        """
-        self._home = home
-        self._chosen = chosen
-        self._adopt = adopt
-        self._places = places
-        self._branch = branch
-        self._turn = asyncio.Lock()
-        self._tasks = Background()
+    home: Home
+    #: What is followed now.
+    chosen: Settings
+    _: KW_ONLY
+    #: Has every life that begins from then on follow other settings.
+    adopt: Callable[[Settings], None]
+    #: All children of the tree, in the order of their start.
+    places: Sequence[Place]
+    #: Gives the supervisor of a branch; None for one that has not begun yet.
+    branch: Callable[[str], supervision.Supervisor | None]
+    _turn: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _tasks: Background = field(init=False, default_factory=Background)
 
     async def __call__(self) -> dict[str, Any]:
         """Follow the settings as they are in the file now; return what came of it.
@@ -139,14 +130,14 @@ class Reload:
     async def _reload(self) -> dict[str, Any]:
         """Do it, when it is our turn."""
         async with self._turn:
-            before, fresh = self._chosen, await asyncio.to_thread(settings.load, self._home)
+            before, fresh = self.chosen, await asyncio.to_thread(settings.load, self.home)
             keys = changed(before, fresh)
             held = {_section(key) for key in keys if key in FIXED}
             followed = [key for key in keys if _section(key) not in held]
             waiting = [key for key in keys if _section(key) in held]
             sections = {_section(key) for key in followed}
             wanted = {child for section in sections for child in HANDED.get(section, ())}
-            affected = [place for place in self._places if place[1] in wanted]
+            affected = [place for place in self.places if place[1] in wanted]
             after = before.model_copy(update={name: getattr(fresh, name) for name in sections})
             if followed:
                 await self._follow(before, after, affected)
@@ -158,8 +149,8 @@ class Reload:
         """Do it, when it is our turn; whose child does not come back begins anew as a branch."""
         async with self._turn:
             change()
-            self._adopt(self._chosen)
-            await self._back([each for each in self._places if each[1] in names])
+            self.adopt(self.chosen)
+            await self._back([each for each in self.places if each[1] in names])
 
     async def _follow(self, before: Settings, after: Settings, places: Sequence[Place]) -> None:
         """Start children again with new settings, or with those before if one does not start."""
@@ -171,7 +162,7 @@ class Reload:
             await self._back(places)
             raise ConfigurationError(
                 f"{error.child} does not start with the new settings: {error}; the old ones are "
-                f"followed again: mend {self._home.settings}"
+                f"followed again: mend {self.home.settings}"
             ) from error
 
     async def _again(self, places: Sequence[Place]) -> None:
@@ -182,11 +173,11 @@ class Reload:
         """
         for name, child in reversed(places):
             with suppress(supervision.ChildError, supervision.NotRunningError):
-                if (branch := self._branch(name)) is not None:
+                if (branch := self.branch(name)) is not None:
                     await branch.terminate_child(child)
         for name, child in places:
             with suppress(supervision.ChildError, supervision.NotRunningError):
-                if (branch := self._branch(name)) is not None:
+                if (branch := self.branch(name)) is not None:
                     await branch.restart_child(child)
 
     async def _back(self, places: Sequence[Place]) -> None:
@@ -196,13 +187,13 @@ class Reload:
         except supervision.StartError:
             log.exception("a child did not come back: its branch begins anew")
             for name in {name for name, _ in places}:
-                if (branch := self._branch(name)) is not None:
+                if (branch := self.branch(name)) is not None:
                     branch.kill()
 
     def _use(self, chosen: Settings) -> None:
         """Have every life that begins from now on follow these."""
-        self._adopt(chosen)
-        self._chosen = chosen
+        self.adopt(chosen)
+        self.chosen = chosen
 
 
 def places(branch: Branch) -> list[Place]:

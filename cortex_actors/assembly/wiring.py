@@ -5,26 +5,43 @@ Actors are handed other actors by name (`NamedActor`) or callables that ask one;
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from cortex_actors.api.desk import FrontDesk
 from cortex_actors.api.registry import SOON, Actors, Call, Life
-from cortex_actors.assembly import branches
 from cortex_actors.assembly.desk import Practice
 from cortex_actors.assembly.embedder import Incumbent
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Desk, Wake
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.embedding.cache import Cache
+from cortex_actors.embedding.factory import is_compiled
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
+from cortex_actors.embedding.tokens import Counter, word_pieces
 from cortex_actors.errors import MailboxFull
-from cortex_actors.federation.registry import Register
+from cortex_actors.federation.binding import Binder
+from cortex_actors.federation.federation import Federation
+from cortex_actors.federation.local import members
+from cortex_actors.federation.registry import Books, Overlay, Register
+from cortex_actors.federation.roster import Roster
 from cortex_actors.gateways.server import Http
 from cortex_actors.judging.judge import Judge, QuietJudge
-from cortex_actors.memory.custodian import AccessReporter
+from cortex_actors.memory.archivist import Archivist
+from cortex_actors.memory.custodian import AccessReporter, Custodian
+from cortex_actors.memory.librarian import Librarian
+from cortex_actors.memory.planner import Planner
+from cortex_actors.memory.trail import Trail
+from cortex_actors.memory.village import Village
+from cortex_actors.pipeline.accumulator import Accumulator
+from cortex_actors.pipeline.likeness import SecondOpinion
+from cortex_actors.pipeline.organiser import Organiser
+from cortex_actors.pipeline.reconciler import Reconciler
+from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.scheduler import Scheduler
@@ -33,7 +50,9 @@ from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.index.indexer import Indexer
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Records
-from cortex_actors.storage.search.matrix import VectorMatrix
+from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
+from cortex_actors.storage.search.search import Search
+from cortex_actors.storage.search.similar_memories import Vicinity
 from cortex_actors.watching.watcher import WatcherParts
 from cortex_actors.watching.watchlist import Watchlist
 
@@ -42,11 +61,20 @@ if TYPE_CHECKING:
 
     from cortex_actors.assembly.context import World
     from cortex_actors.embedding.provider import Row
+    from cortex_actors.rules.contradiction import Thresholds
+    from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import Settings
+    from cortex_actors.text.lexicon import Lexicon
 
+
+#: Actors by name, and how each of them is made.
+Makers: TypeAlias = "dict[str, Callable[[], AsyncioActor]]"
 
 #: Threads that look at files: sweeps and large parses, of all projects together.
 FILE_THREADS = 4
+
+#: Seconds for which a model may still be loading before a file is written without it.
+PATIENCE = 20.0
 
 
 class Assembly:
@@ -87,26 +115,16 @@ class Assembly:
         self.watching = WatcherParts(
             self.bus, self._clock, self.records, self.threads, settings.watching, self.hints
         )
-        parts = branches.BranchParts(
-            self._world,
-            settings,
-            self.actors,
-            self.records,
-            self.bus,
-            self._desk,
-            self.model,
-            self._embed,
-            QuietJudge(self.actors.judge, settings.judging),
-            self._matrix,
-            self._register,
-        )
-        self.make: branches.Makers = {
+        #: Never raises, and never keeps those waiting who ask it.
+        self._judge = QuietJudge(self.actors.judge, settings.judging)
+        self._nearest = partial(self.actors.vectors.ask, Vectors.query, model=self.model)
+        self.make: Makers = {
             **self._storage(),
             **self._embedding(),
-            **branches.upward(parts),
-            **branches.downward(parts),
-            **branches.memory(parts),
-            **branches.federation(parts),
+            **self._upward(),
+            **self._downward(),
+            **self._memory(),
+            **self._federation(),
             **self._others(),
         }
 
@@ -157,7 +175,7 @@ class Assembly:
             return now
         return VectorMatrix(self.model, most)
 
-    def _storage(self) -> branches.Makers:
+    def _storage(self) -> Makers:
         """Return how the storage branch's actors are made."""
         world = self._world
         return {
@@ -186,7 +204,7 @@ class Assembly:
             ),
         }
 
-    def _embedding(self) -> branches.Makers:
+    def _embedding(self) -> Makers:
         """Return how the actors are made that hold models."""
         settings = self._settings.embedding
         return {
@@ -224,7 +242,147 @@ class Assembly:
             ),
         }
 
-    def _others(self) -> branches.Makers:
+    def _upward(self) -> Makers:
+        """Return how the actors of the pipeline are made that learn from files."""
+        settings, neighbours = self._settings, Neighbours(self._matrix)
+        return {
+            "accumulator": partial(
+                Accumulator,
+                self._desk("accumulator"),
+                self.records,
+                settings=settings.accumulation,
+                model=self.model,
+                embed=self._embed,
+                neighbours=neighbours,
+            ),
+            "reconciler": partial(
+                Reconciler,
+                self._desk("reconciler"),
+                self.records,
+                settings=settings.reconciliation,
+                neighbours=neighbours,
+                judge=self._judge,
+                tables=self._world.home.rules,
+                opinion=SecondOpinion(self.records, self._embed, model=self.model),
+            ),
+        }
+
+    def _downward(self) -> Makers:
+        """Return how the actors of the pipeline are made that distil, and write files."""
+        settings, world = self._settings, self._world
+        return {
+            "organiser": partial(
+                Organiser,
+                self._desk("organiser"),
+                self.records,
+                settings=settings.organisation,
+                promotion=settings.reconciliation,
+                neighbours=Neighbours(self._matrix),
+                embed=self._embed,
+                writer=self._judge,
+                tables=world.home.rules,
+            ),
+            "resolver": partial(
+                Resolver,
+                self._desk("resolver"),
+                self.records,
+                settings=settings.resolution,
+                reconciliation=settings.reconciliation,
+                model=self.model,
+                # A person may be waiting, and a model that loads is worth waiting for.
+                embed=partial(self._embed, urgent=True, patience=PATIENCE),
+                count=Counter(settings.embedding.provider),
+                tables=world.home.rules,
+                tasks=world.tasks,
+            ),
+        }
+
+    def _memory(self) -> Makers:
+        """Return how the memory branch's actors are made."""
+        settings, records, clock = self._settings.memory, self.records, self._clock
+        return {
+            "archivist": self._archivist(),
+            "village": partial(
+                Village,
+                self.bus,
+                records,
+                clock=clock,
+                settings=settings,
+                matrix=self._matrix,
+                embed=self._embed,
+            ),
+            "trail": partial(Trail, self.bus, records, clock=clock),
+            "custodian": partial(Custodian, self._desk("custodian"), records, settings=settings),
+            "librarian": partial(Librarian, records, clock=clock, settings=settings),
+        }
+
+    def _archivist(self) -> Callable[[], Archivist]:
+        """Return what makes an archivist with eyes of its own.
+
+        The rules are those that statements of files are judged by, a user's own among them.
+        """
+        settings, judging = self._settings.memory, self._settings.reconciliation
+        near, model, matrix, judge = self._nearest, self.model, self._matrix, self._judge
+        records, clock, tables = self.records, self._clock, self._world.home.rules
+
+        def make() -> Archivist:
+            planner = Planner(
+                Vicinity(near, model=model, matrix=matrix),
+                records,
+                judge,
+                embed=self._embed,
+                rules=partial(_rules, Ruling(judging, model, tables)),
+                gates=settings.gates,
+                model=model,
+                clock=clock,
+            )
+            return Archivist(self.bus, records, planner, clock=clock, settings=settings)
+
+        return make
+
+    def _federation(self) -> Makers:
+        """Return how the federation branch's actors are made."""
+        return {
+            "roster": self._roster(),
+            "federation": partial(
+                Federation,
+                self.actors.roster,
+                self._embed,
+                model=self.model,
+                clock=self._clock,
+                settings=self._settings.federation,
+            ),
+        }
+
+    def _roster(self) -> Callable[[], Roster]:
+        """Return what makes a roster with a search of its own, and books that outlive it."""
+        near, model, matrix, world = self._nearest, self.model, self._matrix, self._world
+        settings, memory, tls = self._settings.federation, self._settings.memory, self._settings.tls
+        folder = world.home.models / model if is_compiled(model) else None
+
+        def make() -> Roster:
+            pieces = cache(partial(word_pieces, folder))
+            # The first recall need not wait for them.
+            asyncio.get_running_loop().run_in_executor(None, pieces)
+            search = Search(
+                self.records, near, model=model, settings=memory, matrix=matrix, pieces=pieces
+            )
+            binder = Binder(settings, tls, clock=world.clock, vault=world.outside.vault())
+            roster = Roster(
+                partial(members, search),
+                self.bus,
+                Books(self._register, Overlay(world.home.overlay), binder),
+                settings=settings,
+                tls=tls,
+                clock=world.clock,
+                load=search.load,
+            )
+            roster.actor_ref.life.counters = {"searches": search.ways}
+            return roster
+
+        return make
+
+    def _others(self) -> Makers:
         """Return how the actors are made that are alone in their branch, or nearly so."""
         return {
             "watchlist": partial(
@@ -275,3 +433,10 @@ class Assembly:
     async def _stored(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Row]:
         """Return the vectors the ledger has for texts."""
         return await self.records.read(lambda c: embeddings.stored_vectors(c, model, digests))
+
+
+def _rules(ruling: Ruling) -> tuple[Thresholds, Lexicon | None]:
+    """Return the thresholds and tables as they are now (on a thread: it reads the user's file)."""
+    ruling.read()
+    relations = ruling.relations()
+    return relations.limits.default, relations.lexicon

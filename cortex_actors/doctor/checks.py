@@ -28,6 +28,7 @@ from cortex_actors.doctor import models
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.project import file_hash, innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
+from cortex_actors.home import read_regular
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
 from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Reader
@@ -166,9 +167,7 @@ def _missed(seen: Seen, now: FileState, known: FileState | None, *, patient: Pat
 def _hash(path: str, limit: int) -> str:
     """Return the hash of a file as it is now; "" for one that cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as opened:
-            return file_hash(opened.read(limit + 1))
+        return file_hash(read_regular(path, most=limit) or b"")
     except OSError:
         return ""
 

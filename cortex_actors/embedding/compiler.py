@@ -8,7 +8,6 @@ compile sweeps away. A file lock lets one process compile at a time.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
 import os
 import shutil
@@ -22,6 +21,7 @@ from cortex_actors.embedding import manifest as refusals
 from cortex_actors.embedding.manifest import Manifest, compiled
 from cortex_actors.embedding.torch_child import PROGRESS
 from cortex_actors.home import private, weights_hash
+from cortex_actors.process.lock import take_lock
 from cortex_actors.runtime.child import ChildError, ChildProcess
 
 if TYPE_CHECKING:
@@ -171,9 +171,9 @@ async def _alone(folder: Path, *, clock: Clock, say: Say) -> AsyncIterator[None]
     """Hold the lock of the folder of models, however long another process has it."""
     with ExitStack() as held:
         descriptor = await _finished(_opened, folder, held)
-        if not _is_locked(descriptor):
+        if not take_lock(descriptor):
             say("another process compiles a model here; waiting for it")
-            while not _is_locked(descriptor):
+            while not take_lock(descriptor):
                 await clock.sleep(POLL)
         yield
 
@@ -186,15 +186,6 @@ def _opened(folder: Path, held: ExitStack) -> int:
         descriptor = private(folder / LOCK, os.O_RDWR | os.O_CREAT)
     held.callback(os.close, descriptor)
     return descriptor
-
-
-def _is_locked(descriptor: int) -> bool:
-    """Take the lock if it is free, and say whether that was so; waits for nothing."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 async def _finished(call: Callable[..., T], *given: object) -> T:

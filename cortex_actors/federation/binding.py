@@ -6,7 +6,7 @@ The kinds of remote stores there are: a new one is a file, and a line here.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.endpoint.client import Guard
@@ -86,28 +86,18 @@ class Bound:
                     log.warning("the store %s was not closed well", self.spec.name, exc_info=error)
 
 
+@dataclass(eq=False, slots=True)
 class Binder:
     """Makes stores of descriptions; nothing is sent to any of them."""
 
-    def __init__(
-        self,
-        settings: FederationSettings,
-        tls: TlsSettings,
-        *,
-        clock: Clock,
-        vault: Vault,
-        types: Mapping[str, type[Adapter]] | None = None,
-        resolve: Resolver | None = None,
-    ) -> None:
-        """Make them as the settings say; `types` are the kinds there are."""
-        self._settings = settings
-        self._tls = tls
-        self._clock = clock
-        self._types = ADAPTERS if types is None else types
-        self._resolve = resolve
-        self.vault = vault
-        #: The kinds of stores there are, in order.
-        self.types = sorted(self._types)
+    settings: FederationSettings
+    tls: TlsSettings
+    _: KW_ONLY
+    clock: Clock
+    vault: Vault
+    #: The kinds of stores there are.
+    kinds: Mapping[str, type[Adapter]] = field(default_factory=lambda: ADAPTERS)
+    resolve: Resolver | None = None
 
     async def bind(self, spec: StoreSpec) -> Bound:
         """Return a store as it can be asked.
@@ -115,16 +105,16 @@ class Binder:
         Raises `StoreUnusable` for a description that cannot be followed, its token's place among
         it, and `StoreDown` for what may be otherwise later: a keyring that does not answer.
         """
-        kind = self._types.get(spec.type)
+        kind = self.kinds.get(spec.type)
         if kind is None:
-            known = ", ".join(self.types)
+            known = ", ".join(sorted(self.kinds))
             raise StoreUnusable(f"there is no type {spec.type[:64]!r}; there are: {known}")
         line = self._line(spec, await self.vault.token(spec.auth))
         try:
-            settings = self._settings
+            settings = self.settings
             # Keeps one store from costing the others anything.
             guard = Guard(
-                self._clock,
+                self.clock,
                 at_once=settings.at_once,
                 failures=settings.breaker_failures,
                 pause=settings.breaker_pause_s,
@@ -149,13 +139,13 @@ class Binder:
                 "it is a program, and programs are started for stores of cortex.toml alone: "
                 "describe it there, as [[federation.stores]]"
             )
-        settings = self._settings
+        settings = self.settings
         return Line(
             url,
-            self._clock,
+            self.clock,
             token=token,
             most=int(settings.response_mb * MEGABYTE),
             allow_hosts=settings.allow_hosts,
-            trust_system_store=self._tls.trust_system_store,
-            resolve=self._resolve,
+            trust_system_store=self.tls.trust_system_store,
+            resolve=self.resolve,
         )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.errors import BadInput
 from cortex_actors.federation import schema
 from cortex_actors.sections import FederationSettings
-from cortex_actors.text.credentials import TOKEN_KEYS, plain
+from cortex_actors.text.hazards import TOKEN_KEYS, plain
 
 if TYPE_CHECKING:
     from cortex_actors.federation.store import StoreSpec

@@ -187,7 +187,7 @@ class StoreChanges:
         taken or one store more than there may be.
         """
         spec = schema.checked(spec)
-        types = self._books.binder.types
+        types = sorted(self._books.binder.kinds)
         if spec.type not in types:
             raise BadInput(
                 f"cannot add the store {spec.name}: there is no type {spec.type[:64]!r}; "

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.hit import REMOTE, Hit
 from cortex_actors.domain.memory import Realm
@@ -22,8 +22,7 @@ from cortex_actors.rules.ranking.fusion import base_relevance
 from cortex_actors.storage.search.hits import rare, tagged
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
-from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.hazards import seen
+from cortex_actors.text.hazards import mask_secrets, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,6 +36,12 @@ MOST = 1_000
 #: Memories that may have a topic which is looked up beside an answer: comparing 20,000 took 27 to
 #: 115 ms, and what so many share tells nothing.
 COMMON = 1_000
+
+#: What is searched for as it was asked.
+_SAME = (
+    *("text", "vector", "model", "where", "explain"),
+    *("why", "now", "past", "here", "about", "sure"),
+)
 
 #: Each collection is a store of its own (`federation.local`).
 SEPARATE = "separate"
@@ -78,21 +83,9 @@ class LocalStore:
 
     async def recall(self, question: Question, *, limit: int, seconds: float) -> Answer:
         """Return what is nearest in the collections; each hit keeps its own as its store."""
-        query = Query(
-            question.text,
-            question.vector,
-            question.model,
-            limit,
-            collections=question.collections if self._only is None else (self._only,),
-            where=question.where,
-            explain=question.explain,
-            why=question.why,
-            now=question.now,
-            past=question.past,
-            here=question.here,
-            about=question.about,
-            sure=question.sure,
-        )
+        same: dict[str, Any] = {name: getattr(question, name) for name in _SAME}
+        searched = question.collections if self._only is None else (self._only,)
+        query = Query(limit=limit, collections=searched, **same)
         found = await self._search.find(query)
         hits = tuple(_measured(hit) for hit in found.hits)
         return Answer(hits, tuple(reason for _, reason in found.skipped))

@@ -173,7 +173,7 @@ class Roster(AsyncioActor):
         return {
             "stores": register.rows(),
             "active": register.active(),
-            "types": self._books.binder.types,
+            "types": sorted(self._books.binder.kinds),
             "knobs": {name: getattr(register.knobs, name) for name in schema.KNOBS},
             "turned": register.turned(),
             "tuned": register.tuned(),

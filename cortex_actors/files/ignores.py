@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from pathspec import GitIgnoreSpec
 
 from cortex_actors.domain.project import PRUNED
+from cortex_actors.home import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -164,9 +165,7 @@ def _spec(path: str) -> GitIgnoreSpec | None:
 @lru_cache(REMEMBERED)
 def _parsed(path: str, _stamp: tuple[int, ...]) -> GitIgnoreSpec | None:
     """Return what an ignore file says; None for nothing. Raises `OSError`."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as opened:
-        text = opened.read(LARGEST).decode("utf-8", "surrogateescape")
+    text = (read_regular(path, most=LARGEST) or b"").decode("utf-8", "surrogateescape")
     tame = [line for line in text.splitlines() if _is_pattern(line) and _is_tame(line)]
     if not tame:
         return None

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from cortex_actors.home import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -180,14 +181,6 @@ def _plain(host: str, path: str) -> str | None:
 def _text(path: Path) -> str:
     """Return a file's text, "" for what is no plain file or cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        return (read_regular(path, most=LARGEST) or b"").decode("utf-8", "surrogateescape")
     except (OSError, ValueError):
         return ""
-    with os.fdopen(descriptor, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
-        try:
-            # None where a file of the system's has nothing to say yet.
-            return (opened.read(LARGEST) or b"").decode("utf-8", "surrogateescape")
-        except OSError:
-            return ""

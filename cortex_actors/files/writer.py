@@ -38,7 +38,7 @@ from collections import Counter, defaultdict
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 from cortex_actors import errors
 from cortex_actors.clock import ulid
@@ -50,9 +50,9 @@ from cortex_actors.render.fence import find, removed, restored, revision
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-    from concurrent.futures import Executor
 
     from cortex_actors.clock import Clock
+    from cortex_actors.runtime.threads import Threads
 
 
 def older(data: bytes, undone: Entry) -> bytes | None:
@@ -251,8 +251,6 @@ def _state(entry: Entry, found: State | None) -> State:
 
 log = logging.getLogger("cortex.writing")
 
-P = ParamSpec("P")
-T = TypeVar("T")
 
 #: Times that a write is tried whose file was saved in between.
 TRIES = 5
@@ -274,7 +272,7 @@ class FileWriter:
     _: KW_ONLY
     spawn: Callable[[Coroutine[None, None, None]], object]
     pace: Pace
-    executor: Executor | None = None
+    threads: Threads
     late: Callable[[Entry], Awaitable[None]] | None = None
     _locks: defaultdict[str, asyncio.Lock] = field(
         init=False, default_factory=partial(defaultdict, asyncio.Lock)
@@ -286,7 +284,7 @@ class FileWriter:
 
         Raises the refusal that a write would.
         """
-        found = await self._on_thread(_looked, target)
+        found = await self.threads.run(_looked, target)
         return None if found is None else found.data
 
     async def write(self, target: WriteTarget, make: Callable[[bytes], bytes]) -> Written:
@@ -299,7 +297,7 @@ class FileWriter:
             for _ in range(TRIES):
                 base = await self._settled(target)
                 before = None if base is None else base.data
-                after = await self._on_thread(make, before or b"")
+                after = await self.threads.run(make, before or b"")
                 changed = before != after
                 if not changed or await self._put(target, base, after):
                     return Written(before, after, changed=changed)
@@ -318,7 +316,7 @@ class FileWriter:
                     raise errors.NothingToUndo.of(target.path)
                 base = await self._settled(target)
                 before = None if base is None else base.data
-                after = await self._on_thread(older, before or b"", undone)
+                after = await self.threads.run(older, before or b"", undone)
                 if await self._put(target, base, after, undone=undone.seq):
                     return Written(before, after, changed=True)
             raise errors.KeepsChanging.of(target.path, tries=TRIES)
@@ -361,7 +359,7 @@ class FileWriter:
         """Return a file at rest, None if it is to be made; raises a refusal."""
 
         async def look() -> Seen | None:
-            return await self._on_thread(_looked, target)
+            return await self.threads.run(_looked, target)
 
         return await rest.settled(
             look,
@@ -384,7 +382,7 @@ class FileWriter:
         entry = _entry(target, base, after, now=self.clock.now())
         try:
             entry = await self.journal.begin(entry)
-            found = await self._on_thread(_swapped, target, entry, after)
+            found = await self.threads.run(_swapped, target, entry, after)
             await self._note(entry, found, undone=undone)
         except errors.NotWritten:
             raise
@@ -398,7 +396,7 @@ class FileWriter:
 
     async def _mend(self, entry: Entry) -> Entry:
         """Bring a write to its end that was cut off."""
-        found = await self._on_thread(_mended, entry)
+        found = await self.threads.run(_mended, entry)
         await self._note(entry, found)
         return replace(entry, state=found.state, aside=found.aside)
 
@@ -414,7 +412,7 @@ class FileWriter:
         await self.journal.end(entry.seq, state, aside=found.aside, undone=taken)
         if found.aside:
             try:
-                kept = await self._on_thread(kept_open, entry, found.shown)
+                kept = await self.threads.run(kept_open, entry, found.shown)
             except (errors.NotWritten, errors.WriteFailed) as error:
                 # The row still names what lies aside: the next start looks at it again.
                 log.warning("what a write into %s displaced stays there: %s", entry.path, error)
@@ -428,7 +426,7 @@ class FileWriter:
             return
         known, late = entry.before or b"", False
         while True:
-            text = await written_late(kept, self._on_thread, self.clock, self.pace)
+            text = await written_late(kept, self.threads.run, self.clock, self.pace)
             if text is None:
                 break
             await insist(partial(self._return, entry, text, known=known), self.clock)
@@ -449,7 +447,7 @@ class FileWriter:
         async with self._alone(entry.path):
             try:
                 for _ in range(TRIES):
-                    base = await self._on_thread(_there, entry)
+                    base = await self.threads.run(_there, entry)
                     if base is not None and base.data == text:
                         return
                     if base is not None and revision(base.data) not in older:
@@ -474,11 +472,6 @@ class FileWriter:
             await insist(mend, self.clock)
         except errors.NotWritten as error:
             log.warning("a write into %s stays unfinished: %s", entry.path, error)
-
-    async def _on_thread(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that blocks on a thread."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.executor, lambda: call(*args, **kwargs))
 
 
 def _looked(target: WriteTarget) -> Seen | None:

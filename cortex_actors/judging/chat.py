@@ -55,8 +55,7 @@ from cortex_actors.errors import (
     Refused,
 )
 from cortex_actors.judging.layer import Kind, LayerInfo, State
-from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.hazards import hidden, suspicion, visible
+from cortex_actors.text.hazards import hidden, mask_secrets, suspicion, visible
 from cortex_actors.text.lexicon import table
 
 if TYPE_CHECKING:

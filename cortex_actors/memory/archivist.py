@@ -169,11 +169,7 @@ class Archivist(AsyncioActor):
         """Return the active memories that a wish takes the place of; mostly there are none."""
         if not wish.supersedes:
             return ()
-        return await self._records.read(
-            lambda c: memory_merge.replaced(
-                c, wish.supersedes, wish.caller, agent=wish.agent, is_new=False
-            )
-        )
+        return await self._records.read(lambda c: _superseded(c, wish, is_new=False))
 
     async def _saved(self, plan: Plan, wish: Wish) -> Remembered:
         """Save a memory as it is; what is to be compared later is looked at soon."""
@@ -196,9 +192,7 @@ class Archivist(AsyncioActor):
             if there is not None:
                 return _added(connection, there, wish, how), []
             realms.require_readable(connection, wish.replies_to, wish.agent)
-            replaced = memory_merge.replaced(
-                connection, wish.supersedes, wish.caller, agent=wish.agent
-            )
+            replaced = _superseded(connection, wish)
             if not memory_merge.commit(connection, plan, how):
                 return None, []
             replaced = memory_merge.replace_memory(connection, replaced, plan.last.id, how)
@@ -265,6 +259,13 @@ class Archivist(AsyncioActor):
         return said
 
 
+def _superseded(connection: Connection, wish: Wish, *, is_new: bool = True) -> tuple[str, ...]:
+    """Return the active memories that a wish takes the place of."""
+    return memory_merge.replaced(
+        connection, wish.supersedes, wish.caller, agent=wish.agent, is_new=is_new
+    )
+
+
 def _existing(known: Memory) -> Remembered:
     """Return the answer to something that is known."""
     return Remembered(known.id, "existing", known.layer, known.realm, known.agent_id)
@@ -272,9 +273,7 @@ def _existing(known: Memory) -> Remembered:
 
 def _added(connection: Connection, known: Memory, wish: Wish, how: How) -> Remembered:
     """Give something that is known what is new of a wish; return the answer to it."""
-    old = memory_merge.replaced(
-        connection, wish.supersedes, wish.caller, agent=wish.agent, is_new=False
-    )
+    old = _superseded(connection, wish, is_new=False)
     return replace(
         _existing(known),
         superseded=memory_merge.replace_memory(connection, old, known.id, how),

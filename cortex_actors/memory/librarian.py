@@ -26,15 +26,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.project import Became, Chunk, Document, Trust, chunk_id
-from cortex_actors.errors import BadInput, CortexError, FileTooLarge, LedgerDown, NotFound
+from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
 from cortex_actors.text import hazards, terms
-from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.documents import MAX_BYTES, READ_AS, document, pieces
-from cortex_actors.text.hazards import suspicion
+from cortex_actors.text.documents import READ_AS, document, pieces
+from cortex_actors.text.hazards import mask_secrets, suspicion
+from cortex_actors.text.markdown import MAX_BYTES, require_room
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -107,11 +107,7 @@ async def read(path: str, threads: Threads) -> bytes:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"cannot read {path}: {why}; mend the path or its mode") from error
-    if size > MAX_BYTES:
-        raise FileTooLarge(
-            f"cannot read {path}: it has {size:,} bytes and a document may have {MAX_BYTES:,}; "
-            "split it"
-        )
+    require_room(size, path=path, what="a document")
     return data
 
 
@@ -277,11 +273,8 @@ class Librarian(AsyncioActor):
         self._clock = clock
         self._settings = settings
         self._threads = Threads("librarian", THREADS)
-        self._room = asyncio.Semaphore(TOGETHER)
-
-    async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Let the threads end with the actor."""
         self.actor_ref.on_end(self._threads.close)
+        self._room = asyncio.Semaphore(TOGETHER)
 
     @deferred
     async def ingest(self, path: str, topic: str | None = None) -> dict[str, Any]:

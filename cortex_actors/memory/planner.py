@@ -20,7 +20,7 @@ Whom the archivist asks beside the ledger: handed in, so that this branch knows 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -221,30 +221,20 @@ class _Node:
         return Plan(self.first, self.is_new, tuple(self.steps), clashes, vectors=dict(self.vectors))
 
 
+@dataclass(eq=False, slots=True)
 class Planner:
     """Thinks out what becomes of one memory at a time; several may be under way."""
 
-    def __init__(
-        self,
-        around: Vicinity,
-        records: Records,
-        judge: JudgePort,
-        *,
-        embed: EmbedInTime,
-        rules: Rules,
-        gates: Gates,
-        model: str,
-        clock: Clock,
-    ) -> None:
-        """Look through `around`, judge by the rules, and compare vectors of that model."""
-        self.model = model
-        self._around = around
-        self._records = records
-        self._judge = judge
-        self._embed = embed
-        self._rules = rules
-        self._gates = gates
-        self._clock = clock
+    around: Vicinity
+    records: Records
+    judge: JudgePort
+    _: KW_ONLY
+    embed: EmbedInTime
+    rules: Rules
+    gates: Gates
+    #: Whose vectors are compared.
+    model: str
+    clock: Clock
 
     async def briefed(self, memory: Memory, *, own: str | None) -> Memory:
         """Return a memory with a model's abstract and summary, where its text is long enough.
@@ -252,15 +242,15 @@ class Planner:
         An agent's own abstract is kept.
         """
         text, run = spoken(memory), memory.id
-        if not self._judge.is_there or len(sentences(text)) <= SUMMARY:
+        if not self.judge.is_there or len(sentences(text)) <= SUMMARY:
             return memory
-        short = own or await self._judge.summarise(text, most=ABSTRACT, run=run)
-        long = await self._judge.summarise(text, most=BRIEFED, run=run)
+        short = own or await self.judge.summarise(text, most=ABSTRACT, run=run)
+        long = await self.judge.summarise(text, most=BRIEFED, run=run)
         return replace(memory, abstract=short or memory.abstract, summary=long or memory.summary)
 
     async def embedded(self, text: str, *, urgent: bool = False, patience: float = 0.0) -> Matrix:
         """Return the vector of a text; raises one of `UNEMBEDDED` where there is none for now."""
-        rows = await self._embed([text], urgent=urgent, patience=patience, model=self.model)
+        rows = await self.embed([text], urgent=urgent, patience=patience, model=self.model)
         row: Matrix = rows[0]
         return row
 
@@ -297,7 +287,7 @@ class Planner:
             vectors={digest(first.text): vector},
         )
         # After the last merge there is one more look, for what contradicts the text as it is then.
-        for left in range(self._gates.rounds, -1, -1):
+        for left in range(self.gates.rounds, -1, -1):
             seen = await self._look(node)
             if seen.known is not None:
                 return Plan(first, known=seen.known)
@@ -316,7 +306,7 @@ class Planner:
             but=node.but,
             is_new=node.is_new and not node.steps,
         )
-        return await self._records.read(look)
+        return await self.records.read(look)
 
     async def _round(self, node: _Node, seen: Seen, *, may_merge: bool) -> bool:
         """Note what contradicts, and merge with the first candidate that passes every gate.
@@ -330,7 +320,7 @@ class Planner:
             if said.verdict is Verdict.ASK:
                 texts = spoken(node.memory), spoken(each.memory)
                 asked = (Claim(texts[0]), Claim(texts[1]), each.cosine)
-                (word,) = await self._judge.compare([asked], run=node.first.id)
+                (word,) = await self.judge.compare([asked], run=node.first.id)
                 said = merging.believed(word, *texts)
             if said.verdict is Verdict.CONFLICT:
                 node.clashes[each.memory.id] = Clash(each.memory.id, said.by, said.why)
@@ -342,7 +332,7 @@ class Planner:
         """Merge a candidate into what there is; by a model's text where that can be believed."""
         both = spoken(node.memory), spoken(candidate.memory)
         run = node.first.id
-        text = await self._judge.merged(list(both), prefer=str(node.prefer), run=run)
+        text = await self.judge.merged(list(both), prefer=str(node.prefer), run=run)
         is_it = text is not None and objection(text, both) is None
         if text is not None and is_it and await self._taken(node, candidate, text, said=said):
             return True
@@ -359,16 +349,16 @@ class Planner:
             return False
         others = [node.vector, *node.cores, *candidate.vectors]
         least = min(cosine(vector, each) for each in others)
-        if not merging.faithful((least,), self._gates.faithful):
+        if not merging.faithful((least,), self.gates.faithful):
             return False
-        at = self._clock.now()
+        at = self.clock.now()
         became = whole(node.memory, candidate.memory, text, memory_id=f"mem_{ulid(at)}", at=at)
         but = {*node.but, candidate.memory.id}
         # A text that was there before has not grown, whatever stands around it.
         if text not in {node.memory.text, candidate.memory.text}:
             asked = await self._ask(vector, became)
             crowd = partial(self._crowd, merged=became, asked=asked, but=but)
-            if await self._records.read(crowd) is not None:
+            if await self.records.read(crowd) is not None:
                 return False
         node.steps.append(Step(became, candidate.memory, said.by, said.why))
         node.memory, node.vector, node.but = became, vector, {*but, became.id}
@@ -379,8 +369,8 @@ class Planner:
 
     async def _ask(self, vector: Matrix, memory: Memory) -> Asked:
         """Ask the index what is near, before the ledger is read."""
-        most = self._gates.nearest + self._gates.neighbours + self._gates.rounds
-        return await self._around.ask(vector, Scope.of(memory), most=most)
+        most = self.gates.nearest + self.gates.neighbours + self.gates.rounds
+        return await self.around.ask(vector, Scope.of(memory), most=most)
 
     def _candidates(
         self,
@@ -401,8 +391,8 @@ class Planner:
             known = similar_memories.find_active(connection, scope, digest(node.text))
             if known is not None:
                 return Seen(known)
-        near = self._around.near(connection, asked, scope, most=self._gates.nearest, but=but)
-        wanted = [each for each in near if each.cosine >= self._gates.never]
+        near = self.around.near(connection, asked, scope, most=self.gates.nearest, but=but)
+        wanted = [each for each in near if each.cosine >= self.gates.never]
         rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
         found: list[Candidate] = []
         mine = {*made_of, *memory_history.below(connection, made_of)}
@@ -415,7 +405,7 @@ class Planner:
             parted = memory_states.of(connection, theirs).values()
             if any(not some.isdisjoint(mine) for some in parted):
                 continue
-            leaves = self._around.leaves(connection, other.id)
+            leaves = self.around.leaves(connection, other.id)
             said = self._ruled(node, other, each.cosine)
             vectors = tuple(
                 np.frombuffer(blob, np.float32)
@@ -432,12 +422,12 @@ class Planner:
 
         Neighbours that it would take in next do not count: they are the same thing, and gone then.
         """
-        gates, scope = self._gates, Scope.of(merged)
+        gates, scope = self.gates, Scope.of(merged)
         said = similar_memories.says(connection, scope, digest(merged.text))
         if said is not None and said not in but:
             return f"{said} says that already"
         most = gates.neighbours + gates.nearest
-        near = self._around.near(connection, asked, scope, most=most, but=but)
+        near = self.around.near(connection, asked, scope, most=most, but=but)
         if not near or near[0].cosine <= gates.crowded:
             return None
         rows = memory_records.by_id(connection, [each.memory_id for each in near])
@@ -452,12 +442,12 @@ class Planner:
 
     def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
         """Return what the rules say of two memories."""
-        thresholds, lexicon = self._rules()
+        thresholds, lexicon = self.rules()
         return ruled(
             spoken(node),
             spoken(other),
             cosine_,
-            gates=self._gates,
+            gates=self.gates,
             thresholds=thresholds,
             lexicon=lexicon,
         )

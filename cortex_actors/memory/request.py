@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
 
 
+#: Fields of a post that clients get as they were wished.
+_SHOWN = ("agent", "realm", "layer", "type", "thread")
+
 #: Fields that a memory has as they were wished.
 _SAME = (
     *("realm", "text", "thread", "layer", "type", "tags", "related", "replies_to", "role"),
@@ -186,11 +189,7 @@ class Posted:
         return {
             "id": self.id,
             "state": self.state,
-            "agent": wish.agent,
-            "realm": str(wish.realm),
-            "layer": str(wish.layer),
-            "type": str(wish.type),
-            "thread": wish.thread,
+            **{name: getattr(wish, name) for name in _SHOWN},
             "collection": memory_records.COLLECTIONS[wish.realm],
             "message": f"Posted to {wish.realm}: {self.id}",
         }

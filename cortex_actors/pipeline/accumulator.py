@@ -15,14 +15,11 @@ embedded, while a person may revoke it. A text that is revoked is left out of wh
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar, TypeVarTuple, Unpack
+from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
@@ -35,6 +32,7 @@ from cortex_actors.files.repository import origin
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.likeness import Likeness, vectors
 from cortex_actors.pipeline.reading import READ_AS, Reader
+from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import embeddings, insight_records, projects
 from cortex_actors.storage.pipeline import insights, reviews
 from cortex_actors.text.markdown import require_utf8
@@ -82,10 +80,6 @@ class Job:
     def is_private(self) -> bool:
         """Whether the file is one person's own: what it says stays in its project."""
         return self.path.endswith(PRIVATE)
-
-    def is_left_out(self) -> bool:
-        """Tell whether git ignores the file's folder, or it is the project once more. Blocks."""
-        return left_out(self.project.root, self.path)
 
     def reader(self, dialect: Dialect, granularity: Granularity) -> Reader:
         """Return how what the file says is read."""
@@ -217,9 +211,6 @@ def _told(said: Said, findings: Sequence[Finding]) -> Sequence[Alert]:
     ]
 
 
-A = TypeVarTuple("A")
-T = TypeVar("T")
-
 #: Ids that one event names: an event takes 64 KiB, and a large file says more than that.
 NAMED = 1_500
 
@@ -264,11 +255,11 @@ class Accumulator(Consumer):
         self._embed = embed
         self._likeness = Likeness(records, neighbours, merge=settings.merge)
         # Its own, because a share that hangs must cost nobody else a thread.
-        self._threads = ThreadPoolExecutor(self.concurrency, "accumulator")
+        self._threads = Threads("accumulator", self.concurrency)
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Hear the topics; the threads end with the actor, those that hang excepted."""
-        self.actor_ref.on_end(partial(self._threads.shutdown, wait=False, cancel_futures=True))
+        self.actor_ref.on_end(self._threads.close)
         await super().on_start()
         self.spawn(self._read_anew(), name="read anew")
 
@@ -278,7 +269,7 @@ class Accumulator(Consumer):
         now, owner = self.desk.clock.now(), given.project_id
         run = projects.Run.at(self.desk.name, now, project_id=owner, path=given.path)
         try:
-            path = await self._on_thread(reading.place, given.path)
+            path = await self._threads.run(reading.place, given.path)
         except BadInput as error:
             return self._outcome(replace(run, state="failed", error=str(error)))
         if path != given.path:
@@ -290,7 +281,7 @@ class Accumulator(Consumer):
             reason = f"cannot read {path}: no project that holds it is followed; cortex init it"
             return self._outcome(replace(run, state="failed", error=reason))
         job = Job(project, path, replace(run, project_id=project.id))
-        if job.dialect is None or await self._on_thread(job.is_left_out):
+        if job.dialect is None or await self._threads.run(left_out, project.root, path):
             return await self._silenced(replace(job.run, state="failed", error=job.refusal()))
         taken_back = await self._records.read(lambda c: reviews.bars(c, project.id, path))
         if taken_back is not None:
@@ -304,8 +295,8 @@ class Accumulator(Consumer):
         """
         wanted = event.payload.project_id
         followed, known = await self._records.read(lambda c: load_known(c, wanted))
-        gone = await self._on_thread(lambda: [e for e in known if not os.path.lexists(e.path)])
-        origins = await self._on_thread(lambda: {each.id: origin(each.root) for each in followed})
+        gone = await self._threads.run(lambda: [e for e in known if not os.path.lexists(e.path)])
+        origins = await self._threads.run(lambda: {each.id: origin(each.root) for each in followed})
         return Outcome(
             lambda connection: projects.locate(connection, origins),
             [self.say(FILE_CHANGED, FileChanged(s.project_id, s.path)) for s in gone],
@@ -322,9 +313,9 @@ class Accumulator(Consumer):
 
     async def _read(self, job: Job, dialect: Dialect) -> Outcome:
         """Take in what a project's file says now."""
-        limit = self._settings.max_file_bytes
+        limit, pool = self._settings.max_file_bytes, self._threads.pool
         try:
-            look = await reading.look(job.path, job.project, limit=limit, executor=self._threads)
+            look = await reading.look(job.path, job.project, limit=limit, executor=pool)
         except (FileNotFoundError, NotADirectoryError):
             return await self._vanished(job)
         state = replace(look.state, read_as=self._read_as)
@@ -343,19 +334,17 @@ class Accumulator(Consumer):
         try:
             require_utf8(look.data, path=job.path)
             reader = job.reader(dialect, self._granularity)
-            said = await self._on_thread(reader.read, look.data)
+            said = await self._threads.run(reader.read, look.data)
         except BadInput as error:
             return await self._failed(job, replace(state, error=str(error)))
-        return await self._changed(job, state, said, is_private=job.is_private)
+        return await self._changed(job, state, said)
 
-    async def _changed(
-        self, job: Job, state: FileState, said: Said, *, is_private: bool
-    ) -> Outcome:
+    async def _changed(self, job: Job, state: FileState, said: Said) -> Outcome:
         """Make what the file says the ledger's."""
         findings = said.findings
         texts = {each.text_hash: each.embedded for each in findings}
         found = await vectors(self._embed, texts, model=self._model)
-        same = {} if is_private else await self._likeness.same(findings, found)
+        same = {} if job.is_private else await self._likeness.same(findings, found)
         # Read beforehand, because events are said in the outcome: the path is in our hand.
         other = await self._records.read(lambda c: noted(c, state, findings))
         taken = Taking(state, said, self._model, found, same, at=self.desk.clock.now())
@@ -393,11 +382,6 @@ class Accumulator(Consumer):
             silence(connection, path, at)
 
         return self._outcome(run, work, before.changed, say)
-
-    async def _on_thread(self, call: Callable[[Unpack[A]], T], *args: *A) -> T:
-        """Run what may hang on a disk, or take a while, on a thread of our own."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, call, *args)
 
     def _outcome(
         self,

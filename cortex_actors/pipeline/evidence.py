@@ -7,7 +7,8 @@ time, contradictions. Nothing of the weight before goes into it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from operator import add
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import DAY
@@ -40,12 +41,7 @@ class Weighed:
 
     def __add__(self, other: Weighed) -> Weighed:
         """Return what two found together."""
-        return Weighed(
-            self.looked_at + other.looked_at,
-            self.changed + other.changed,
-            self.candidates + other.candidates,
-            self.waiting + other.waiting,
-        )
+        return Weighed(*map(add, astuple(self), astuple(other)))
 
     def named(self, others: Iterable[str]) -> Weighed:
         """Return it with insights that may become principles for other reasons."""

@@ -429,6 +429,7 @@ class Organiser(Consumer):
         """Remember whom to ask; `promotion` says what has to be earned, `tables` are own rules."""
         super().__init__(desk)
         self._threads = Threads("organiser", 1)
+        self.actor_ref.on_end(self._threads.close)
         self._tools = Tools(records, neighbours, self._threads)
         self._settings = settings
         self._scales = principle_decay.Scales.of(settings)
@@ -436,11 +437,6 @@ class Organiser(Consumer):
         self._ruling = Ruling(promotion, neighbours.model, tables)
         self._synthesising = Synthesising(writer, embed, model=neighbours.model)
         self._linker = Linker(records, self._threads, model=neighbours.model, settings=settings)
-
-    async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Hear the topics."""
-        self.actor_ref.on_end(self._threads.close)
-        await super().on_start()
 
     async def on_candidates(self, event: Event[ReconciliationComplete]) -> Outcome:
         """Promote what was named and has earned it still, and have principles follow."""

@@ -116,7 +116,9 @@ class Relations:
         if left.granularity is Granularity.SECTION:
             return self._fitted(left, right, _of_sections(left, right, cosine))
         thresholds = self.limits.of(left.domain, right.domain)
-        are_siblings = _are_siblings(left, right)
+        # Who writes a list or a table means its rows to differ, and hardly to contradict each
+        # other: between them more has to speak for either than between strangers.
+        are_siblings = left.heading == right.heading and not left.paths.isdisjoint(right.paths)
         found = contradiction.judge(
             left.claim,
             right.claim,
@@ -135,12 +137,10 @@ class Relations:
     def is_open(self, left: Spoken, right: Spoken, found: Judgement) -> bool:
         """Whether the rules leave it to a model what two statements are to each other."""
         both = left.granularity is right.granularity is Granularity.STATEMENT
-        is_asked = both and not self._is_vain(left, right)
+        # Then no answer would count: what only one person says is shown to nobody.
+        is_vain = (left.is_private or right.is_private) and not left.projects & right.projects
+        is_asked = both and not is_vain
         return is_asked and found.relation is Relation.RELATED and found.decider is Decider.RULES
-
-    def _is_vain(self, left: Spoken, right: Spoken) -> bool:
-        """Whether no answer would count: then what only one person says is shown to nobody."""
-        return (left.is_private or right.is_private) and not left.projects & right.projects
 
     def proposal(
         self, left: Spoken, right: Spoken, *, found: Judgement, cosine: float | None
@@ -223,15 +223,6 @@ class Relations:
         return replace(found, conflict=Conflict.CONTEXTUAL, reason=reason)
 
 
-def _are_siblings(left: Spoken, right: Spoken) -> bool:
-    """Tell whether two stand under the same headings of one file.
-
-    Who writes a list or a table means its rows to differ, and hardly to contradict each other:
-    between them more has to speak for either than between strangers.
-    """
-    return left.heading == right.heading and not left.paths.isdisjoint(right.paths)
-
-
 def _are_set_apart(left: Spoken, right: Spoken) -> bool:
     """Tell whether two statements of one file stand under headings of different topics.
 
@@ -296,19 +287,14 @@ class Ruling:
 
         `model` is whose vectors are compared, `judge` names the model that may be asked.
         """
-        # What may be one cluster may be merged.
-        cluster, judged = settings.cluster, settings.judged
-        plain = Thresholds(merge=cluster, cluster=cluster, judged=judged, floor=settings.floor)
-        own = {
-            name: replace(
-                plain,
-                merge=each.cluster if each.cluster is not None else cluster,
-                cluster=each.cluster if each.cluster is not None else cluster,
-                judged=each.judged if each.judged is not None else judged,
-            )
-            for name, each in settings.domains.items()
-        }
-        self.limits = Limits(plain, own)
+
+        def limits(own: Mapping[str, float]) -> Thresholds:
+            said = {"cluster": settings.cluster, "judged": settings.judged, **own}
+            # What may be one cluster may be merged.
+            return Thresholds(merge=said["cluster"], floor=settings.floor, **said)
+
+        domains = {n: e.model_dump(exclude_none=True) for n, e in settings.domains.items()}
+        self.limits = Limits(limits({}), {name: limits(own) for name, own in domains.items()})
         self.promotion = Promotion(
             confidence=settings.promotion_confidence,
             observations=settings.promotion_observations,

@@ -23,20 +23,18 @@ Section: what one file is to be given, made of what it says and of what is known
 
 from __future__ import annotations
 
-import asyncio
 import posixpath
 import re
 from dataclasses import dataclass, replace
 from difflib import unified_diff
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from cortex_actors import errors
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending, Given, Resolved
 from cortex_actors.domain.project import Decision
 from cortex_actors.files.swap import State
-from cortex_actors.pipeline.page import Page, joined, page_of, placed
+from cortex_actors.pipeline.reading import Page, joined, page_of, placed
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, named, read
 from cortex_actors.render import fence
 from cortex_actors.render.fence import moved_out
@@ -49,13 +47,13 @@ from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from concurrent.futures import Executor
 
     from cortex_actors.files.swap import Entry
     from cortex_actors.files.writer import FileWriter, WriteTarget
-    from cortex_actors.pipeline.page import Line
+    from cortex_actors.pipeline.reading import Line
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.pipeline.selection import Choice, Chosen
+    from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import ResolutionSettings
     from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.ledger.actor import Connection
@@ -121,7 +119,6 @@ class Maker:
         """Return a choice from an offer as the text for the job's agent. Blocks."""
         metadata = job.wish.metadata or self.settings.include_metadata
         options = Options(self.settings.title, metadata, self.settings.max_output_tokens)
-        conflicts = {each.principle.id: _conflict(each) for each in choice.chosen}
         made = job.formatter.render(
             [_bullet(each) for each in choice.chosen], options, count=self.count
         )
@@ -129,7 +126,7 @@ class Maker:
             Given(
                 each.principle_id,
                 line,
-                conflicts[each.principle_id] or "",
+                each.conflict or "",
                 self.settings.unapproved or offer.may_write(each.principle_id, job.project.id),
             )
             for each, line in zip(made.used, made.lines, strict=True)
@@ -239,8 +236,6 @@ def _differing(before: str, after: str, one: str, other: str) -> str:
     return "\n".join(found)
 
 
-T = TypeVar("T")
-
 #: Makes a file as it is to be of the file as it is.
 Make: TypeAlias = "Callable[[bytes], bytes]"
 
@@ -277,14 +272,12 @@ class Done:
 class Resolving:
     """Brings files up to date, one a call; several calls may be under way at once."""
 
-    def __init__(
-        self, writer: FileWriter, maker: Maker, *, embed: Embed, threads: Executor
-    ) -> None:
+    def __init__(self, writer: FileWriter, maker: Maker, *, embed: Embed, threads: Threads) -> None:
         """Remember whom to ask; texts are read and compared on those threads."""
         self.writer = writer
         self._maker = maker
         self._embed = embed
-        self._threads = threads
+        self.run = threads.run
 
     async def resolve(
         self, job: Assignment, offer: Offer, *, target: WriteTarget, ours: str = ""
@@ -322,7 +315,7 @@ class Resolving:
             return Done(told, is_absent=True)
         except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
-            return await self.run(partial(self._edited, job, error, data=seen[-1], ours=ours))
+            return await self.run(self._edited, job, error, data=seen[-1], ours=ours)
         except (errors.NotWritten, errors.WriteFailed, errors.BadInput) as error:
             return _refused(job, error)
 
@@ -335,13 +328,13 @@ class Resolving:
         """
         found = await self.writer.undo(target)
         after = found.after or b""
-        fenced = await self.run(partial(fence.find, after, path=job.path))
+        fenced = await self.run(fence.find, after, path=job.path)
         body = "" if fenced is None else fenced.body.decode("utf-8", "replace")
         lines = set(body.split("\n"))
         left = tuple(each for each in standing if each.text in lines)
-        revision = await self.run(partial(fence.revision, after))
+        revision = await self.run(fence.revision, after)
         section = Section(body, revision, "", left, 0, {"undone": 1})
-        diff = await self.run(partial(difference, found.before, after, path=job.path))
+        diff = await self.run(difference, found.before, after, path=job.path)
         done = _done(job, section, Ending.WRITTEN, diff=diff)
         return replace(done, is_edited=fenced is not None and not fenced.intact)
 
@@ -356,15 +349,15 @@ class Resolving:
         found = await self.writer.write(target, make)
         ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
         before, after = found.before, found.after or b""
-        diff = await self.run(partial(difference, before, after, path=job.path))
+        diff = await self.run(difference, before, after, path=job.path)
         return _done(job, section, ending, diff=diff)
 
     async def _previewed(
         self, job: Assignment, section: Section, make: Make, *, data: bytes | None
     ) -> Done:
         """Return what writing a section would change; raises what making the new file raises."""
-        after = await self.run(partial(make, data or b""))
-        diff = await self.run(partial(difference, data, after, path=job.path))
+        after = await self.run(make, data or b"")
+        diff = await self.run(difference, data, after, path=job.path)
         return _done(job, section, Ending.SHOWN, diff=diff)
 
     def _edited(
@@ -378,14 +371,14 @@ class Resolving:
     async def _text(self, job: Assignment) -> bytes:
         """Return what stands in the file of an agent, for whom only text is wanted."""
         path = job.place
-        return (b"" if path is None else await self.run(partial(read, path))) or b""
+        return (b"" if path is None else await self.run(read, path)) or b""
 
     async def _section(self, job: Assignment, data: bytes, offer: Offer) -> Section:
         """Return what a file is to be given; raises `BadInput` for what is no text."""
         maker = self._maker
-        page = await self.run(partial(maker.page, job, data))
+        page = await self.run(maker.page, job, data)
         found = await placed(page, job.embed or self._embed, model=maker.model)
-        inputs = await self.run(partial(maker.inputs, job, data, offer))
+        inputs = await self.run(maker.inputs, job, data, offer)
         chooser = Chooser(
             maker.settings,
             maker.ruling.limits,
@@ -396,20 +389,16 @@ class Resolving:
         # A dry run shows what waits for a person as well; a text that leaves us holds none of it.
         if not maker.settings.unapproved and (job.wish.text_only or not job.wish.dry_run):
             allowed, waiting = offer.parted(job.project.id)
-        choice = await self.run(partial(chooser.choose, allowed, found))
+        choice = await self.run(chooser.choose, allowed, found)
         if waiting.principles:
-            count = await self.run(partial(chooser.count, waiting, found))
+            count = await self.run(chooser.count, waiting, found)
             choice = replace(choice, waiting=count)
         if page.embedded and not found.vectors:
             inputs = ""
-        revision = await self.run(partial(fence.revision, data))
+        revision = await self.run(fence.revision, data)
         return await self.run(
-            partial(maker.make, job, choice, offer=offer, revision=revision, inputs=inputs)
+            maker.make, job, choice, offer=offer, revision=revision, inputs=inputs
         )
-
-    async def run(self, call: Callable[[], T]) -> T:
-        """Run what takes a while, or may hang on a disk, on a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
 
 def _maker(job: Assignment, section: Section, ours: str) -> Make:

@@ -16,7 +16,6 @@ import asyncio
 import logging
 import os
 import posixpath
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
@@ -40,6 +39,7 @@ from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, 
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import PLACES, Left, Target, Targets, targets
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
+from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.connection import driver_of
@@ -178,7 +178,7 @@ class Errands:
 
     async def find(self, project: Project, wish: Wish) -> Found:
         """Return which files a wish is about; raises `NotFound` and `BadInput`."""
-        there = await self.on_thread(partial(present, project.root))
+        there = await self.on_thread(present, project.root)
         found = plan(project, wish, there)
         embed = self._resolving.shared()
         jobs = [Assignment(project, e.formatter, e, wish, there, embed) for e in found.write]
@@ -308,16 +308,12 @@ class Errands:
         """Tell whether a file has to be looked at again."""
         if known is None or known.inputs != await self._inputs(job, given):
             return True
-        return known.ending is not Ending.EDITED and await self.on_thread(partial(_edited, job))
+        return known.ending is not Ending.EDITED and await self.on_thread(_edited, job)
 
     async def _inputs(self, job: Assignment, given: Offer) -> str:
         """Return the name of all that a file's section would be made of now."""
-        return await self.on_thread(partial(_inputs, self._maker, job, given))
-
-
-def _inputs(maker: Maker, job: Assignment, given: Offer) -> str:
-    """Return the name of what a section would be made of now. Blocks."""
-    return maker.inputs(job, job.base(read(job.path)), given)
+        data = job.base(await self.on_thread(read, job.path))
+        return await self.on_thread(self._maker.inputs, job, data, given)
 
 
 def _edited(job: Assignment) -> bool:
@@ -388,14 +384,14 @@ class Resolver(Consumer):
         super().__init__(desk)
         self._records = records
         self._tasks = tasks
-        self._threads = ThreadPoolExecutor(THREADS, "resolver")
+        self._threads = Threads("resolver", THREADS)
         pace = Pace(settings.settle_ms / 1_000, settings.settle_limit_s, settings.grace_s)
         self._writer = FileWriter(
             Writes(records, desk.clock),
             desk.clock,
             spawn=partial(self.spawn, name="watch"),
             pace=pace,
-            executor=self._threads,
+            threads=self._threads,
             late=self._late,
         )
         maker = Maker(settings, model, Ruling(reconciliation, model, tables), count)
@@ -404,7 +400,7 @@ class Resolver(Consumer):
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Hear the topics, and end the writes that an earlier life began."""
-        self.actor_ref.on_end(partial(self._threads.shutdown, wait=False, cancel_futures=True))
+        self.actor_ref.on_end(self._threads.close)
         await super().on_start()
         self.spawn(self._recover(), name="recover")
 
@@ -426,7 +422,7 @@ class Resolver(Consumer):
         """Bring a file up to date, or the file of an agent in a project's root."""
         given = event.payload
         try:
-            path = await self._errands.on_thread(partial(reading.place, given.path))
+            path = await self._errands.on_thread(reading.place, given.path)
             project = await self._project(path)
             # A file says itself who reads it; an agent is named even by who means any.
             agent = given.agent if path == project.root else None
@@ -485,7 +481,7 @@ class Resolver(Consumer):
 
     async def _undone(self, path: str) -> Resolved:
         """Do it, and write down how the file stands now."""
-        real = await self._errands.on_thread(partial(reading.place, path))
+        real = await self._errands.on_thread(reading.place, path)
         done = await self._errands.undo(await self._project(real), real)
         await self._commit(done)
         assert done.resolved is not None  # noqa: S101 - undone, or it raised

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.principle import Principle, Wish
     from cortex_actors.domain.project import Project
-    from cortex_actors.pipeline.page import Line, Placed
+    from cortex_actors.pipeline.reading import Line, Placed
     from cortex_actors.render.section import Formatter, Target
     from cortex_actors.rules.contradiction import Limits
     from cortex_actors.sections import ResolutionSettings

@@ -148,10 +148,10 @@ def acquire(home: Home, *, secure: bool = True) -> Lock:
         home.secure()
     for _ in range(ATTEMPTS):
         fd = _opened(home, os.O_RDWR | os.O_CREAT)
-        if _try(fd, fcntl.LOCK_EX) and _is_lock(home, fd):
+        if take_lock(fd) and _is_lock(home, fd):
             return Lock(home, fd)
         # Lookers leave room for another shared lock; a file that was replaced is opened anew.
-        looked_at = _try(fd, fcntl.LOCK_SH)
+        looked_at = take_lock(fd, fcntl.LOCK_SH)
         os.close(fd)
         if not looked_at and is_daemon(home):
             break
@@ -165,7 +165,7 @@ def from_fd(home: Home, fd: int) -> Lock:
     Raises `AlreadyRunning` when the descriptor is not this home's lock, or not held.
     """
     try:
-        held = _is_lock(home, fd) and _try(fd, fcntl.LOCK_EX)
+        held = _is_lock(home, fd) and take_lock(fd)
     except OSError:
         held = False
     if not held:
@@ -202,7 +202,7 @@ def state(home: Home) -> State:
     except HomeUnwritable:
         return State.STOPPED
     try:
-        free = _try(fd, fcntl.LOCK_SH)
+        free = take_lock(fd, fcntl.LOCK_SH)
     finally:
         os.close(fd)
     said = read(home)
@@ -294,8 +294,8 @@ def _refusal(home: Home) -> str:
     return f'a daemon already runs for {home.root}, {whose}; end it with "cortex stop"'
 
 
-def _try(fd: int, kind: int) -> bool:
-    """Take a lock if it is free now."""
+def take_lock(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
+    """Take a lock on a file if it is free now; say whether it was."""
     try:
         fcntl.flock(fd, kind | fcntl.LOCK_NB)
     except BlockingIOError:

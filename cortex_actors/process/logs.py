@@ -30,7 +30,7 @@ import sys
 import threading
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import islice
 from typing import IO, TYPE_CHECKING
 
@@ -67,37 +67,27 @@ class Batch:
         return self.records[-1].seq if self.records else None
 
 
+@dataclass(eq=False)
 class Follower:
     """An asynchronous iterator of batches; made by `LogStream.follow`, read on that loop."""
 
-    def __init__(
-        self,
-        source: LogStream,
-        wanted: logfile.Filter,
-        *,
-        limit: int = FOLLOWER_LIMIT,
-        keep: int | None = None,
-        go_on: bool = True,
-    ) -> None:
-        """Begin after `wanted.since`.
+    source: LogStream
+    #: What passes, and where it begins.
+    wanted: logfile.Filter
+    _: KW_ONLY
+    #: Records that may wait.
+    limit: int = FOLLOWER_LIMIT
+    #: Of what is old, only so many of the last; None for all of it.
+    keep: int | None = None
+    #: Whether it follows when it has caught up, instead of ending.
+    go_on: bool = True
 
-        Args:
-            source: the stream.
-            wanted: what passes.
-            limit: records that may wait.
-            keep: of what is old, only so many of the last; None for all of it.
-            go_on: follow when it has caught up, instead of ending.
-
-        """
-        self._source = source
-        self.wanted = wanted
-        self.go_on = go_on
+    def __post_init__(self) -> None:
+        """Begin after `wanted.since`."""
         #: The number of the last record it was offered while it was behind.
-        self.after = wanted.since
+        self.after = self.wanted.since
         #: Whether it has yet to catch up, rather than being pushed every new record.
         self.behind = True
-        self._limit = limit
-        self._keep = keep
         self._queue: deque[logfile.Record] = deque()
         self._dropped = 0
         self._ended = False
@@ -117,26 +107,26 @@ class Follower:
     async def take(self) -> Batch:
         """Return what waits, at most 200 records; an empty batch says that the stream ended."""
         while True:
-            if self.behind and (self._keep is not None or not (self._queue or self._dropped)):
+            if self.behind and (self.keep is not None or not (self._queue or self._dropped)):
                 await self._catch_up()
             elif not (self._queue or self._dropped):
                 await self._woken.wait()
-            with self._source.guard:
+            with self.source.guard:
                 # What is kept of the old is known when all of it was seen.
-                batch = Batch() if self.behind and self._keep is not None else self._cut()
+                batch = Batch() if self.behind and self.keep is not None else self._cut()
                 # A wake may be late, for records that an earlier batch took along.
                 if batch or (self._ended and not self._queue):
                     return batch
 
     def close(self) -> None:
         """End the stream for this reader; what waits can still be taken."""
-        self._source.forget(self)
+        self.source.forget(self)
 
     def offer(self, record: logfile.Record) -> None:
         """Queue a record that passes; called under the stream's guard, from any thread."""
         if not self.wanted.passes(record):
             return
-        if len(self._queue) >= self._limit:
+        if len(self._queue) >= self.limit:
             self._queue.popleft()
             self._dropped += 1
         self._queue.append(record)
@@ -156,16 +146,16 @@ class Follower:
 
     async def _catch_up(self) -> None:
         """Take one step towards the present."""
-        before = self._source.load(self)
+        before = self.source.load(self)
         if before is None:
             # Many that are behind must not hold the loop for more than a step each.
             await asyncio.sleep(0)
             return
-        async with self._source.reading:
+        async with self.source.reading:
             found = await asyncio.to_thread(
-                self._source.page, self.wanted, after=self.after, before=before
+                self.source.page, self.wanted, after=self.after, before=before
             )
-        with self._source.guard:
+        with self.source.guard:
             self.after = found.last
             self._queue.extend(found.records)
             self._trim()
@@ -173,7 +163,7 @@ class Follower:
 
     def _trim(self) -> None:
         """Forget the oldest of what is kept of the past."""
-        while self._keep is not None and len(self._queue) > self._keep:
+        while self.keep is not None and len(self._queue) > self.keep:
             self._queue.popleft()
 
     def _cut(self) -> Batch:

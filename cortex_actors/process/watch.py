@@ -28,6 +28,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,36 +47,25 @@ _JOIN = 2.0
 Tell = Callable[[str, float, str], None]
 
 
+@dataclass(eq=False)
 class FreezeWatch:
     """A thread that tells, once for each freeze, what the loop of the thread it was made on does.
 
     A crash of `tell` ends nothing. The thread is a daemon: a freeze must not outlive the process.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        last_beat: Callable[[], float],
-        *,
-        tell: Tell,
-        frozen: float = FROZEN,
-        look: float = LOOK,
-    ) -> None:
-        """Watch the running loop.
+    clock: Clock
+    #: Gives when the loop last beat, in seconds of the clock's `monotonic`.
+    last_beat: Callable[[], float]
+    _: KW_ONLY
+    #: Is called in the thread, and must neither block nor need the loop.
+    tell: Tell
+    #: Seconds without a beat that are a freeze, and between two looks.
+    frozen: float = FROZEN
+    look: float = LOOK
 
-        Args:
-            clock: gives the time.
-            last_beat: gives when the loop last beat, in seconds of the clock's `monotonic`.
-            tell: is called in the thread, and must neither block nor need the loop.
-            frozen: seconds without a beat that are a freeze.
-            look: seconds between two looks.
-
-        """
-        self._clock = clock
-        self._last_beat = last_beat
-        self._tell = tell
-        self._frozen = frozen
-        self._look = look
+    def __post_init__(self) -> None:
+        """Watch the running loop."""
         self._loop = asyncio.get_running_loop()
         self._ident = threading.get_ident()
         self._ended = threading.Event()
@@ -95,11 +85,11 @@ class FreezeWatch:
 
         A look that is late itself says nothing of the loop: the whole process stood still.
         """
-        told, looked = None, self._clock.monotonic()
-        while not self._ended.wait(self._look):
-            last, now = self._last_beat(), self._clock.monotonic()
-            late, looked = now - looked >= self._frozen, now
-            if now - last >= self._frozen and last != told and not late:
+        told, looked = None, self.clock.monotonic()
+        while not self._ended.wait(self.look):
+            last, now = self.last_beat(), self.clock.monotonic()
+            late, looked = now - looked >= self.frozen, now
+            if now - last >= self.frozen and last != told and not late:
                 told = last
                 self._report(now - last)
 
@@ -112,7 +102,7 @@ class FreezeWatch:
             # An actor's name, or what one of its tasks does.
             task = asyncio.current_task(self._loop)
             name = "a callback of the loop" if task is None else task.get_name()
-            self._tell(name, silent, stack)
+            self.tell(name, silent, stack)
         except Exception:  # noqa: BLE001 - the next freeze must be seen as well
             traceback.print_exc()
 

@@ -8,14 +8,15 @@ it, lists that are lists or JSON in a text, times as ISO 8601 or in seconds.
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.rules import interchange
 from cortex_actors.text import summary
+from cortex_actors.text.terms import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,12 +60,6 @@ _FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
     **{name: (name, "") for name in ("id", "layer", "role", "abstract", "summary")},
     **{name: (name, []) for name in ("tags", "related_agents", "responding_to")},
 }
-
-_FIRST: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
-
-#: Microseconds in a second.
-_SECOND: Final = 1_000_000
 
 
 def given(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -182,19 +177,18 @@ def _moment(said: Mapping[str, Any], *names: str, empty: bool = False) -> int | 
             return None
         raise BadInput(f"{name} is missing")
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return round(value * _SECOND)
+        return round(value * SECOND)
     try:
-        when = datetime.fromisoformat(str(value))
+        return microseconds(str(value))
     except ValueError as error:
         raise BadInput(f"{name} {shown(value)} is no time (ISO 8601)") from error
-    return ((when if when.tzinfo else when.replace(tzinfo=UTC)) - _FIRST) // _MICROSECOND
 
 
 def _iso(at: int | None) -> str | None:
     """Return a moment as ISO 8601 text that keeps all of it."""
-    return None if at is None else (_FIRST + timedelta(microseconds=at)).isoformat()
+    return None if at is None else summary.timestamp(at)
 
 
 def _seconds(at: int | None) -> float | None:
     """Return a moment in seconds since 1970."""
-    return None if at is None else at / _SECOND
+    return None if at is None else at / SECOND

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority, default_type
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.text.credentials import cleared
-from cortex_actors.text.credentials import mask_secrets as without_secrets
-from cortex_actors.text.hazards import hidden, seen, told, visible
+from cortex_actors.text.hazards import cleared, hidden, seen, told, visible
+from cortex_actors.text.hazards import mask_secrets as without_secrets
 from cortex_actors.text.summary import plain, render
 from cortex_actors.text.terms import tags
 

@@ -20,7 +20,7 @@ from cortex_actors.domain import memory as domain
 from cortex_actors.domain.agent import Agent, agent_id, checked, shown
 from cortex_actors.errors import BadInput
 from cortex_actors.text import hazards, terms
-from cortex_actors.text.credentials import mask_secrets
+from cortex_actors.text.hazards import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

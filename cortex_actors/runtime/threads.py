@@ -38,7 +38,7 @@ class Threads:
     def __init__(self, name: str, limit: int) -> None:
         self.name = name
         self.limit = limit
-        self._pool = ThreadPoolExecutor(limit, thread_name_prefix=name)
+        self.pool = ThreadPoolExecutor(limit, thread_name_prefix=name)
         self._count = threading.Lock()
         #: How many calls are in a thread now.
         self.running = 0
@@ -50,7 +50,7 @@ class Threads:
         """Read a file on these threads; see `read_file`. Raises InternalError after `close`."""
         if self._closed:
             raise InternalError(f"the threads {self.name!r} are closed and can read nothing more")
-        return await read_file(path, limit=limit, executor=self._pool)
+        return await read_file(path, limit=limit, executor=self.pool)
 
     async def run(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a blocking call in a thread and return its result; raises what it raised.
@@ -79,7 +79,7 @@ class Threads:
         with self._count:
             self.waiting += 1
         # The loop's own way to a thread, because a simulated loop has none.
-        answer: asyncio.Future[R] = asyncio.get_running_loop().run_in_executor(self._pool, counted)
+        answer: asyncio.Future[R] = asyncio.get_running_loop().run_in_executor(self.pool, counted)
         # One that was dropped before it began now never will.
         answer.add_done_callback(lambda _answer: note(0))
         return await answer
@@ -93,7 +93,7 @@ class Threads:
         if wait:
             refuse_to_block(f"closing the threads {self.name!r}", "`close(wait=False)`")
         self._closed = True
-        self._pool.shutdown(wait=wait, cancel_futures=True)
+        self.pool.shutdown(wait=wait, cancel_futures=True)
 
 
 async def within(clock: Clock, seconds: float | None, wait: Coroutine[None, None, object]) -> bool:

@@ -35,7 +35,7 @@ from cortex_actors.storage.tables.schema import (
     projects,
     reviews,
 )
-from cortex_actors.text.credentials import fingerprint
+from cortex_actors.text.hazards import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from cortex_actors.errors import FileTooLarge
 from cortex_actors.text import markdown
 from cortex_actors.text.markdown import Heading, Part, Scanner, heading, lines, underlined
 
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 #: Raised with every change of what comes of a document: what was read before is then read anew.
 READ_AS = 1
-
-#: Bytes a document may have (N-32 had 500 kB; this is what the line reader takes).
-MAX_BYTES = 1_048_576
 
 #: The deepest level of a heading that begins a passage.
 DEEPEST = 4
@@ -74,11 +70,7 @@ def document(data: bytes, *, path: str) -> Document:
 
     Raises `FileTooLarge` and `NotText`; nothing else, whatever the bytes are. Linear.
     """
-    if len(data) > MAX_BYTES:
-        raise FileTooLarge(
-            f"cannot read {path}: it has {len(data):,} bytes and a document may have "
-            f"{MAX_BYTES:,}; split it"
-        )
+    markdown.require_room(len(data), path=path, what="a document")
     text = lines(data, path=path)
     front = markdown.length([line.text for line in text])
     reader = _Reader()
@@ -240,7 +232,7 @@ def _whole(passages: Iterable[Passage]) -> list[Piece]:
         before = found[-1] if found else None
         if (
             before is not None
-            and (_is_short(piece) or _is_short(before))
+            and min(len(piece.text), len(before.text)) < LEAST
             and _beside(before, piece)
         ):
             # Two pieces as one: each below what of its headings the two do not share.
@@ -250,11 +242,6 @@ def _whole(passages: Iterable[Passage]) -> list[Piece]:
         else:
             found.append(piece)
     return found
-
-
-def _is_short(piece: Piece) -> bool:
-    """Whether a piece says too little to be one."""
-    return len(piece.text) < LEAST
 
 
 def _beside(before: Piece, piece: Piece) -> bool:

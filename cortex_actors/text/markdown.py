@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-#: Bytes an instruction file may have; 1 MiB is six times the largest one seen in the wild.
+#: Bytes an instruction file or a document may have; 1 MiB is six times the largest instruction file
+#: seen in the wild.
 MAX_BYTES = 1_048_576
 
 
@@ -50,6 +51,14 @@ class Line(NamedTuple):
     text: str
     start: int
     end: int
+
+
+def require_room(size: int, *, path: str, what: str) -> None:
+    """Raise `FileTooLarge`, naming `path` and what it is, above `MAX_BYTES`."""
+    if size > MAX_BYTES:
+        raise FileTooLarge(
+            f"cannot read {path}: it has {size:,} bytes and {what} may have {MAX_BYTES:,}; split it"
+        )
 
 
 def lines(data: bytes, *, path: str) -> list[Line]:
@@ -63,11 +72,7 @@ def lines(data: bytes, *, path: str) -> list[Line]:
 
     Raises `FileTooLarge` above `MAX_BYTES` and `NotText` for NUL bytes, which text never has.
     """
-    if len(data) > MAX_BYTES:
-        raise FileTooLarge(
-            f"cannot read {path}: it has {len(data):,} bytes and an instruction file may have "
-            f"{MAX_BYTES:,}; split it"
-        )
+    require_room(len(data), path=path, what="an instruction file")
     nul = data.find(b"\0")
     if nul >= 0:
         raise NotText(f"cannot read {path} as text: byte {nul:,} is NUL; save the file as UTF-8")

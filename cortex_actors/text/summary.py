@@ -39,9 +39,9 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.domain.hit import REMOTE, Hit, also, lines_of, marked
 from cortex_actors.domain.memory import Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
-from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.hazards import hidden, told, visible
+from cortex_actors.text.hazards import hidden, mask_secrets, told, visible
 from cortex_actors.text.lexicon import STOP_WORDS
+from cortex_actors.text.terms import microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -306,9 +306,7 @@ def _words(found: re.Match[str]) -> tuple[Priority, CrumbType]:
 def _moment(text: str) -> int:
     """Return a timestamp in UTC microseconds; raises `BadInput` for what is none since 1970."""
     try:
-        found = datetime.fromisoformat(text.strip())
-        found = found if found.tzinfo else found.replace(tzinfo=UTC)
-        at = (found - _EPOCH) // timedelta(microseconds=1)
+        at = microseconds(text.strip())
     except (ValueError, OverflowError):
         at = -1
     if at < 0:

@@ -251,9 +251,14 @@ def _text(text: str, now: int) -> int | None:
     if span and span[2] in _WORDS:
         return now - round(float(span[1]) * _UNITS[_WORDS[span[2]]] * 1_000_000)
     try:
-        found = datetime.fromisoformat(text)
+        return microseconds(text)
     except ValueError:
         return None
+
+
+def microseconds(text: str) -> int:
+    """Return an ISO 8601 time in UTC microseconds, in UTC without a zone; raises `ValueError`."""
+    found = datetime.fromisoformat(text)
     # Without a zone it is UTC's.
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     return (found - _FIRST) // _MICROSECOND

@@ -130,7 +130,7 @@ class House:
         """Start the roster with these settings, and the federation where it is wanted."""
         chosen, tls = FederationSettings(**settings), tls or TlsSettings()
         types: Any = {"peer": Peer, "other": Peer}
-        binder = Binder(chosen, tls, clock=self.clock, vault=self.vault, types=types)
+        binder = Binder(chosen, tls, clock=self.clock, vault=self.vault, kinds=types)
         books = Books(self.register, Overlay(self.file), binder)
         given: Any = {"settings": chosen, "tls": tls, "clock": self.clock, "load": _no_search}
         self._handle = await start_actor(

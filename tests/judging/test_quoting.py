@@ -11,8 +11,7 @@ from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import Refused
 from cortex_actors.judging.chat import encoded, quoted
 from cortex_actors.judging.layer import Kind, Question
-from cortex_actors.text.credentials import mask_secrets
-from cortex_actors.text.hazards import hidden, visible
+from cortex_actors.text.hazards import hidden, mask_secrets, visible
 
 #: A key as one stands in a careless file; it opens nothing.
 SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0fG3hJ6"

@@ -9,7 +9,6 @@ import pytest
 from cortex_actors.errors import FileTooLarge, NotText
 from cortex_actors.text.documents import (
     LEAST,
-    MAX_BYTES,
     MOST,
     OVERLAP,
     Document,
@@ -18,6 +17,7 @@ from cortex_actors.text.documents import (
     pieces,
     refs,
 )
+from cortex_actors.text.markdown import MAX_BYTES
 
 #: A paragraph that is a piece by itself.
 LONG = "A paragraph that says enough to stand alone, because it has more than eighty characters."

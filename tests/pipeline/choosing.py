@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.pipeline.page import Line, Page, Placed
+from cortex_actors.pipeline.reading import Line, Page, Placed
 from cortex_actors.pipeline.selection import Choice, Chooser, Offer
 from cortex_actors.rules.contradiction import Limits
 from cortex_actors.sections import ResolutionSettings

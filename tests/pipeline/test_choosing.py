@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.pipeline.page import Line, Page, Placed
+from cortex_actors.pipeline.reading import Line, Page, Placed
 from tests.pipeline.choosing import (
     FILE,
     at,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput, EmbedderDown
-from cortex_actors.pipeline.page import Page, joined, page_of, placed
+from cortex_actors.pipeline.reading import Page, joined, page_of, placed
 from cortex_actors.render import fence
 from cortex_actors.text.sections import dialect_of
 from tests.pipeline.support import MODEL, Embedder

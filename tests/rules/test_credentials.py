@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from cortex_actors.text.credentials import fingerprint, mask_secrets
+from cortex_actors.text.hazards import fingerprint, mask_secrets
 from tests.rules.bait import lookalikes, planted
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex_actors.text.credentials import TOKEN_KEYS, plain
+from cortex_actors.text.hazards import TOKEN_KEYS, plain
 
 
 class TestPlain:

@@ -69,7 +69,7 @@ class TestRun:
     ) -> None:
         """A call that is cancelled just as its thread begins is counted once."""
         there, release = threading.Event(), threading.Event()
-        pool = threads._pool
+        pool = threads.pool
         submit = pool.submit
 
         def submit_slow(counted: Callable[[], int]) -> Future[int]:

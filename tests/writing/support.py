@@ -14,6 +14,7 @@ from cortex_actors.domain.project import Project
 from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.render import fence
+from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage.ledger.connection import driver_of, writing
 from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.tables.schema import metadata
@@ -78,8 +79,14 @@ class Desk:
         self.journal = Writes(self.rows, SystemClock())  # type: ignore[arg-type]
         self.late: list[Entry] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._threads = Threads("writing", 8)
         self.writer = FileWriter(
-            self.journal, SystemClock(), spawn=self._spawn, pace=pace, late=self._on_late
+            self.journal,
+            SystemClock(),
+            spawn=self._spawn,
+            pace=pace,
+            threads=self._threads,
+            late=self._on_late,
         )
 
     def target(self, path: Path | None = None, **given: object) -> WriteTarget:
@@ -120,6 +127,7 @@ class Desk:
     async def close(self) -> None:
         """Call off what is watched, and close the tables."""
         await self.cancel()
+        self._threads.close()
         self.rows.engine.dispose()
 
     async def cancel(self) -> None:

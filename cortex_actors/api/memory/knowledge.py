@@ -21,7 +21,7 @@ from cortex_actors.memory.librarian import Given, Librarian
 from cortex_actors.storage import documents
 from cortex_actors.storage.search.query import Where
 from cortex_actors.text import hazards, terms
-from cortex_actors.text.credentials import cleared
+from cortex_actors.text.hazards import cleared
 
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection

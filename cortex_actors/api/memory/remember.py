@@ -29,7 +29,7 @@ from cortex_actors.rules.ranking.fusion import WORDS_ALONE
 from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope
-from cortex_actors.text.credentials import cleared
+from cortex_actors.text.hazards import cleared
 from cortex_actors.text.terms import moment
 from cortex_actors.topics import MEMORY_REMEMBERED
 
