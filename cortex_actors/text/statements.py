@@ -200,6 +200,10 @@ _SHELLS = frozenset(
     | {"ps1", "pwsh", "cmd", "bat", "batch"}
 )
 
+#: Fences in which a program need not be known, such as the project's own: they hold what is typed.
+#: A terminal shows what came of it, too.
+_TYPED = frozenset({"bash", "sh", "shell", "zsh", "fish"})
+
 #: Commands of one fence that are kept; one of more is a script.
 _MOST = 40
 
@@ -207,14 +211,14 @@ _MOST = 40
 _PROGRAMS = frozenset(_TABLE["words"]["programs"].split())
 
 #: Programs by which nobody is told anything unless another follows.
-_TRIVIAL = frozenset(
-    {"cd", "ls", "export", "source", "mkdir", "cat", "echo", "cp", "mv", "rm", "grep"}
-)
+_TRIVIAL = frozenset("cd ls export source mkdir cat echo cp mv rm grep kill vim".split())
 
 _PROMPT = re.compile(r"\A(?:[$%#>]|PS>|C:\\>)[ \t]+")
 _SETTING = re.compile(r"\A(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)+")
 _SCRIPT = re.compile(r"(?:if|for|while|case|function|until)\b.*|.*<<|[\w-]+\(\)")
 _COMMAND_PATH = re.compile(r"\.{0,2}/?(?:[\w.-]+/)+[\w.-]+|\./[\w.-]+")
+#: A program and what it is given; no value that is set, and no line of Python.
+_CALL = re.compile(r"(?!from |import )[a-z][\w.-]*(?:/[\w.-]+)*[ \t]+(?!=)\S")
 _COMMENT = re.compile(r"(?:#|REM\b|//)[ \t]*")
 
 
@@ -249,10 +253,12 @@ def is_command(text: str) -> bool:
 
 def commands(lines: Sequence[str], language: str) -> tuple[Command, ...]:
     """Return the commands of a fence; none for a script, for output and for other languages."""
-    if language.split(" ", maxsplit=1)[0].lower().strip("{}") not in _SHELLS:
+    name = language.split(" ", maxsplit=1)[0].lower().strip("{}")
+    if name not in _SHELLS:
         return ()
     found = list(_read(lines))
-    known = [each for each in found if is_command(each.text)]
+    call = _CALL.match if name in _TYPED else is_command
+    known = [each for each in found if is_command(each.text) or call(each.text)]
     if not language and len(known) * 2 < len(found):
         return ()
     if len(known) > _MOST or any(_SCRIPT.fullmatch(line) for line in lines):
