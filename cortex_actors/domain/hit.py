@@ -51,7 +51,7 @@ class Hit:
     line_start: int | None = None
     line_end: int | None = None
     heading: str | None = None
-    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     store_rank: int = 0
     base_relevance: float = 1.0
     raw_distance: float | None = None

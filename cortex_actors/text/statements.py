@@ -103,19 +103,15 @@ def is_noise(text: str) -> bool:
 
 def _asks(text: str) -> bool:
     """Whether a text is one question, which says nothing."""
-    asks = _QUESTION.search(text, max(0, len(text) - 4)) is not None
-    return asks and _END.search(text) is None
+    return _END.search(text) is None and bool(_QUESTION.search(text, max(0, len(text) - 4)))
 
 
 def _only_points(text: str) -> bool:
     """Whether a text names what to read in one sentence, and does not say when it must be read."""
-    names = _ANY_CODE.search(text) or _LINK.search(text) or _has_path(text)
-    return bool(names) and not _WHEN.search(text) and len(_END.findall(text)) == 0
-
-
-def _has_path(text: str) -> bool:
-    """Whether a word of a text is a path."""
-    return any(_PATH.fullmatch(word.strip(".,;:()")) for word in text.split())
+    if _WHEN.search(text) or _END.search(text):
+        return False
+    has_path = any(_PATH.fullmatch(word.strip(".,;:()")) for word in text.split())
+    return has_path or bool(_ANY_CODE.search(text) or _LINK.search(text))
 
 
 def _said(text: str) -> int:
@@ -200,6 +196,10 @@ _SHELLS = frozenset(
     | {"ps1", "pwsh", "cmd", "bat", "batch"}
 )
 
+#: Fences in which a program need not be known, such as the project's own: they hold what is typed.
+#: A terminal shows what came of it, too.
+_TYPED = frozenset({"bash", "sh", "shell", "zsh", "fish"})
+
 #: Commands of one fence that are kept; one of more is a script.
 _MOST = 40
 
@@ -207,14 +207,14 @@ _MOST = 40
 _PROGRAMS = frozenset(_TABLE["words"]["programs"].split())
 
 #: Programs by which nobody is told anything unless another follows.
-_TRIVIAL = frozenset(
-    {"cd", "ls", "export", "source", "mkdir", "cat", "echo", "cp", "mv", "rm", "grep"}
-)
+_TRIVIAL = frozenset("cd ls export source mkdir cat echo cp mv rm grep kill vim".split())
 
 _PROMPT = re.compile(r"\A(?:[$%#>]|PS>|C:\\>)[ \t]+")
 _SETTING = re.compile(r"\A(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)+")
 _SCRIPT = re.compile(r"(?:if|for|while|case|function|until)\b.*|.*<<|[\w-]+\(\)")
 _COMMAND_PATH = re.compile(r"\.{0,2}/?(?:[\w.-]+/)+[\w.-]+|\./[\w.-]+")
+#: A program and what it is given; no value that is set, and no line of Python.
+_CALL = re.compile(r"(?!from |import )[a-z][\w.-]*(?:/[\w.-]+)*[ \t]+(?!=)\S")
 _COMMENT = re.compile(r"(?:#|REM\b|//)[ \t]*")
 
 
@@ -249,13 +249,14 @@ def is_command(text: str) -> bool:
 
 def commands(lines: Sequence[str], language: str) -> tuple[Command, ...]:
     """Return the commands of a fence; none for a script, for output and for other languages."""
-    if language.split(" ", maxsplit=1)[0].lower().strip("{}") not in _SHELLS:
+    name = language.split(" ", maxsplit=1)[0].lower().strip("{}")
+    if name not in _SHELLS:
         return ()
     found = list(_read(lines))
-    known = [each for each in found if is_command(each.text)]
-    if not language and len(known) * 2 < len(found):
-        return ()
-    if len(known) > _MOST or any(_SCRIPT.fullmatch(line) for line in lines):
+    call = _CALL.match if name in _TYPED else is_command
+    known = [each for each in found if is_command(each.text) or call(each.text)]
+    is_output = not language and len(known) * 2 < len(found)
+    if is_output or len(known) > _MOST or any(_SCRIPT.fullmatch(line) for line in lines):
         return ()
     return tuple(each for each in known if not _is_trivial(each.text))
 
@@ -340,9 +341,7 @@ def _obliges(text: str) -> bool:
     """Whether a text obliges somebody, forbids or chooses; words are looked up, not searched."""
     plain = text.lower().replace("\u2019", "'")
     words = set(_WORD.findall(plain))
-    if not words.isdisjoint(_OBLIGES):
-        return True
-    if not words.isdisjoint(_APART) and _TOGETHER.search(plain):
+    if words & _OBLIGES or (words & _APART and _TOGETHER.search(plain)):
         return True
     return not plain.isascii() and _SIGNS.search(plain) is not None
 
@@ -353,8 +352,7 @@ def tells(text: str) -> bool:
     for front in (_LABEL, _CONDITION, _CONDITION):
         if _begins_with_verb(rest):
             return True
-        found = front.match(rest)
-        if found is not None:
+        if found := front.match(rest):
             rest = rest[found.end() :].lstrip("*_\"'( ")
     return _begins_with_verb(rest)
 
@@ -459,27 +457,23 @@ class Surroundings:
     def completed(self, text: str) -> str:
         """Return a list's entry that tells nobody anything with the words that make it an order."""
         lead = self._leads[-1][1] if self._leads else ""
-        asks = (
-            len(lead) <= _INTRODUCES and not _LEADING_CONDITION.match(lead) and _ASKS.search(lead)
-        )
-        return f"{bare(lead)}: {text}" if asks else text
+        return f"{bare(lead)}: {text}" if _reaches(lead, _ASKS) else text
 
     def _forbids(self) -> str:
         """Return what forbids an entry here, innermost first; empty if nothing does."""
         inner = [text for _, text in self._leads if introduces(text) or is_label(text)]
-        for text in (*reversed(inner), self._label, *reversed(self._trail.texts)):
-            if text and (_FORBIDS.fullmatch(text) or _introduces_ban(text)):
+        for text in filter(None, (*reversed(inner), self._label, *reversed(self._trail.texts))):
+            if _FORBIDS.fullmatch(text) or (introduces(text) and _reaches(text, _BANS)):
                 return bare(text)
-            if text and _ALLOWS.fullmatch(text):
+            if _ALLOWS.fullmatch(text):
                 return ""
         return ""
 
 
 def is_label(text: str) -> bool:
     """Whether a text only names what follows: a few words in bold type, or up to a colon."""
-    if len(text.split()) > _LABEL_WORDS:
-        return False
-    return _BOLD.fullmatch(text) is not None and not text.strip("*_").endswith((".", "!"))
+    is_bold = len(text.split()) <= _LABEL_WORDS and _BOLD.fullmatch(text) is not None
+    return is_bold and not text.strip("*_").endswith((".", "!"))
 
 
 def introduces(text: str) -> bool:
@@ -498,14 +492,10 @@ def bare(text: str) -> str:
     return text.strip("*_ :\uff1a")
 
 
-def _introduces_ban(text: str) -> bool:
-    """Whether a text forbids what it introduces."""
-    return (
-        introduces(text)
-        and len(text) <= _INTRODUCES
-        and not _LEADING_CONDITION.match(text)
-        and _BANS.search(text) is not None
-    )
+def _reaches(text: str, words: re.Pattern[str]) -> bool:
+    """Whether a text has such words, short enough and unconditional, so that they go on below."""
+    is_plain = len(text) <= _INTRODUCES and not _LEADING_CONDITION.match(text)
+    return is_plain and words.search(text) is not None
 
 
 def _short(text: str) -> str:
@@ -702,8 +692,6 @@ def _offset(code: Block) -> int:
 
 def _belongs(inner: Block | None, block: Block) -> bool:
     """Whether a block is what the text of another introduces."""
-    if inner is None or inner.form is Form.HEADING:
+    if inner is None or inner.form in {Form.HEADING, Form.TEXT}:
         return False
-    return inner.form is not Form.TEXT and (
-        inner.form is not Form.ITEM or inner.depth > block.depth
-    )
+    return inner.form is not Form.ITEM or inner.depth > block.depth

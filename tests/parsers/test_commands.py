@@ -32,6 +32,14 @@ class TestCommands:
         """Each line is a command, with the comment behind it."""
         assert ["uv sync # once", "uv run pytest"] == typed("uv sync    # once\nuv run pytest")
 
+    def test_own_program(self) -> None:
+        """In the fence of a shell a program need not be known: it may be the project's own."""
+        typed_in = "tide\ntide sync --all # every harbour\nLEVEL=2 # high\nlevel = 2\nkill 1"
+
+        assert ["tide sync --all # every harbour"] == typed(typed_in)
+        assert [] == typed(typed_in, "console")
+        assert [] == typed("from tide import sync\nimport tide")
+
     def test_comment_above(self) -> None:
         """A comment, of one line or more, belongs to the commands below it up to a blank line."""
         found = commands(["# Run", "# all", "npm test", "npm run e2e", "", "npm run x"], "sh")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -70,6 +71,31 @@ class TestShares:
 
         assert 0.8 == pytest.approx(near, abs=0.01)
         assert (False, 0.0) == (is_near, far)
+
+    def test_called_by_name(self) -> None:
+        """What a question calls by name is held by a text that has the name, not by one like it."""
+        rows = np.rint(127 * np.array([[1, 0], [0.8, 0.6]])).astype(np.int8)
+        pieces = Pieces(rows, lambda word: np.array([int(word == "harborbase")]))
+        ask = partial(shares, {"tidebase": 1.0}, ["harborbase", "tidebase"], pieces=pieces)
+        loose, strict = ask(question="What is a tidebase?"), ask(question="What reads TideBase?")
+
+        assert [0.8, 1.0] == pytest.approx([share for share, _ in loose], abs=0.02)
+        assert [0.0, 1.0] == pytest.approx([share for share, _ in strict], abs=0.02)
+
+    @pytest.mark.parametrize(
+        ("question", "lacks"),
+        [
+            ("which test port is free?", [True, False, False]),
+            ("how many ports are free?", [True, False, False]),
+            ("how do I port it?", [False, False, False]),
+        ],
+    )
+    def test_number(self, question: str, lacks: list[bool]) -> None:
+        """Where a number is asked for, a text without one holds less of the question."""
+        texts = ["The port is free.", "The port is 80.", "The port is one of three."]
+        found = shares({"port": 1.0}, texts, question=question)
+
+        assert lacks == [share < 1 for share, _ in found]
 
     def test_nothing(self) -> None:
         """Without words, or without a word in a text, nothing is held."""

@@ -11,6 +11,9 @@ some (`Pieces`), else whether it is the same word.
 What a question is about: the followed projects whose names stand in it, and the question without
 these names, which say where to look and not for what.
 
+A name has no near words: it is held by a text that has it, and by no other. Where a number is asked
+for, a text without one holds less.
+
 Pure. The numbers were fitted on 80 questions about 56 repositories, by people who read the files
 (`benchmarks/questions.tsv`, the part `dev`), leaving out a tenth of the repositories at a time.
 """
@@ -23,6 +26,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+
+from cortex_actors.text.lexicon import stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -91,6 +96,10 @@ _GENERAL = frozenset(
 #: Words by which a question says that it asks for a project.
 _ASKING = frozenset("project projects repo repos repository repositories".split())
 
+#: What a text without a number lacks where one is asked for, as a share of the question. All right
+#: answers to six such questions have one, and a quarter of the texts that were compared with them.
+NUMBERLESS: Final = 0.35
+
 #: The number of no piece.
 _NONE: Final = -1
 
@@ -98,7 +107,13 @@ _NONE: Final = -1
 _LONG: Final = 6
 
 _WORD = re.compile(r"[^\W_]+")
-_ENDING = re.compile(r"(?<=\w{3})(?:ing|es|ed|s|e)$")
+#: A word with a capital, but for the first of a sentence, or with one inside.
+_NAME = re.compile(r"(?<=[\w,;] )[A-Z]\w*|\b\w+[A-Z]\w*")
+_ASKS_NUMBER = re.compile(
+    r"(?i)\bhow (?:many|much|long|often|big|large|old|wide)\b"
+    r"|\b(?:what|which) (?:\w+ )?(?:port|version|number|size|limit)\b"
+)
+_NUMBER = re.compile(r"(?i)\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twice)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,17 +202,27 @@ def size(text: str, weights: Mapping[str, float]) -> int:
 
 
 def shares(
-    weights: Mapping[str, float], texts: Sequence[str], *, pieces: Pieces | None = None
+    weights: Mapping[str, float],
+    texts: Sequence[str],
+    *,
+    pieces: Pieces | None = None,
+    question: str = "",
 ) -> list[tuple[float, bool]]:
     """Return for each text the share of the words that it holds, by weight, and if it holds any.
 
-    Nearly the same word counts as far as it is near; held is one that is the same.
+    Nearly the same word counts as far as it is near; held is one that is the same. `question` is
+    looked at for names, and whether it asks for a number.
     """
     total = sum(weights.values())
     if not (total and texts):
         return [(0.0, False)] * len(texts)
     near = _nearness(list(weights), texts, pieces=pieces)
+    names = set(_WORD.findall(" ".join(_NAME.findall(question)).lower()))
+    strict = [word in names for word in weights]
+    near[strict] *= near[strict] > 1 - 1 / _SCALE
     found = np.array(list(weights.values())) @ near / total
+    if _ASKS_NUMBER.search(question):
+        found -= NUMBERLESS * np.array([not _NUMBER.search(each) for each in texts])
     same = near.max(axis=0) > 1 - 1 / _SCALE
     return list(zip(found.tolist(), same.tolist(), strict=True))
 
@@ -246,7 +271,7 @@ def _stems() -> Callable[[str], Iterable[int]]:
     numbers: dict[str, int] = {}
 
     def cut(text: str) -> list[int]:
-        words = {_ENDING.sub("", re.sub("ies$", "y", each)) for each in _WORD.findall(text.lower())}
-        return [numbers.setdefault(each, len(numbers)) for each in sorted(words)]
+        words = _WORD.findall(text.lower())
+        return [numbers.setdefault(stem(each), len(numbers)) for each in words]
 
     return cut

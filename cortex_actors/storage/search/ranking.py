@@ -55,26 +55,14 @@ def newest_first(hits: Sequence[Hit]) -> list[Hit]:
     """
     found: list[Hit] = []
     for hit in hits:
-        against, at = _against(hit), _made(hit)
-        older = [each.id for each in hits if each.id in against and _made(each) < at]
+        against, at = hit.extra.get("conflicts", ()), hit.extra.get("created_at", 0)
+        older = [each.id for each in hits if each.id in against and each.extra["created_at"] < at]
         new = replace(hit, extra={**hit.extra, "newer_than": older}) if older else hit
         place = next((n for n, each in enumerate(found) if each.id in older), len(found))
         if place < len(found):
             new = replace(new, score=found[place].score, weak=found[place].weak)
         found.insert(place, new)
     return found
-
-
-def _against(hit: Hit) -> Sequence[str]:
-    """Return the memories that contradict one."""
-    found = hit.extra.get("conflicts")
-    return found if isinstance(found, list) else ()
-
-
-def _made(hit: Hit) -> int:
-    """Return when a memory was made (UTC microseconds)."""
-    found = hit.extra.get("created_at")
-    return found if isinstance(found, int) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +168,9 @@ class Ranking:
             return {}
         weights = relevance.telling(self.weigh(text))
         texts = [each.text for each in known.values()]
-        shares = relevance.shares(weights, texts, pieces=self.pieces)
+        # Memories say names by who speaks, and keep the order that their lists have.
+        asked = "" if meant is None else text
+        shares = relevance.shares(weights, texts, pieces=self.pieces, question=asked)
         self.holds = self.holds or any(is_held for _, is_held in shares)
         odds = relevance.PLAIN if self.pieces is None else relevance.PIECES
         found = {}
