@@ -27,7 +27,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,6 @@ from cortex_actors.process import lock
 from cortex_actors.process.logs import LogStream, StreamHandler
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import FrameType
 
     from cortex_actors.service import Service

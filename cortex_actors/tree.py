@@ -63,14 +63,14 @@ from cortex_actors.assembly.context import Outside, World
 from cortex_actors.assembly.inspection import TOLD, Crashes, inspect, who
 from cortex_actors.assembly.reload import Branch, Reload, places
 from cortex_actors.assembly.wiring import Assembly
-from cortex_actors.domain.event import Life, plain
-from cortex_actors.errors import ActorAway, TooManyTasks, UnknownActor
-from cortex_actors.runtime.actor import AsyncioActor, start_actor
+from cortex_actors.domain.event import Event, Life, Payload, plain
+from cortex_actors.errors import ActorAway, CortexError, TooManyTasks, UnknownActor
+from cortex_actors.runtime.actor import ActorHandle, AsyncioActor, start_actor
 from cortex_actors.runtime.names import NamedActor, Names
-from cortex_actors.runtime.tasks import MAX_TASKS, TaskSupervisor
+from cortex_actors.runtime.tasks import MAX_TASKS, Task, TaskSupervisor
 from cortex_actors.runtime.watchdog import Watchdog
 from cortex_actors.storage.ledger import actor
-from cortex_actors.watching.watcher import Watcher
+from cortex_actors.watching.watcher import Watcher, WatcherParts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -78,15 +78,10 @@ if TYPE_CHECKING:
     from cortex_actors.api.desk import FrontDesk
     from cortex_actors.bus.bus import Bus, Deliver
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project
-    from cortex_actors.errors import CortexError
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
-    from cortex_actors.runtime.actor import ActorHandle
-    from cortex_actors.runtime.tasks import Task
     from cortex_actors.settings import Settings
-    from cortex_actors.watching.watcher import WatcherParts
     from supervision import Node
 
 

@@ -5,11 +5,11 @@ What means nothing is refused: an unknown word is an error that names those ther
 
 from __future__ import annotations
 
-from collections.abc import Sequence  # noqa: TC003 - read at run time
+from collections.abc import Collection, Sequence  # noqa: TC003 - read at run time
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from cortex_actors.clock import iso
 from cortex_actors.domain import insight
@@ -22,9 +22,6 @@ from cortex_actors.rules.admission import THREAD
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.text.terms import moment
 from cortex_actors.text.terms import tags as normalised
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 @dataclass(frozen=True, slots=True)

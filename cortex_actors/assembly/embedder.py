@@ -18,7 +18,7 @@ from cortex_actors.embedding import factory
 from cortex_actors.embedding.compiler import compile_model
 from cortex_actors.embedding.manifest import refused
 from cortex_actors.embedding.models import PACKAGED, PUBLISHER, locate
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import Provider, State
 from cortex_actors.errors import ModelMissing, NotCompilable
 from cortex_actors.storage.models import Chosen
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cortex_actors.assembly.context import World
-    from cortex_actors.embedding.provider import Provider
     from cortex_actors.sections import EmbeddingSettings
 
 #: Names that say which provider they belong to.

@@ -24,14 +24,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from cortex_actors import topics
-from cortex_actors.domain.event import Custom, plain
+from cortex_actors.domain.event import Custom, Event, Payload, plain
 from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.tasks import Background
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-
-    from cortex_actors.domain.event import Event, Payload
 
 
 #: Whom somebody asked was away or slow: no fault of the event's.

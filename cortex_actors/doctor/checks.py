@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import SECOND, iso
 from cortex_actors.doctor import models
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
-from cortex_actors.domain.project import file_hash, innermost
+from cortex_actors.domain.project import Project, file_hash, innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
 from cortex_actors.home import read_regular
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
-from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Reader
-from cortex_actors.storage.health.rows import learned
+from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Check, Reader
+from cortex_actors.storage.health.rows import Learned, learned
 from cortex_actors.storage.index.pending import state
 from cortex_actors.storage.ledger import backups, faults, files
 from cortex_actors.storage.models import active
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.doctor.models import Patient
-    from cortex_actors.domain.project import Project
-    from cortex_actors.storage.health.file import Check
-    from cortex_actors.storage.health.rows import Learned
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.ledger.files import Halt
     from cortex_actors.storage.projects import FileState

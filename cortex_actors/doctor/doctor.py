@@ -30,12 +30,12 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cortex_actors.clock import SECOND, ulid
+from cortex_actors.clock import SECOND, Clock, ulid
 from cortex_actors.doctor import checks, models
 from cortex_actors.doctor.models import Patient
 from cortex_actors.domain import hit
 from cortex_actors.domain.agent import Caller
-from cortex_actors.domain.event import Event, FileChanged
+from cortex_actors.domain.event import Event, FileChanged, Payload
 from cortex_actors.domain.hit import Diagnosis, Severity, note
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.domain.project import innermost
@@ -46,9 +46,9 @@ from cortex_actors.storage.events import store
 from cortex_actors.storage.health.file import Reader
 from cortex_actors.storage.health.repairs import MENDS, Mend
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.index.life import Generations, IndexLife
+from cortex_actors.storage.index.life import Generations, IndexLife, Place
 from cortex_actors.storage.index.vectors import COLLECTIONS
-from cortex_actors.storage.index.verification import Verification
+from cortex_actors.storage.index.verification import Verdict, Verification
 from cortex_actors.storage.ledger import backups, offline
 from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.topics import FILE_CHANGED
@@ -56,12 +56,8 @@ from cortex_actors.topics import FILE_CHANGED
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from cortex_actors.clock import Clock
     from cortex_actors.doctor.checks import Look
-    from cortex_actors.domain.event import Payload
     from cortex_actors.home import Home
-    from cortex_actors.storage.index.life import Place
-    from cortex_actors.storage.index.verification import Verdict
     from cortex_actors.storage.ledger.actor import Connection
 
 

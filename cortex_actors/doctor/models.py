@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import settings
-from cortex_actors.clock import SystemClock
+from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.factory import COMPILES, is_compiled, is_hashing, report, source_of
@@ -36,7 +36,6 @@ from cortex_actors.storage.models import Chosen, active, chosen, coming
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from cortex_actors.clock import Clock
     from cortex_actors.home import Home
     from cortex_actors.sections import EmbeddingSettings
     from cortex_actors.settings import Settings

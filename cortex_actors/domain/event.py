@@ -8,17 +8,13 @@ ids of all. Handlers read the truth from the ledger; ids only say where to look.
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - annotations are read at run time
+from collections.abc import Mapping, Sequence  # noqa: TC003 - annotations are read at run time
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from cortex_actors.errors import BadInput
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 P_co = TypeVar("P_co", covariant=True)
 

@@ -34,14 +34,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import CortexError, NoExchange, NotWritten, Unkept
-from cortex_actors.files.place import meaning
+from cortex_actors.files.place import Place, meaning
 from cortex_actors.render.fence import revision
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.files.place import Place
 
 
 log = logging.getLogger("cortex.writing")

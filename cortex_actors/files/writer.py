@@ -41,7 +41,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors import errors
-from cortex_actors.clock import ulid
+from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.project import file_hash
 from cortex_actors.files import place as rest
 from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
@@ -51,7 +51,6 @@ from cortex_actors.render.fence import find, removed, restored, revision
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
-    from cortex_actors.clock import Clock
     from cortex_actors.runtime.threads import Threads
 
 

@@ -40,7 +40,7 @@ from starlette.requests import Request  # noqa: TC002 - read at run time
 from starlette.responses import JSONResponse
 
 from cortex_actors import errors
-from cortex_actors.clock import SECOND
+from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.agent import Caller
 from cortex_actors.federation.fan import QUESTION_LIMIT
 
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from cortex_actors.api.desk import FrontDesk
-    from cortex_actors.clock import Clock
     from cortex_actors.process.logs import LogStream
     from cortex_actors.process.tokens import Tokens
 

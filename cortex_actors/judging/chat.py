@@ -44,7 +44,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
-from cortex_actors.endpoint.replies import Use, document_of, host_of, tokens_of
+from cortex_actors.endpoint.replies import Endpoint, Use, document_of, host_of, tokens_of
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -54,7 +54,7 @@ from cortex_actors.errors import (
     JudgeMissing,
     Refused,
 )
-from cortex_actors.judging.layer import Kind, LayerInfo, State
+from cortex_actors.judging.layer import Answer, Kind, LayerInfo, Question, State, Told
 from cortex_actors.text.hazards import hidden, mask_secrets, suspicion, visible
 from cortex_actors.text.lexicon import table
 
@@ -63,8 +63,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.endpoint.replies import Answer as Reply
-    from cortex_actors.endpoint.replies import Endpoint
-    from cortex_actors.judging.layer import Answer, Question, Told
     from cortex_actors.sections import JudgingSettings
 
 #: Letters of a reason that are kept.

@@ -23,10 +23,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from cortex_actors.domain.insight import Conflict, statement_hash
+from cortex_actors.domain.insight import Claim, Conflict, Judgement, statement_hash
 from cortex_actors.errors import CortexError, JudgeDown
 from cortex_actors.judging.chat import LanguageLayer, text_of
-from cortex_actors.judging.layer import JudgeInfo, Kind, Question
+from cortex_actors.judging.layer import Answer, JudgeInfo, Kind, Layer, MakeLayers, Question, Told
 from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.domain.insight import Claim, Judgement
-    from cortex_actors.judging.layer import Answer, Layer, MakeLayers, Told
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import JudgingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 from cortex_actors.errors import CortexError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from cortex_actors.clock import Clock
     from cortex_actors.domain.insight import Claim, Decider, Judgement
     from cortex_actors.sections import JudgingSettings

@@ -27,7 +27,7 @@ from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.endpoint.client import Breaker
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
 from cortex_actors.home import fingerprint, weights
-from cortex_actors.judging.layer import Kind, LayerInfo, State
+from cortex_actors.judging.layer import Answer, Kind, LayerInfo, Question, State, Told
 from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildError, ChildProcess
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cortex_actors.clock import Clock
-    from cortex_actors.judging.layer import Answer, Question, Told
     from cortex_actors.sections import JudgingSettings
 
 

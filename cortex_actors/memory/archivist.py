@@ -23,8 +23,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors import topics
-from cortex_actors.clock import ulid
-from cortex_actors.domain.event import Ids
+from cortex_actors.clock import Clock, ulid
+from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
 from cortex_actors.memory.request import Remembered, Wish
 from cortex_actors.memory.village import Saying
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Memory
     from cortex_actors.memory.planner import Planner
     from cortex_actors.runtime.names import NamedActor

@@ -21,9 +21,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from cortex_actors.bus.commits import Outcome
-from cortex_actors.bus.consumer import Consumer
+from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.clock import ulid
-from cortex_actors.domain.event import Ids, parts
+from cortex_actors.domain.event import Event, Ids, Payload, parts
 from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import memory_history
@@ -35,8 +35,6 @@ from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_P
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cortex_actors.bus.consumer import Desk
-    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Access
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import MemorySettings

@@ -32,7 +32,7 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
 from cortex_actors.text import hazards, terms
-from cortex_actors.text.documents import READ_AS, document, pieces
+from cortex_actors.text.documents import READ_AS, Piece, document, pieces
 from cortex_actors.text.hazards import mask_secrets, suspicion
 from cortex_actors.text.markdown import MAX_BYTES, require_room
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
-    from cortex_actors.text.documents import Piece
 
 
 #: What a document's name ends in.

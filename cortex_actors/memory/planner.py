@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from cortex_actors.clock import ulid
-from cortex_actors.domain.insight import Claim
-from cortex_actors.domain.memory import MemoryType
+from cortex_actors.clock import Clock, ulid
+from cortex_actors.domain.insight import Claim, Judgement
+from cortex_actors.domain.memory import Memory, MemoryType
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import (
     ActorAway,
@@ -55,21 +55,17 @@ from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory.memory_merge import Clash, Plan, Step
 from cortex_actors.storage.memory_records import digest
 from cortex_actors.storage.search import similar_memories
-from cortex_actors.storage.search.similar_memories import Scope
+from cortex_actors.storage.search.similar_memories import Scope, Vicinity
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, summary
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
 
-    from cortex_actors.clock import Clock
-    from cortex_actors.domain.insight import Judgement
-    from cortex_actors.domain.memory import Memory
     from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.rules.merging import Gates
     from cortex_actors.storage.embeddings import EmbedInTime, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.dense import Asked
-    from cortex_actors.storage.search.similar_memories import Vicinity
     from cortex_actors.text.lexicon import Lexicon
 
 

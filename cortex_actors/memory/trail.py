@@ -12,9 +12,9 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import SECOND, iso, ulid
+from cortex_actors.clock import SECOND, Clock, iso, ulid
 from cortex_actors.domain.agent import agent_id
-from cortex_actors.domain.event import Ids
+from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.village import Saying
 from cortex_actors.rules import admission
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.memory import Crumb
     from cortex_actors.rules.admission import Given
     from cortex_actors.storage.ledger.actor import Connection, Records

@@ -23,11 +23,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors.bus.consumer import Wake
-from cortex_actors.clock import ulid
+from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.agent import OWNER, Caller
-from cortex_actors.domain.event import Ids
+from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import CortexError, MailboxFull
-from cortex_actors.memory.request import SAVED, keep, wished
+from cortex_actors.memory.request import SAVED, Message, Posted, keep, wished
 from cortex_actors.rules import convergence
 from cortex_actors.rules.convergence import Found, Group, Voice
 from cortex_actors.runtime.actor import AsyncioActor, deferred
@@ -35,22 +35,17 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads, within
 from cortex_actors.storage.events import store
 from cortex_actors.storage.memory import village
-from cortex_actors.storage.memory.village import SPOKEN, NearPosts
-from cortex_actors.storage.search.matrix import cosine
+from cortex_actors.storage.memory.village import SPOKEN, NearPosts, Post
+from cortex_actors.storage.search.matrix import VectorMatrix, cosine
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.memory.request import Message, Posted
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import EmbedInTime
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.memory.village import Post
-    from cortex_actors.storage.search.matrix import VectorMatrix
 
 
 #: Posts that are compared with one another, as the document has it.

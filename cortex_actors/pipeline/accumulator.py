@@ -25,33 +25,30 @@ from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested, parts
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.project import AlertKind, innermost, pruned
+from cortex_actors.domain.project import Alert, AlertKind, Project, innermost, pruned
 from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.files.ignores import left_out
 from cortex_actors.files.repository import origin
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.likeness import Likeness, vectors
-from cortex_actors.pipeline.reading import READ_AS, Reader
+from cortex_actors.pipeline.reading import READ_AS, Reader, Said
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import embeddings, insight_records, projects
 from cortex_actors.storage.pipeline import insights, reviews
 from cortex_actors.text.markdown import require_utf8
-from cortex_actors.text.sections import dialect_of, folder_of
+from cortex_actors.text.sections import Dialect, dialect_of, folder_of
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.domain.project import Alert, Project
-    from cortex_actors.pipeline.reading import Said
     from cortex_actors.sections import AccumulationSettings
     from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insights import Finding
     from cortex_actors.storage.projects import FileState, Run
     from cortex_actors.storage.search.matrix import Neighbours
-    from cortex_actors.text.sections import Dialect
 
 
 #: How the names of files end that are one person's own, whatever their dialect.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from cortex_actors.domain.insight import Claim, Granularity, Relation
+from cortex_actors.domain.insight import Claim, Granularity, Insight, Relation
 from cortex_actors.errors import (
     ActorAway,
     BadInput,
@@ -33,17 +33,15 @@ from cortex_actors.errors import (
 from cortex_actors.rules import classification
 from cortex_actors.rules.contradiction import contradicts, judge
 from cortex_actors.storage.pipeline import insights
-from cortex_actors.storage.pipeline.insights import Opinion
+from cortex_actors.storage.pipeline.insights import Finding, Opinion
 from cortex_actors.storage.tables.columns import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.project import StatementKind
     from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.pipeline.insights import Finding
     from cortex_actors.storage.search.matrix import Near, Neighbours
 
 

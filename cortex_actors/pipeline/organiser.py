@@ -40,11 +40,11 @@ from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, parts
 from cortex_actors.domain.insight import statement_hash
-from cortex_actors.domain.principle import Origin, Principle, PrincipleCategory, principle_id
+from cortex_actors.domain.principle import Link, Origin, Principle, PrincipleCategory, principle_id
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence, promotion
 from cortex_actors.pipeline.likeness import vectors
-from cortex_actors.pipeline.promotion import Tools, formed, gather
+from cortex_actors.pipeline.promotion import Formed, Gathered, Tools, Unit, formed, gather
 from cortex_actors.pipeline.relations import Linked, Linker, Ruling
 from cortex_actors.rules import merging
 from cortex_actors.runtime.threads import Threads
@@ -56,19 +56,16 @@ from cortex_actors.storage.pipeline import (
     principles,
     reviews,
 )
-from cortex_actors.storage.pipeline.principle_decay import Evidence
+from cortex_actors.storage.pipeline.principle_decay import Evidence, Scales
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.domain.event import Event, Payload
-    from cortex_actors.domain.principle import Link
-    from cortex_actors.pipeline.promotion import Formed, Gathered, Unit
     from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
     from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.pipeline.principle_decay import Scales
     from cortex_actors.storage.search.matrix import Neighbours
     from cortex_actors.text.lexicon import Lexicon
 

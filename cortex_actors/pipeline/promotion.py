@@ -46,7 +46,7 @@ from cortex_actors.pipeline.evidence import Scales
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import leaders
 from cortex_actors.rules.contradiction import opposition
-from cortex_actors.rules.promotion import OF_ITSELF, confidence, parts, quality, rank
+from cortex_actors.rules.promotion import OF_ITSELF, Thresholds, confidence, parts, quality, rank
 from cortex_actors.storage.pipeline import (
     contradictions,
     insight_evidence,
@@ -54,19 +54,17 @@ from cortex_actors.storage.pipeline import (
     principles,
     reviews,
 )
-from cortex_actors.storage.search.matrix import Rows, Texts, cosine
+from cortex_actors.storage.search.matrix import Neighbours, Rows, Texts, cosine
 from cortex_actors.text.hazards import is_boilerplate, wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cortex_actors.pipeline.relations import Judge
-    from cortex_actors.rules.promotion import Thresholds
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insight_evidence import Spoken
-    from cortex_actors.storage.search.matrix import Neighbours
     from cortex_actors.text.lexicon import Lexicon
 
 

@@ -51,12 +51,12 @@ from cortex_actors.rules.classification import classify
 from cortex_actors.rules.promotion import FILE_CHARACTERS, file_domains
 from cortex_actors.rules.sameness import says_something
 from cortex_actors.runtime.threads import read_file
-from cortex_actors.storage.embeddings import embedded_text
+from cortex_actors.storage.embeddings import Embed, Matrix, embedded_text
 from cortex_actors.storage.pipeline.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
 from cortex_actors.text.hazards import Redacted, is_boilerplate, mask_secrets, suspicion
-from cortex_actors.text.sections import left_out
+from cortex_actors.text.sections import Dialect, left_out
 from cortex_actors.text.statements import statements
 
 if TYPE_CHECKING:
@@ -64,8 +64,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from cortex_actors.domain.project import Fragment, Project, Statement
-    from cortex_actors.storage.embeddings import Embed, Matrix
-    from cortex_actors.text.sections import Dialect
 
 
 @dataclass(frozen=True, slots=True)

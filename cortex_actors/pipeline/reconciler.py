@@ -38,8 +38,8 @@ from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion, reconciliation
 from cortex_actors.pipeline.evidence import Scales, Weighed
 from cortex_actors.pipeline.promotion import Tools
-from cortex_actors.pipeline.reconciliation import Neighbourhood, Reconciliation, insight_of
-from cortex_actors.pipeline.relations import Ruling
+from cortex_actors.pipeline.reconciliation import Groups, Neighbourhood, Reconciliation, insight_of
+from cortex_actors.pipeline.relations import Judge, Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import (
@@ -50,7 +50,7 @@ from cortex_actors.storage.pipeline import (
     reviews,
     verdicts,
 )
-from cortex_actors.storage.pipeline.contradictions import Mark
+from cortex_actors.storage.pipeline.contradictions import Contradiction, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -58,13 +58,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import AccumulationComplete, Event, Payload
     from cortex_actors.pipeline.likeness import SecondOpinion
-    from cortex_actors.pipeline.reconciliation import Groups
-    from cortex_actors.pipeline.relations import Judge
     from cortex_actors.rules.clustering import Cluster
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.pipeline.contradictions import Contradiction
     from cortex_actors.storage.pipeline.insight_evidence import Spoken
     from cortex_actors.storage.pipeline.insights import Opinion
     from cortex_actors.storage.search.matrix import Neighbours, Texts

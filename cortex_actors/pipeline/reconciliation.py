@@ -19,31 +19,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.insight import Conflict, Judgement, Relation
+from cortex_actors.domain.insight import Claim, Conflict, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
-from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.clustering import Cluster, Pair, pair
 from cortex_actors.rules.promotion import agrees
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import contradictions, insight_evidence, insights, verdicts
-from cortex_actors.storage.pipeline.contradictions import Contradiction, id_of
-from cortex_actors.storage.pipeline.verdicts import Proposed, proposal_id
-from cortex_actors.storage.search.matrix import cosine
+from cortex_actors.storage.pipeline.contradictions import Contradiction, Mark, id_of
+from cortex_actors.storage.pipeline.verdicts import PersonsWord, Proposed, proposal_id
+from cortex_actors.storage.search.matrix import Near, cosine
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.domain.insight import Claim
     from cortex_actors.pipeline.evidence import Weighed
     from cortex_actors.pipeline.relations import Relations
-    from cortex_actors.rules.clustering import Cluster, Pair
     from cortex_actors.rules.proposals import Proposal
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.pipeline.contradictions import Mark
     from cortex_actors.storage.pipeline.insight_evidence import Spoken
-    from cortex_actors.storage.pipeline.verdicts import PersonsWord
-    from cortex_actors.storage.search.matrix import Near
 
 
 @dataclass(frozen=True, slots=True)

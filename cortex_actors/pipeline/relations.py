@@ -34,37 +34,33 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from cortex_actors.domain.insight import Conflict, Decider, Granularity, Judgement, Relation
-from cortex_actors.domain.principle import LinkType
+from cortex_actors.domain.insight import Claim, Conflict, Decider, Granularity, Judgement, Relation
+from cortex_actors.domain.principle import Link, LinkType, Principle
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.rules import contradiction, linking
 from cortex_actors.rules.clustering import COHERENCE, Pair, pair
 from cortex_actors.rules.contradiction import Limits, Thresholds, opposition, slots
 from cortex_actors.rules.promotion import Thresholds as Promotion
-from cortex_actors.rules.proposals import ProposalKind, propose
+from cortex_actors.rules.proposals import Proposal, ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
 from cortex_actors.storage.pipeline import principle_lists, principles
 from cortex_actors.storage.search.matrix import Rows, Texts, cosine
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
-from cortex_actors.text.lexicon import standard, wording
+from cortex_actors.text.lexicon import Lexicon, standard, wording
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from cortex_actors.domain.insight import Claim
-    from cortex_actors.domain.principle import Link, Principle
-    from cortex_actors.rules.proposals import Proposal
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insight_evidence import Spoken
     from cortex_actors.storage.pipeline.principle_lists import Node, Shelf
-    from cortex_actors.text.lexicon import Lexicon
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
 #: At it one in twelve of 2,400 real statements has a neighbour, and at most five stand together; at

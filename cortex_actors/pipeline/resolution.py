@@ -33,8 +33,8 @@ from cortex_actors import errors
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending, Given, Resolved
 from cortex_actors.domain.project import Decision
-from cortex_actors.files.swap import State
-from cortex_actors.pipeline.reading import Page, joined, page_of, placed
+from cortex_actors.files.swap import Entry, State
+from cortex_actors.pipeline.reading import Line, Page, joined, page_of, placed
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, named, read
 from cortex_actors.render import fence
 from cortex_actors.render.fence import moved_out
@@ -48,9 +48,7 @@ from cortex_actors.text.sections import dialect_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cortex_actors.files.swap import Entry
     from cortex_actors.files.writer import FileWriter, WriteTarget
-    from cortex_actors.pipeline.reading import Line
     from cortex_actors.pipeline.relations import Ruling
     from cortex_actors.pipeline.selection import Choice, Chosen
     from cortex_actors.runtime.threads import Threads

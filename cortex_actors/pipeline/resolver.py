@@ -23,45 +23,39 @@ from weakref import ref
 
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import ulid
+from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.agent import OWNER
-from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
+from cortex_actors.domain.event import Event, OrganisationComplete, Payload, ResolutionRequested
 from cortex_actors.domain.principle import Ending, Report, Unwritten, Wish
-from cortex_actors.domain.project import Approval, Decision, Way, innermost
+from cortex_actors.domain.project import Approval, Decision, Project, Way, innermost
 from cortex_actors.errors import BadInput, NotFound, NotWritten, UnknownProject
 from cortex_actors.files.place import Pace
-from cortex_actors.files.swap import insist
+from cortex_actors.files.swap import Entry, insist
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.pipeline import reading, resolution
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.pipeline.resolution import Finished, Maker, Resolving, failed, finished, outdated
 from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, present, read
 from cortex_actors.render import fence, section
-from cortex_actors.render.section import PLACES, Left, Target, Targets, targets
+from cortex_actors.render.section import PLACES, Formatter, Left, Present, Target, Targets, targets
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
-from cortex_actors.storage.projects import Writes
+from cortex_actors.storage.projects import FileState, Writes
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.clock import Clock
-    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.principle import Derivation, Principle, Resolved
-    from cortex_actors.domain.project import Project
-    from cortex_actors.files.swap import Entry
-    from cortex_actors.render.section import Formatter, Present
     from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
     from cortex_actors.storage.embeddings import Embed
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.resolutions import Resolution
-    from cortex_actors.storage.projects import FileState
 
 
 def plan(project: Project, wish: Wish, present: Iterable[Present]) -> Targets:

@@ -50,8 +50,8 @@ from cortex_actors.errors import BadInput, CortexError, NotWritten
 from cortex_actors.home import read_regular
 from cortex_actors.pipeline.likeness import UNEMBEDDED
 from cortex_actors.render import fence, section
-from cortex_actors.render.section import FOLDERS, PLACES, Present
-from cortex_actors.rules.contradiction import judge, slots
+from cortex_actors.render.section import FOLDERS, PLACES, Formatter, Present, Target
+from cortex_actors.rules.contradiction import Limits, judge, slots
 from cortex_actors.rules.promotion import RelevanceWeights, score, share
 from cortex_actors.rules.standalone import MANIFESTS, content, covered, needs, tools
 from cortex_actors.storage.pipeline import principles, reviews
@@ -63,8 +63,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Principle, Wish
     from cortex_actors.domain.project import Project
     from cortex_actors.pipeline.reading import Line, Placed
-    from cortex_actors.render.section import Formatter, Target
-    from cortex_actors.rules.contradiction import Limits
     from cortex_actors.sections import ResolutionSettings
     from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection

@@ -32,14 +32,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
-from cortex_actors.home import FILE_MODE
-
-if TYPE_CHECKING:
-    from cortex_actors.home import Home
-
+from cortex_actors.home import FILE_MODE, Home
 
 #: Attempts to get a lock that others hold for moments, and the seconds between two: 2 s in all.
 ATTEMPTS, PAUSE = 200, 0.01

@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from cortex_actors.errors import StoreUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from urllib.parse import SplitResult
 
 
 #: IPv6 addresses that a gateway turns into IPv4 ones, and the bits behind those: NAT64 (RFC 6052)

@@ -12,7 +12,7 @@ found by no filter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -25,7 +25,6 @@ from cortex_actors.text.summary import plain, render
 from cortex_actors.text.terms import tags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from enum import StrEnum
 
 

@@ -14,14 +14,12 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.insight import Relation
-from cortex_actors.rules.contradiction import judge, slots
+from cortex_actors.domain.insight import Claim, Relation
+from cortex_actors.rules.contradiction import Thresholds, judge, slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cortex_actors.domain.insight import Claim
-    from cortex_actors.rules.contradiction import Thresholds
     from cortex_actors.text.lexicon import Lexicon
 
 #: Pairs that are needed before anything is suggested, and of those that are one claim and those

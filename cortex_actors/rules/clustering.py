@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.text.claims import read, weighty
-from cortex_actors.text.lexicon import Sense, senses
+from cortex_actors.text.claims import Reading, read, weighty
+from cortex_actors.text.lexicon import Lexicon, Sense, Word, senses
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cortex_actors.domain.insight import Claim, Judgement
-    from cortex_actors.text.claims import Reading
-    from cortex_actors.text.lexicon import Lexicon, Word
 
 
 #: Least mean cosine between the members of a cluster. Below it they are a chain, in which each is

@@ -28,14 +28,11 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.sameness import differ, keeps, reordered
-from cortex_actors.text.claims import PORT, digits, read
-from cortex_actors.text.lexicon import Sense, standard, stem
+from cortex_actors.text.claims import PORT, Part, Reading, digits, read
+from cortex_actors.text.lexicon import Lexicon, Sense, standard, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from cortex_actors.text.claims import Part, Reading
-    from cortex_actors.text.lexicon import Lexicon
 
 
 class Family(StrEnum):

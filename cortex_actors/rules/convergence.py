@@ -22,12 +22,11 @@ from cortex_actors.domain.memory import Convergence
 from cortex_actors.rules.contradiction import apart, judge
 from cortex_actors.rules.sameness import reordered, stands
 from cortex_actors.text.claims import read
-from cortex_actors.text.lexicon import standard
+from cortex_actors.text.lexicon import Lexicon, standard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from cortex_actors.text.lexicon import Lexicon
 
 #: Agents that make a harmony, and a consensus.
 HARMONY, CONSENSUS = 2, 3

@@ -34,12 +34,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cortex_actors.clock import DAY, SECOND
-from cortex_actors.domain.memory import Layer
+from cortex_actors.domain.memory import Layer, Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from cortex_actors.domain.memory import Memory
 
 
 #: How a principle stands; nothing is deleted, and every way leads back to `active`.

@@ -9,7 +9,7 @@ everything else takes a cosine, because words alone find no likeness.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
@@ -18,10 +18,7 @@ from cortex_actors.rules.clustering import Subject, wider
 from cortex_actors.rules.contradiction import opposition
 from cortex_actors.rules.sameness import SUSPECT, differ
 from cortex_actors.text.claims import read
-from cortex_actors.text.lexicon import standard
-
-if TYPE_CHECKING:
-    from cortex_actors.text.lexicon import Lexicon
+from cortex_actors.text.lexicon import Lexicon, standard
 
 #: Changes with what is found: links that were drawn by another version are drawn anew.
 VERSION: Final = 1

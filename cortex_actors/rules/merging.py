@@ -43,14 +43,13 @@ from cortex_actors.rules import clustering, contradiction
 from cortex_actors.rules.sameness import moves, overlap
 from cortex_actors.text.claims import read
 from cortex_actors.text.hazards import wary
-from cortex_actors.text.lexicon import STOP_WORDS, standard, stem, table, wording
+from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, standard, stem, table, wording
 from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cortex_actors.rules.contradiction import Thresholds
-    from cortex_actors.text.lexicon import Lexicon
 
 
 #: Words that turn, limit or doubt what stands beside them: with one of these, more words are not

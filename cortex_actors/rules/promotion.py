@@ -37,14 +37,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.clock import DAY, in_days
-from cortex_actors.domain.insight import InsightStatus
+from cortex_actors.domain.insight import Insight, InsightStatus
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules.classification import classify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-
-    from cortex_actors.domain.insight import Insight
 
 
 class Need(StrEnum):

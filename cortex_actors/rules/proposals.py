@@ -14,15 +14,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.rules.sameness import overlap
-from cortex_actors.text.claims import SPELT, read
-from cortex_actors.text.lexicon import STOP_WORDS, Sense, standard, stem, table
+from cortex_actors.text.claims import SPELT, Reading, read
+from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, standard, stem, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cortex_actors.domain.insight import Claim
-    from cortex_actors.text.claims import Reading
-    from cortex_actors.text.lexicon import Lexicon, Word
 
 
 class ProposalKind(StrEnum):

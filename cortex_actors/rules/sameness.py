@@ -33,8 +33,8 @@ from difflib import SequenceMatcher
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from cortex_actors.text.claims import SPELT, digits
-from cortex_actors.text.lexicon import STOP_WORDS, Sense, stem, table
+from cortex_actors.text.claims import SPELT, Reading, digits
+from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, stem, table
 from cortex_actors.text.summary import sentences
 
 if TYPE_CHECKING:
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
-
-    from cortex_actors.text.claims import Reading
-    from cortex_actors.text.lexicon import Lexicon, Word
 
 
 #: Share of words in the same order from which two statements are one with changes.

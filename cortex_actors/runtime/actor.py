@@ -20,7 +20,7 @@ import asyncio
 import math
 from dataclasses import asdict
 from functools import wraps
-from types import CoroutineType
+from types import CoroutineType, TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -44,7 +44,6 @@ from cortex_actors.runtime.ref import AsyncioRef
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
-    from types import TracebackType
 
     from pykka._envelope import Envelope
     from pykka.messages import _ActorStop

@@ -31,7 +31,7 @@ import socket
 import struct
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
@@ -40,7 +40,6 @@ from cortex_actors.errors import BadInput, ChildProcessDown, CortexError, Deadli
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import Sequence
 
     Answer = asyncio.Future[tuple[dict[str, Any], bytes]]
 

@@ -9,7 +9,7 @@ import asyncio
 import os
 import stat
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import aiofiles
@@ -19,7 +19,6 @@ from cortex_actors.runtime.future import refuse_to_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from concurrent.futures import Executor
 
     from cortex_actors.clock import Clock
 

@@ -9,13 +9,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import SECOND
+from cortex_actors.clock import SECOND, Clock
 from cortex_actors.storage.ledger.backups import DONE, JobRow
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
-    from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.storage.ledger.actor import Connection
 

@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import errors
-from cortex_actors.clock import DAY, SECOND, iso
+from cortex_actors.clock import DAY, SECOND, Clock, iso
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.clock import Clock
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.home import Home
     from cortex_actors.sections import MemorySettings, OrganisationSettings, ScheduleSettings

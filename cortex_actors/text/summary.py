@@ -32,7 +32,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,8 +44,6 @@ from cortex_actors.text.lexicon import STOP_WORDS
 from cortex_actors.text.terms import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from cortex_actors.domain.agent import Agent
 
 

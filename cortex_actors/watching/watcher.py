@@ -28,9 +28,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from cortex_actors.clock import DAY
+from cortex_actors.clock import DAY, Clock
 from cortex_actors.domain.event import FileChanged
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import Project, file_hash
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.files.ignores import Ignores, mounts, silent
 from cortex_actors.home import read_regular
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.clock import Clock
-    from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import WatchingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records

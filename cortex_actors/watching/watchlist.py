@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.domain.event import FileChanged, ScanRequested
+from cortex_actors.domain.event import Event, FileChanged, Payload, ScanRequested
 from cortex_actors.errors import CortexError
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED, PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
@@ -24,7 +24,6 @@ from cortex_actors.watching.sweep import Swept, inner_roots, sweep
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
-    from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import WatchingSettings

@@ -76,7 +76,7 @@ OPEN: dict[str, int] = {
     "annexes": 1,
     "namesakes": 108,
     "folder rings": 5,
-    "sqlite": 35,
+    "sqlite": 34,
     "lone protocols": 2,
     "wrapped functions": 2,
     "positional": 635,
@@ -84,7 +84,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_887, "modules": 295}
+BOUNDS: dict[str, int] = {"code lines": 61_203, "modules": 292}
 
 
 @dataclass(frozen=True)

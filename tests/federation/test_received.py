@@ -63,7 +63,7 @@ class TestText:
         found = flagged(one(hit("a", text)))
 
         assert text == found.text
-        assert 1 == len(list(found.extra["suspicious"]))  # type: ignore[call-overload]
+        assert 1 == len(list(found.extra["suspicious"]))
 
     def test_own_text(self) -> None:
         """What is this daemon's own is not looked through again."""
@@ -76,7 +76,7 @@ class TestText:
         given = replace(hit("a", f"x{UNSEEN}"), trust="local", extra={"suspicious": []})
         found = one(given)
 
-        assert (REMOTE, 1) == (found.trust, len(found.extra["suspicious"]))  # type: ignore[arg-type]
+        assert (REMOTE, 1) == (found.trust, len(found.extra["suspicious"]))
 
 
 class TestIds:

@@ -98,7 +98,7 @@ class TestSection:
         assert 4 == len(marked(hit))
         assert (5, 11) == (hit.line_start, hit.line_end)
         assert hit.text in marked(hit)
-        assert 3 == len(hit.extra["folded"])  # type: ignore[arg-type]  # a list of ids
+        assert 3 == len(hit.extra["folded"])  # a list of ids
 
     async def test_held_back(self, room: Room) -> None:
         """What waits for a person is shown around nothing."""
@@ -161,4 +161,4 @@ class TestRepeats:
 
         assert 3 == len(hits)
         assert 1 == sum("sign" in hit.text.lower() and "commit" in hit.text for hit in hits)
-        assert 3 == len(hits[0].extra["also"])  # type: ignore[arg-type]  # a list of places
+        assert 3 == len(hits[0].extra["also"])  # a list of places

@@ -227,4 +227,4 @@ class TestWhere:
         mine = await room.ask("tabs", explain=True, where=Where(reader="A"), **HERE)
 
         assert seen(await room.ask("tabs", **HERE)) == seen(mine)
-        assert "terms" not in mine.hits[0].extra["explain"]  # type: ignore[operator]  # a dict
+        assert "terms" not in mine.hits[0].extra["explain"]  # a dict

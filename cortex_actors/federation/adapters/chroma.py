@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import apart, fields, foreign, nearest, record, text
+from cortex_actors.federation.answers import Asked, apart, fields, foreign, nearest, record, text
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import SHOWN
 from cortex_actors.federation.store import Answer, StoreSpec
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.answers import Asked
 
 #: What it calls the owner and the group of a collection where nobody has named them.
 TENANT, DATABASE = "default_tenant", "default_database"

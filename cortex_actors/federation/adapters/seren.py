@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import fields, hits_in, id_of, measured, number, record, text
 from cortex_actors.federation.remote import HttpAdapter
-from cortex_actors.federation.store import ByTopic
+from cortex_actors.federation.store import Answer, ByTopic, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.answers import Asked
-    from cortex_actors.federation.store import Answer, StoreSpec
 
 
 #: Hits the server gives at most; it refuses a request for more, and then answers nothing at all.

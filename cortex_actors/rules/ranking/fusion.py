@@ -50,13 +50,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from cortex_actors.domain.hit import LOCAL
+from cortex_actors.domain.hit import LOCAL, Hit
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from cortex_actors.domain.hit import Hit
 
 
 #: Ranks by which the first places are levelled; the paper's value.

@@ -30,7 +30,7 @@ from sqlalchemy.exc import DBAPIError
 from cortex_actors.errors import DiskFault, LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.names import NamedActor
+from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage.ledger import connection, faults, recovery
 from cortex_actors.storage.ledger.migrate import migrate
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
-    from cortex_actors.runtime.names import Names
     from cortex_actors.sections import StorageSettings
 
 

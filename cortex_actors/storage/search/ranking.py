@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import case, select
+from sqlalchemy import Connection, case, select
 
 from cortex_actors.domain.memory import Place
 from cortex_actors.rules.ranking import relevance
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.rules.ranking.rerank import Pieces

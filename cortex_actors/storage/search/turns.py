@@ -16,7 +16,7 @@ import numpy as np
 from cortex_actors.rules.ranking.fusion import DENSE_PAIRED, TURNS, Fused
 from cortex_actors.rules.ranking.rerank import AROUND, Pieces, Turn, TurnPlace, score
 from cortex_actors.storage import memory_records
-from cortex_actors.storage.search.query import ListedItem
+from cortex_actors.storage.search.query import ListedItem, Lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.storage.search.dense import Answer
-    from cortex_actors.storage.search.query import Lists
 
     #: Turns before and after one, the nearest first.
     Around: TypeAlias = tuple[Sequence[str], Sequence[str]]

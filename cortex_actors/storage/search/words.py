@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
@@ -49,7 +49,7 @@ from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.search.dense import exact
 from cortex_actors.storage.search.query import ListedItem
-from cortex_actors.storage.search.scope import COLLECTIONS
+from cortex_actors.storage.search.scope import COLLECTIONS, Ids, Scope
 from cortex_actors.storage.tables.schema import TOKENIZE, WORDS
 from cortex_actors.text import terms
 
@@ -57,10 +57,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection
 
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.search.scope import Ids, Scope
     from cortex_actors.text.terms import Term
 
 
