@@ -114,7 +114,10 @@ class Ranking:
         return ranked
 
     def _statements(self, said: Sequence[Fused]) -> list[Fused]:
-        """Return what files say that was found or that meant projects say, likeliest first."""
+        """Return what files say that was found or that meant projects say, likeliest first.
+
+        Of those that are as likely the lists decide.
+        """
         vector, meant = self.query.vector, self._meant()
         ids = [each.id for each in said]
         known = self._known(ids, vector) | self._known(
@@ -124,7 +127,8 @@ class Ranking:
         ranks = {each.id: each.ranks for each in said}
         self.lists.beside |= dict.fromkeys(known.keys() - set(ids), insight_records.COLLECTION)
         found = [Fused(each, chance, ranks.get(each, {})) for each, chance in chances.items()]
-        return sorted(found, key=lambda each: (-each.score, each.id))
+        place = {each: number for number, each in enumerate(ids)}
+        return sorted(found, key=lambda e: (-e.score, place.get(e.id, len(place)), e.id))
 
     def _meant(self) -> set[str]:
         """Return the statements of the projects that are meant."""
