@@ -102,6 +102,17 @@ class TestMeant:
 
 
 class TestChances:
+    async def test_as_likely(self, tables: Tables) -> None:
+        """Of statements that are as likely the one leads that the list of words has first."""
+        room = Room(tables)
+        long = "the test database is reset, and so is what stands beside it in that container"
+        texts = [long, "test database: port 5433", f"{long}, by hand"]
+        room.says(*texts, path=HERE, project=ATLAS)
+
+        found = await room.texts("test database")
+        assert texts[1] == found[0]
+        assert set(texts) == set(found)
+
     async def test_weak(self, room: Room) -> None:
         """What hardly answers is marked, and left out of an answer that has to be sure."""
         found = (await room.ask(QUESTION, 1, 0, 0)).hits
