@@ -25,7 +25,7 @@ async def _no_turn(_self: Indexer) -> None:
     """Embed nothing and tell the index nothing."""
 
 
-async def _no_answer(*_: object, **__: object) -> list[tuple[str, float]]:
+async def query(*_: object, **__: object) -> list[tuple[str, float]]:
     """Be an index that does not answer."""
     raise IndexDown("held back")
 
@@ -34,7 +34,7 @@ class TestReadYourWrites:
     async def test_index_held_back(self, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whoever was told that something is saved finds it, among many who remember as well."""
         monkeypatch.setattr(Indexer, "_take_turn", _no_turn)
-        monkeypatch.setattr(Vectors, "query", _no_answer)
+        monkeypatch.setattr(Vectors, "query", query)
         async with grown(tmp_home) as tree:
 
             async def one(number: int) -> bool:

@@ -28,30 +28,38 @@ class TestScore:
     @given(st.floats(-1, 1), st.floats(0, 1), st.integers(0, 20), st.booleans())
     def test_chance(self, cosine: float, held: float, words: int, is_meant: bool) -> None:
         """A score is a chance, and no part of what speaks for a hit lowers it."""
-        found = score(cosine, held, words=words, is_meant=is_meant)
+        found = score(cosine, held, words=words, meant=float(is_meant))
 
         assert 0 < found < 1
-        assert found <= score(min(cosine + 0.1, 1), held, words=words, is_meant=is_meant)
-        assert found <= score(cosine, min(held + 0.1, 1), words=words, is_meant=is_meant)
-        assert found <= score(cosine, held, words=words, is_meant=True)
+        assert found <= score(min(cosine + 0.1, 1), held, words=words, meant=float(is_meant))
+        assert found <= score(cosine, min(held + 0.1, 1), words=words, meant=float(is_meant))
+        assert found <= score(cosine, held, words=words, meant=1.0)
 
     def test_clear_cases(self) -> None:
         """What is near and holds the words is an answer; what shares neither is weak."""
-        assert score(0.7, 0.9, words=5, is_meant=True) > 0.8
-        assert score(0.2, 0.0, words=5, is_meant=False) < relevance.WEAK
+        assert score(0.7, 0.9, words=5, meant=1.0) > 0.8
+        assert score(0.2, 0.0, words=5, meant=0.0) < relevance.WEAK
+
+    def test_about_none(self) -> None:
+        """Without a project that is meant, each of few is as likely as that; of many none is."""
+        shares = [relevance.unaimed(count) for count in (0, 1, 4, 18, 1_000)]
+
+        assert [1.0, 1.0] == shares[:2]
+        assert 0.4 < shares[2] < 0.6
+        assert [0.0, 0.0] == [round(each, 1) for each in shares[3:]]
 
     def test_bare_word(self) -> None:
         """A word that is looked for by itself is found where it stands, however far the meaning."""
         words = relevance.size("zebra crossing", {"zebra": 1.0, "crossing": 1.0})
 
-        assert score(0.1, 1.0, words=words, is_meant=False) > relevance.WEAK
+        assert score(0.1, 1.0, words=words, meant=0.0) > relevance.WEAK
         assert 1 == relevance.size("what is a zebra", {"zebra": 1.0})
 
     def test_preference_has_bounds(self) -> None:
         """A good hit of another project stands before a poor one of the project that is meant."""
-        other = score(0.75, 1.0, words=5, is_meant=False)
+        other = score(0.75, 1.0, words=5, meant=0.0)
 
-        assert other > score(0.3, 0.2, words=5, is_meant=True)
+        assert other > score(0.3, 0.2, words=5, meant=1.0)
 
 
 class TestShares:

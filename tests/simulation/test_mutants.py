@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.runtime.ref import AsyncioRef
 
-#: Seeds within which a planted fault must be found: long stories.
-SEEDS = range(FIRST_LONG, FIRST_LONG + 60)
+#: Seeds within which a planted fault must be found: long stories. The rarest fault shows in one
+#: of 40, and which one changes with every new event: of 60 seeds a fifth of the versions
+#: found none.
+SEEDS = range(FIRST_LONG, FIRST_LONG + 200)
 
 Plant = pytest.MonkeyPatch
 

@@ -131,19 +131,29 @@ class Aim:
 
 
 def score(
-    cosine: float | None, held: float, *, words: int, is_meant: bool, odds: Odds = PLAIN
+    cosine: float | None, held: float, *, words: int, meant: float, odds: Odds = PLAIN
 ) -> float:
     """Return the chance that a hit answers a question, 0 to 1.
 
     `held` is the share of the question's words that it holds, by weight, and `words` how many
-    those are (`size`).
+    those are (`size`). `meant` is 1 for what is of a project that the question is about, 0 for what
+    is of another, and `unaimed` where it is about none.
     """
     near = UNKNOWN if cosine is None else cosine
     many = max(min(words, MOST_WORDS), FEWEST_WORDS)
     if not words:
         near, many = max(near, FOUND * held), USUAL
     sure = odds.base + odds.cosine * near + odds.held * held + odds.words * many
-    return 1.0 / (1.0 + math.exp(-sure - odds.meant * is_meant))
+    return 1.0 / (1.0 + math.exp(-sure - odds.meant * meant))
+
+
+def unaimed(projects: int, *, odds: Odds = PLAIN) -> float:
+    """Return how far each of so many projects is meant by a question that is about none, 0 to 1.
+
+    Any of them may be: the odds of each are an N-th. Of 18 or more that is as little as nothing,
+    which is what the questions from nowhere were fitted with.
+    """
+    return max(0.0, 1.0 - math.log(max(projects, 1)) / odds.meant)
 
 
 def rarity(holding: int, texts: int) -> float:

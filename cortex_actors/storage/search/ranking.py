@@ -19,7 +19,7 @@ from sqlalchemy import Connection, case, select
 from cortex_actors.domain.memory import Place
 from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.fusion import Fused
-from cortex_actors.storage import insight_records
+from cortex_actors.storage import insight_records, projects
 from cortex_actors.storage.tables.columns import rows_in
 from cortex_actors.storage.tables.schema import insight_sources, passages
 
@@ -102,7 +102,9 @@ class Ranking:
         said = [each for each in fused if items[each.id] == insight_records.COLLECTION]
         others = [each for each in fused if items[each.id] != insight_records.COLLECTION]
         heads = others[: query.limit + SPARE]
-        chances = self._chances(self._known([each.id for each in heads], query.vector), query.text)
+        chances = self._chances(
+            self._known([each.id for each in heads], query.vector), query.text, meant=None
+        )
         levels = relevance.falling([chances.get(each.id, 0.0) for each in heads])
         last = levels[-1] if levels else 0.0
         levels += [last] * (len(others) - len(heads))
@@ -130,11 +132,16 @@ class Ranking:
         place = {each: number for number, each in enumerate(ids)}
         return sorted(found, key=lambda e: (-e.score, place.get(e.id, len(place)), e.id))
 
+    def _asked(self) -> list[str]:
+        """Return the projects that are meant."""
+        query = self.query
+        named = query.about.named if query.about is not None else ()
+        return sorted(filter(None, {*named, query.here, query.where.project_id}))
+
     def _meant(self) -> set[str]:
         """Return the statements of the projects that are meant."""
         query, collection = self.query, insight_records.COLLECTION
-        named = query.about.named if query.about is not None else ()
-        asked = sorted(filter(None, {*named, query.here, query.where.project_id}))
+        asked = self._asked()
         is_searched = collection in (query.collections or (collection,)) and self.texts is None
         if not (asked and is_searched):
             return set()
@@ -164,18 +171,25 @@ class Ranking:
         return {item: Support(text, near.get(number)) for number, item, text in rows}
 
     def _chances(
-        self, known: Mapping[str, Support], text: str, *, meant: set[str] | None = None
+        self, known: Mapping[str, Support], text: str, *, meant: set[str] | None
     ) -> dict[str, float]:
-        """Return the chance of each item that it answers a question."""
+        """Return the chance of each item that it answers a question.
+
+        `meant` are those of the projects that are meant; None for what belongs to everybody.
+        """
         if not known:
             return {}
+        odds = relevance.PLAIN if self.pieces is None else relevance.PIECES
+        if self._asked():
+            elsewhere = 1.0 if meant is None else 0.0
+        else:
+            elsewhere = relevance.unaimed(len(projects.called(self.connection)), odds=odds)
         weights = relevance.telling(self.weigh(text))
         texts = [each.text for each in known.values()]
         # Memories say names by who speaks, and keep the order that their lists have.
         asked = "" if meant is None else text
         shares = relevance.shares(weights, texts, pieces=self.pieces, question=asked)
         self.holds = self.holds or any(is_held for _, is_held in shares)
-        odds = relevance.PLAIN if self.pieces is None else relevance.PIECES
         found = {}
         for (name, each), (share, _) in zip(known.items(), shares, strict=True):
             if each.cosine is not None:
@@ -184,7 +198,7 @@ class Ranking:
                 each.cosine,
                 share,
                 words=relevance.size(text, weights),
-                is_meant=name in (meant or ()),
+                meant=1.0 if name in (meant or ()) else elsewhere,
                 odds=odds,
             )
         return found
