@@ -122,7 +122,7 @@ class TestKinds:
         """An answer has the document's text for an agent, and its sentence where there is none."""
         (line, *_) = (await desk.search("nine", limit=1))["text"].splitlines()
 
-        assert f'[1] #{mem("deploy at nine")} (score=0.48) "deploy at nine"' == line
+        assert f'[1] #{mem("deploy at nine")} (score=0.93) "deploy at nine"' == line
         assert "No memories found." == (await desk.search("zebra"))["text"]
 
 
