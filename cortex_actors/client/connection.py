@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Seconds an answer may take; where a model may have to load, or the name of a store is looked up
-#: and a keyring may ask its user; and where the daemon works for as long as it lets a verb (120).
-TIMEOUT, SLOW, LONG = 30.0, 60.0, 125.0
+#: and a keyring may ask its user; where a model is loaded first, or a job done; and where the
+#: daemon works for as long as it lets a verb (120): a caller shortens neither this nor what is
+#: longer.
+TIMEOUT, SLOW, LOADING, LONG = 30.0, 60.0, 120.0, 125.0
 
 #: Operation -> seconds that its answer may take, where that is longer than for others. What only
 #: the disk limits has hours; `resolve` waits for each of many files until nobody saves it, and a
@@ -34,9 +36,9 @@ PATIENCE: Final[Mapping[str, float]] = {
     **dict.fromkeys(("resolve", "undo_resolution"), 600.0),
     "round_trip": 310.0,
     "calibrate": 300.0,
-    **dict.fromkeys(("import_memories", "import_stores", "ingest", "judge", "migrate"), LONG),
-    **dict.fromkeys(("migration", "model", "prepare_model", "reload", "remember"), LONG),
-    **dict.fromkeys(("run_job", "scan"), LONG),
+    **dict.fromkeys(("import_memories", "ingest", "judge", "migrate"), LONG),
+    **dict.fromkeys(("prepare_model", "reload", "scan"), LONG),
+    **dict.fromkeys(("import_stores", "migration", "model", "remember", "run_job"), LOADING),
     **dict.fromkeys(("convergence", "insight", "knowledge_search", "recall", "search"), SLOW),
     **dict.fromkeys(("add_store", "disable_store", "enable_store", "ping_store"), SLOW),
     **dict.fromkeys(("remove_store", "what_if"), SLOW),

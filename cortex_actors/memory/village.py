@@ -3,7 +3,7 @@
 hears   memory:remembered, memory:merged (there may be something to compare)
 says    memory:remembered, village:posted, convergence:detected
 asks    ledger (writes posts, compares them), cache (the vector of a question)
-keeps   whether it was told of something new (what waits is in the ledger)
+keeps   whether an event has come since it last looked (what waits is in the ledger)
 
 Agreeing: posts that are near a question, or near a new post, and which of them say alike.
 
@@ -226,7 +226,7 @@ class Village(AsyncioActor):
         tries = 0
         while True:
             self._is_due.clear()
-            pause = self._settings.merge_again_s  # in case a post was kept and nobody was told
+            pause = self._settings.merge_again_s  # a post may have been kept without its event
             if await self._left():  # wait for vectors, longer each time
                 pause = PAUSES[min(tries, len(PAUSES) - 1)]
             is_told = await within(self._clock, pause, self._is_due.wait())

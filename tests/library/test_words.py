@@ -115,13 +115,13 @@ class TestEvery:
         ] == door.asked
 
     @pytest.mark.parametrize(
-        ("timeout", "seconds"), [(None, (30, 60, 21_600)), (5, (5, 5, 21_600))]
+        ("timeout", "seconds"), [(None, (30, 60, 120, 21_600)), (5, (5, 5, 5, 21_600))]
     )
     def test_long(self, tmp_path: Path, timeout: float | None, seconds: tuple[float, ...]) -> None:
         """What takes long may take long, whatever the caller says; all else as long as that."""
         client = Client(tmp_path, timeout=timeout)
 
-        assert seconds == tuple(map(client.patience, ("agents", "recall", "backup")))
+        assert seconds == tuple(map(client.patience, ("agents", "recall", "remember", "backup")))
         assert {each.method for each in OPERATIONS.values()} >= set(PATIENCE)
 
     def test_unknown_word(self, asked: tuple[Cortex, Asked]) -> None:

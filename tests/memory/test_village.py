@@ -125,7 +125,7 @@ class TestNotices:
         assert [{one, two}] == village.told()
 
     async def test_nobody_told(self, village: Speaking, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A post that was kept is compared, also where the ledger ended before it was told of."""
+        """A post that was kept is compared, also where the ledger ended before its event."""
         await village.say("B", PINNED, direction(0))
         await village.compared()
         monkeypatch.setattr(village.office.bus, "announce", lambda _: None)
