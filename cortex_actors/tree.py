@@ -265,8 +265,9 @@ class Tree:
         tasks = TaskSupervisor(self._start_task)
         world = World(home, settings, clock, logs, names, self.watchers, tasks, *ours, outside)
         self.parts = Assembly(world)
+        branch, adopt = self._live.get, self.parts.adopt
         self._reload = Reload(
-            home, settings, adopt=self.parts.adopt, places=places(TREE), branch=self._live.get
+            home, settings, adopt=adopt, places=places(TREE), branch=branch, names=names
         )
         self.bus.subscribe("*", scribe(logs))
         self.supervisor = self._make(TREE)

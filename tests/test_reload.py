@@ -145,6 +145,25 @@ class TestReload:
             assert len(seqs) == len(set(seqs))
             assert set() == set(seqs) - await self.stored(tree)
 
+    async def test_while_remembering(self, tmp_home: Path) -> None:
+        """What agents say while archivist and ledger start again is kept: no call is cut."""
+        async with grown(tmp_home) as tree:
+            write(tmp_home, storage={"group_ms": 1})
+            reloading = asyncio.create_task(tree.cortex.reload())
+
+            async def remember(agent: str) -> list[str]:
+                found: list[str] = []
+                while not reloading.done():
+                    text = f"the {agent} fact of number {len(found)}"
+                    answer = await tree.cortex.remember(text, agent=agent, merge=False)
+                    found.append(answer["id"])
+                return found
+
+            said = await asyncio.gather(*(remember(f"AGENT-{n}") for n in range(20)))
+
+            assert "archivist" in (await reloading)["restarted"]
+            assert 20 <= len({one for each in said for one in each})
+
     async def stored(self, tree: Tree) -> set[int]:
         """Return the numbers of the events in the ledger."""
         return await tree.parts.records.read(lambda c: set(c.scalars(select(events.c.seq))))

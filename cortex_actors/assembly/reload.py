@@ -1,9 +1,9 @@
 """Reload: the settings are read again, and whoever was handed a section that changed starts anew.
 
-Nothing else is touched. An actor that is started again finishes what it has in hand or is handed it
-again, as after any restart; callers wait for its name. It is no failure, so it does not count
-against its supervisor's limit. A section with a key that only a new process can follow is left as
-it is as a whole, because half of a change is a state that nobody has asked for.
+Nothing else is touched. An actor that is started again first gives the answers it owes; what waits
+in its mailbox goes to its next life, and callers wait for its name. It is no failure, so it does
+not count against its supervisor's limit. A section with a key that only a new process can follow is
+left as it is as a whole, because half of a change is a state that nobody has asked for.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 
     from cortex_actors.home import Home
+    from cortex_actors.runtime.names import Names
     from cortex_actors.settings import Settings
 
 T = TypeVar("T")
@@ -74,6 +75,10 @@ MODEL: Final = (
     "federation",
 )
 
+#: Seconds in which an actor that is to be started again gives the answers it owes: remembering
+#: takes some 15 ms, and a child that has not ended after 5 s is killed.
+PATIENCE: Final = 2.0
+
 #: A branch and one of its children.
 Place = tuple[str, str]
 
@@ -101,6 +106,7 @@ class Reload:
     places: Sequence[Place]
     #: Gives the supervisor of a branch; None for one that has not begun yet.
     branch: Callable[[str], supervision.Supervisor | None]
+    names: Names
     _turn: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _tasks: Background = field(init=False, default_factory=Background)
 
@@ -172,6 +178,8 @@ class Reload:
         every child of a branch that has ended, or has not begun; all follow what is new already.
         """
         for name, child in reversed(places):
+            if (ref := self.names.whereis(child)) is not None:
+                ref.life.patience = PATIENCE
             with suppress(supervision.ChildError, supervision.NotRunningError):
                 if (branch := self.branch(name)) is not None:
                     await branch.terminate_child(child)

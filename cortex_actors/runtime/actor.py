@@ -225,6 +225,7 @@ class Course:
         self._life.reason = wish.reason if isinstance(wish, future.Shutdown) else "normal"
         self._bury()
         logger.debug("Stopped %s", self._actor)
+        await self._life.settle()
         try:
             await self._attend(self._actor.on_stop())
         except Exception as error:  # noqa: BLE001  # Pykka's contract: logged

@@ -73,6 +73,9 @@ class Life:
         self.crash: BaseException | None = None
         #: Whether kill() is what ends it.
         self.killed = False
+        #: Seconds that replies which are owed may take once it is asked to end: 0 but for who is
+        #: ended to be started again, as the successor of who crashed must not be kept waiting.
+        self.patience = 0.0
         self._over = False
         self._task: asyncio.Task[None] | None = None
         self._give_up: Callable[[], None] | None = None
@@ -176,6 +179,11 @@ class Life:
         elif not known.limit:
             self._beside[work] = replace(known, limit=self._limit, since=self.loop.time())
         work.add_done_callback(partial(self._pay, reply))
+
+    async def settle(self) -> None:
+        """Wait for the replies that are owed, for as long as `patience` says."""
+        if self._owed and self.patience:
+            await asyncio.wait(self._owed.values(), timeout=self.patience)
 
     async def wind_up(self) -> None:
         """Fail what is still owed, then cancel the owned tasks and wait until they have ended."""
