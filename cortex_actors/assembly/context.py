@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cortex_actors.sections import StorageSettings, WatchingSettings
     from cortex_actors.settings import Settings
     from cortex_actors.storage.index.life import Spawn
-    from cortex_actors.storage.models import Chosen
     from cortex_actors.watching.watchlist import Watchers
     from supervision import Report
 
@@ -75,7 +74,7 @@ class Outside:
     #: Makes what judges where the rules leave it open.
     layers: MakeLayers = layers_for
     #: Reads which model a ledger says answers, before the ledger is opened.
-    chosen: Callable[[Path], Chosen | None] = models.chosen
+    chosen: Callable[[Path], models.Chosen | None] = models.chosen
     #: Makes what hears the kernel's hints about files.
     hints: Callable[[Clock, WatchingSettings], Hints] = Hints
     #: Makes what finds and keeps the tokens of stores.

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.doctor import checks, models
 from cortex_actors.doctor.doctor import RoundTrip, Visit, Ward
-from cortex_actors.doctor.models import Patient
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage.health.file import Reader
@@ -70,7 +69,7 @@ class Practice:
 
         See `checkup.visit.Visit`.
         """
-        patient = Patient(
+        patient = models.Patient(
             self.world.home, self.settings(), self.world.clock, online=True, thorough=thorough
         )
         ward = Ward(self._read, self.records.write, self._say, renew=self._begin_anew)
@@ -83,7 +82,7 @@ class Practice:
         self._halt.ask()
         self._threads.close()
 
-    async def _look(self, patient: Patient) -> Look:
+    async def _look(self, patient: models.Patient) -> Look:
         """Run the checks on the thread."""
         found: Look = await self._threads.run(checks.look, patient, self._halt)
         return found.with_more([*found.diagnoses, self.trial.diagnosed()])

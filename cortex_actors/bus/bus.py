@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import MethodType
 
-    from cortex_actors.bus.commits import Delivery, Journal, Outcome
-
 
 log = logging.getLogger("cortex.bus")
 
@@ -195,7 +193,7 @@ class Switchboard:
 class Bus:
     """Says events to whoever hears their topic; lives on one loop's thread."""
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
+    def __init__(self, journal: commits.Journal, clock: Clock) -> None:
         """Begin with no receivers; durable events go to the journal first."""
         self._journal = journal
         self._clock = clock
@@ -254,7 +252,7 @@ class Bus:
             stored += await self._commits.add(events[start : start + commits.AT_ONCE])
         return stored
 
-    async def settle(self, delivery: Delivery, outcome: Outcome) -> bool:
+    async def settle(self, delivery: commits.Delivery, outcome: commits.Outcome) -> bool:
         """Commit what a handler wants done; return once what it says has been said.
 
         False when nothing was committed, because an earlier life had settled a part of it.
@@ -294,7 +292,7 @@ class Bus:
         if topic.payload is Custom:
             self._board.admit(topic.name)
 
-    async def _settle(self, delivery: Delivery, outcome: Outcome) -> bool:
+    async def _settle(self, delivery: commits.Delivery, outcome: commits.Outcome) -> bool:
         """Commit an outcome, then tell those who hear what it says; see `settle`."""
         said = await self._journal.settle(delivery, outcome)
         for event in said or ():

@@ -31,7 +31,6 @@ from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, Ledge
 from cortex_actors.home import read_regular
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
-from cortex_actors.storage.health.file import LIMIT, NO_LIMIT, Check, Reader
 from cortex_actors.storage.health.rows import Learned, learned
 from cortex_actors.storage.index.pending import state
 from cortex_actors.storage.ledger import backups, faults, files
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.doctor.models import Patient
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.ledger.files import Halt
     from cortex_actors.storage.projects import FileState
 
 
@@ -296,7 +294,7 @@ def _span(seconds: float) -> str:
 
 
 #: Checks of what the ledger holds; each sees one moment of it.
-LEDGER: tuple[tuple[str, Check], ...] = (
+LEDGER: tuple[tuple[str, file.Check], ...] = (
     ("pages", file.pages),
     ("relations", file.relations),
     ("texts", passages.texts),
@@ -340,7 +338,7 @@ class Look:
         return replace(self, diagnoses=diagnoses)
 
 
-def look(patient: Patient, halt: Halt) -> Look:
+def look(patient: Patient, halt: files.Halt) -> Look:
     """Run every check but the index's own (on a thread: it takes seconds).
 
     Raises `LedgerDown` when `halt` is asked; nothing else. Damage that is found leaves a mark, so
@@ -349,13 +347,13 @@ def look(patient: Patient, halt: Halt) -> Look:
     if not patient.home.ledger.exists():
         return Look([*guarded("ledger", partial(_missing, patient)), *_of_home(patient)])
     found: list[Diagnosis] = []
-    with Reader(patient.home.ledger, patient.clock, halt) as reader:
+    with file.Reader(patient.home.ledger, patient.clock, halt) as reader:
         found += guarded("ledger", lambda: reader.ask(partial(_all, file.version, patient)), halt)
         if any(each.severity is not Severity.OK for each in found):
             return Look(_marked([*found, *_of_home(patient)], patient))
         model = _answer(reader, halt)
         patient = replace(patient, model=model or patient.model)
-        within = NO_LIMIT if patient.thorough else LIMIT
+        within = file.NO_LIMIT if patient.thorough else file.LIMIT
         for name, one in LEDGER:
             run = partial(reader.ask, partial(_all, one, patient), within=within)
             found += guarded(name, run, halt)
@@ -366,7 +364,7 @@ def look(patient: Patient, halt: Halt) -> Look:
 
 
 def guarded(
-    name: str, run: Callable[[], Iterable[Diagnosis]], halt: Halt | None = None
+    name: str, run: Callable[[], Iterable[Diagnosis]], halt: files.Halt | None = None
 ) -> list[Diagnosis]:
     """Return what a check finds; that it failed, if it did. Raises only when it is called off."""
     try:
@@ -391,12 +389,12 @@ def _missing(patient: Patient) -> Iterable[Diagnosis]:
         yield note("ledger", "there is none yet", mend="cortex start makes one")
 
 
-def _all(one: Check, patient: Patient, opened: Connection) -> list[Diagnosis]:
+def _all(one: file.Check, patient: Patient, opened: Connection) -> list[Diagnosis]:
     """Return all that a check yields, while its transaction is open."""
     return list(one(opened, patient.scope()))
 
 
-def _answer(reader: Reader, halt: Halt) -> str:
+def _answer(reader: file.Reader, halt: files.Halt) -> str:
     """Return which model answers, by the ledger; the index's, in a ledger of an earlier version."""
 
     def query(opened: Connection) -> str:
@@ -410,7 +408,7 @@ def _answer(reader: Reader, halt: Halt) -> str:
         return ""
 
 
-def _files(reader: Reader, patient: Patient, seen: list[Seen]) -> Iterable[Diagnosis]:
+def _files(reader: file.Reader, patient: Patient, seen: list[Seen]) -> Iterable[Diagnosis]:
     """Look at the files, and keep what was seen of them for whoever mends."""
     seen.append(compare_files(reader.ask(learned), patient))
     return report_files(seen[0], patient)

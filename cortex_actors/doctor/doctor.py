@@ -32,11 +32,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.clock import SECOND, Clock, ulid
 from cortex_actors.doctor import checks, models
-from cortex_actors.doctor.models import Patient
 from cortex_actors.domain import hit
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.event import Event, FileChanged, Payload
-from cortex_actors.domain.hit import Diagnosis, Severity, note
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.domain.project import innermost
 from cortex_actors.errors import ConfigurationError, CortexError, RoundTripFailed
@@ -196,7 +194,7 @@ def answer(
     }
 
 
-async def compared(patient: Patient, read: Query) -> list[hit.Diagnosis]:
+async def compared(patient: models.Patient, read: Query) -> list[hit.Diagnosis]:
     """Return how the index that the ledger names compares with it. Raises `ConfigurationError`."""
     state = await read(pending.state)
     if state is None:
@@ -218,7 +216,7 @@ async def compared(patient: Patient, read: Query) -> list[hit.Diagnosis]:
     return await models.compared(verify, renews=False)
 
 
-async def _verdict(place: Place, patient: Patient, *, model: str, read: Query) -> Verdict:
+async def _verdict(place: Place, patient: models.Patient, *, model: str, read: Query) -> Verdict:
     """Open a generation in a child and verify it; raises `IndexDown` for one that cannot be."""
     life = IndexLife(place, deadline=patient.settings.storage.index_timeout_s)
     try:
@@ -252,7 +250,7 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
         # The defaults, where no daemon would start.
         settings, text = Settings.model_construct(), f"no daemon starts with them: {why}"
         wrong.append(hit.error("settings", text, mend=f"mend {home.settings}"))
-    patient = Patient(home, settings, clock, online=False, thorough=thorough)
+    patient = models.Patient(home, settings, clock, online=False, thorough=thorough)
     call = _HouseCall(patient, wrong)
     one = Visit(call.look, call.compare, Ward(call.read, call.write, call.say), clock)
     return await one(repair=repair)
@@ -261,7 +259,7 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
 class _HouseCall:
     """The ways to a ledger that nobody has open."""
 
-    def __init__(self, patient: Patient, wrong: list[hit.Diagnosis]) -> None:
+    def __init__(self, patient: models.Patient, wrong: list[hit.Diagnosis]) -> None:
         """Look at nothing yet; `wrong` is what was found before."""
         self._patient = patient
         self._wrong = wrong
@@ -376,18 +374,18 @@ class RoundTrip:
         last = self.last
         return [] if last is None or last.state is State.OK else [f"round trip: {last.reason}"]
 
-    def diagnosed(self) -> Diagnosis:
+    def diagnosed(self) -> hit.Diagnosis:
         """Return the last trial as the doctor tells it."""
         last, mend = self.last, "cortex doctor --round-trip tries again and says each step"
         if last is None:
             text = "not tried yet in this life of the daemon"
-            return note("round trip", text, mend="cortex doctor --round-trip")
+            return hit.note("round trip", text, mend="cortex doctor --round-trip")
         ago = f"{self._age(last):,.0f} s ago"
         if last.state is State.OK:
             did = "a probe was remembered, recalled and forgotten"
-            return Diagnosis("round trip", f"{did} in {last.took_ms:,.0f} ms, {ago}")
-        bad = Severity.ERROR if last.state is State.FAILED else Severity.WARNING
-        return Diagnosis("round trip", f"{last.reason} ({ago})", bad, mend)
+            return hit.Diagnosis("round trip", f"{did} in {last.took_ms:,.0f} ms, {ago}")
+        bad = hit.Severity.ERROR if last.state is State.FAILED else hit.Severity.WARNING
+        return hit.Diagnosis("round trip", f"{last.reason} ({ago})", bad, mend)
 
     def _age(self, trip: Trip) -> float:
         """Return the seconds since a trial began; 0 where the clock was set back."""

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cortex_actors.embedding import manifest as manifests
-from cortex_actors.embedding.manifest import ONNX, OUTPUT, TOKENIZER, Form, Manifest
 from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
 from cortex_actors.embedding.tokens import Piece, Tokens, micro_batches, padding, pooled
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
@@ -73,14 +72,14 @@ class Runner:
     loaded now. Give it up to give its memory back.
     """
 
-    def __init__(self, folder: Path, manifest: Form) -> None:
+    def __init__(self, folder: Path, manifest: manifests.Form) -> None:
         try:
-            self._tokens = Tokens.load(folder / TOKENIZER, manifest.max_tokens)
+            self._tokens = Tokens.load(folder / manifests.TOKENIZER, manifest.max_tokens)
         except ImportError as error:
             raise _not_installed("tokenizers", error) from error
         except (OSError, ValueError) as error:
             raise ModelMissing(f"the compiled model in {folder} cannot be used: {error}") from error
-        self._session = _session(folder / ONNX)
+        self._session = _session(folder / manifests.ONNX)
         self._manifest = manifest
 
     def rows(self, texts: Sequence[str], *, budget: int = BATCH_TOKENS) -> Vectors:
@@ -107,7 +106,7 @@ class Runner:
         ids = [begun.pieces[number].ids for number in batch]
         wanted = {name: self._input(name, ids) for name in self._manifest.inputs}
         try:
-            rows: NDArray[np.float32] = self._session.run([OUTPUT], wanted)[0]
+            rows: NDArray[np.float32] = self._session.run([manifests.OUTPUT], wanted)[0]
         except Exception as error:  # its classes come from a module made at run time
             raise _failure(error, self._manifest.model_id) from error
         return rows
@@ -416,7 +415,7 @@ class CompiledProvider(KeptProvider):
     def __init__(
         self,
         folder: Path,
-        manifest: Manifest,
+        manifest: manifests.Manifest,
         clock: Clock,
         *,
         threads: int = 0,

@@ -32,7 +32,6 @@ import numpy as np
 
 from cortex_actors.embedding import manifest as manifests
 from cortex_actors.embedding.compiled import CompiledProvider
-from cortex_actors.embedding.manifest import Manifest, read, refused
 from cortex_actors.embedding.openai import OpenAIProvider
 from cortex_actors.embedding.provider import Provider, State, Vectors, checked, require_texts
 from cortex_actors.embedding.torch_provider import SentenceProvider
@@ -348,7 +347,7 @@ def _compiled(
     """Return the provider of a compiled model that its manifest vouches for."""
     folder = models / chosen.model_id
     try:
-        manifest = read(folder)
+        manifest = manifests.read(folder)
     except ModelMissing as error:
         return AbsentProvider(chosen.model_id, chosen.dimension, str(error))
     return CompiledProvider(
@@ -414,7 +413,7 @@ def _why(
     """Return why a model has no compiled form that can be used."""
     if provider != COMPILES:
         return f"only models of {COMPILES} are compiled"
-    if reason := refused(models, source):
+    if reason := manifests.refused(models, source):
         return reason
     if wrong:
         return "it is damaged or not there, and has to be made again"
@@ -423,7 +422,7 @@ def _why(
     return "not compiled yet: a daemon does it in the background, `cortex model prepare` does now"
 
 
-def _shape(folder: Path, manifest: Manifest) -> dict[str, Any]:
+def _shape(folder: Path, manifest: manifests.Manifest) -> dict[str, Any]:
     """Return a compiled form as a client gets it."""
     size = sum((folder / name).stat().st_size for name in (*manifest.hashes, manifests.MANIFEST))
     return {**asdict(manifest), "kind": str(manifest.kind), "folder": str(folder), "size": size}

@@ -30,7 +30,6 @@ import numpy as np
 import torch
 
 from cortex_actors.embedding import calibration
-from cortex_actors.embedding.calibration import disk
 from cortex_actors.embedding.manifest import (
     ONNX,
     OUTPUT,
@@ -214,7 +213,7 @@ def build(
     model that has no compiled form, or whose graph does not compute the same as the model, and
     `CompileNoRoom`.
     """
-    with disk(folder.parent):
+    with calibration.disk(folder.parent):
         say("exporting the model")
         draft = draft_of(model)
         save_tokenizer(model, to=folder / TOKENIZER)

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput
 from cortex_actors.runtime import child
-from cortex_actors.runtime.child import NICENESS, cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +66,7 @@ class Embedder:
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        torch.set_num_threads(cores())
+        torch.set_num_threads(child.cores())
         self._model = SentenceTransformer(self._folder, device="cpu", local_files_only=True)
         max_tokens, self._cut = cutter(self._model)
         answer = {
@@ -127,7 +126,7 @@ class Embedder:
         )
 
 
-def main(arguments: Sequence[str], *, niceness: int = NICENESS) -> None:
+def main(arguments: Sequence[str], *, niceness: int = child.NICENESS) -> None:
     """Serve until the daemon's end of the socket closes, and yield so much to others."""
     ops = ("load", "embed", "compile")
     child.serve_model(Embedder, ops, arguments=arguments, niceness=niceness)

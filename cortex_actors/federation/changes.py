@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.federation.callosum import Imported
     from cortex_actors.sections import FederationSettings, TlsSettings
 
 
@@ -127,7 +126,7 @@ class StoreChanges:
         given = await asyncio.to_thread(callosum.read_text, text)
         return await self.foreseen(given, may_replace=may_replace)
 
-    async def foreseen(self, given: Imported, *, may_replace: bool) -> dict[str, Any]:
+    async def foreseen(self, given: callosum.Imported, *, may_replace: bool) -> dict[str, Any]:
         """Return what would come of a file that was read; raises `BadInput`."""
         schema.turned(self._register.knobs, given.knobs)
         await self._books.read()
@@ -141,7 +140,7 @@ class StoreChanges:
         }
 
     async def _outlook(
-        self, given: Imported, *, may_replace: bool
+        self, given: callosum.Imported, *, may_replace: bool
     ) -> tuple[list[_Newcomer], dict[str, Any]]:
         """Return what is new in a file, and what comes of it: replaced, and not taken, as well."""
         before = {each.name: each for each in self._register.managed}
@@ -364,7 +363,7 @@ _ELSEWHERE = Auth(token="elsewhere")  # noqa: S106 - it is nobody's
 
 
 def foreseen(
-    said: Imported,
+    said: callosum.Imported,
     overlay: Path,
     *,
     settings: FederationSettings,

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput
 from cortex_actors.runtime import child
-from cortex_actors.runtime.child import NICENESS, cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +50,7 @@ class Scorer:
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        torch.set_num_threads(cores())
+        torch.set_num_threads(child.cores())
         self._model = CrossEncoder(self._folder, device="cpu", local_files_only=True)
         outputs = self._rows(WARM).shape[1]
         return {"outputs": outputs, "seconds": clock.monotonic() - before}, b""
@@ -86,7 +85,7 @@ class Scorer:
         )
 
 
-def main(arguments: Sequence[str], *, niceness: int = NICENESS) -> None:
+def main(arguments: Sequence[str], *, niceness: int = child.NICENESS) -> None:
     """Serve until the daemon's end of the socket closes, and yield so much to others."""
     child.serve_model(Scorer, ("load", "score"), arguments=arguments, niceness=niceness)
 

@@ -33,7 +33,6 @@ from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
 from cortex_actors.text import hazards, terms
 from cortex_actors.text.documents import READ_AS, Piece, document, pieces
-from cortex_actors.text.hazards import mask_secrets, suspicion
 from cortex_actors.text.markdown import MAX_BYTES, require_room
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ class Catalogued:
 
 def catalogued(given: Given, *, at: int) -> Catalogued:
     """Return what is kept of a document. Raises `FileTooLarge` and `NotText`; linear."""
-    whole = mask_secrets(given.data.decode("utf-8", _AS_IT_IS))
+    whole = hazards.mask_secrets(given.data.decode("utf-8", _AS_IT_IS))
     read = document(whole.text.encode("utf-8", _AS_IT_IS), path=given.title or given.source)
     title = hazards.visible(read.title)
     tags = tuple(_tags(read.tags))
@@ -243,7 +242,7 @@ def _strange(text: str) -> Iterator[str]:
     """Yield what in a text a person should know of."""
     if hidden := hazards.hidden(text):
         yield hazards.told(hidden)
-    if reason := suspicion(text):
+    if reason := hazards.suspicion(text):
         yield reason
 
 

@@ -55,7 +55,6 @@ from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory.memory_merge import Clash, Plan, Step
 from cortex_actors.storage.memory_records import digest
 from cortex_actors.storage.search import similar_memories
-from cortex_actors.storage.search.similar_memories import Scope, Vicinity
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, summary
 
 if TYPE_CHECKING:
@@ -221,7 +220,7 @@ class _Node:
 class Planner:
     """Thinks out what becomes of one memory at a time; several may be under way."""
 
-    around: Vicinity
+    around: similar_memories.Vicinity
     records: Records
     judge: JudgePort
     _: KW_ONLY
@@ -366,7 +365,7 @@ class Planner:
     async def _ask(self, vector: Matrix, memory: Memory) -> Asked:
         """Ask the index what is near, before the ledger is read."""
         most = self.gates.nearest + self.gates.neighbours + self.gates.rounds
-        return await self.around.ask(vector, Scope.of(memory), most=most)
+        return await self.around.ask(vector, similar_memories.Scope.of(memory), most=most)
 
     def _candidates(
         self,
@@ -382,7 +381,7 @@ class Planner:
 
         `made_of` are the leaves of the text so far, `but` the memories that are left out.
         """
-        scope = Scope.of(node)
+        scope = similar_memories.Scope.of(node)
         if is_new:
             known = similar_memories.find_active(connection, scope, digest(node.text))
             if known is not None:
@@ -418,7 +417,7 @@ class Planner:
 
         Neighbours that it would take in next do not count: they are the same thing, and gone then.
         """
-        gates, scope = self.gates, Scope.of(merged)
+        gates, scope = self.gates, similar_memories.Scope.of(merged)
         said = similar_memories.says(connection, scope, digest(merged.text))
         if said is not None and said not in but:
             return f"{said} says that already"

@@ -35,7 +35,6 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads, within
 from cortex_actors.storage.events import store
 from cortex_actors.storage.memory import village
-from cortex_actors.storage.memory.village import SPOKEN, NearPosts, Post
 from cortex_actors.storage.search.matrix import VectorMatrix, cosine
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
 
@@ -56,16 +55,16 @@ MOST = 20
 class Answer:
     """What a question found: the posts that are near it, by id, and what of them agrees."""
 
-    posts: Mapping[str, Post]
+    posts: Mapping[str, village.Post]
     found: Found
 
 
-def _voices(posts: Sequence[Post]) -> list[Voice]:
+def _voices(posts: Sequence[village.Post]) -> list[Voice]:
     """Return posts as they are compared."""
     return [Voice(each.memory.id, each.memory.agent_id, each.memory.text) for each in posts]
 
 
-def _likeness(posts: Sequence[Post]) -> Callable[[int, int], float]:
+def _likeness(posts: Sequence[village.Post]) -> Callable[[int, int], float]:
     """Return the cosines of posts, each made once."""
     rows = [each.row for each in posts]
     made = [[cosine(one, other) for other in rows] for one in rows]
@@ -152,7 +151,7 @@ class Village(AsyncioActor):
         self._embed = embed
         self._model = matrix.model
         self._threads = Threads(NAME, 1)
-        self._near = NearPosts(matrix)
+        self._near = village.NearPosts(matrix)
         self._is_due = asyncio.Event()
         self._is_woken = False
 
@@ -188,7 +187,7 @@ class Village(AsyncioActor):
             posted = keep(connection, wish, memory_id=memory_id, at=now)
             if posted.state != SAVED:
                 return posted, []
-            topics = (MEMORY_REMEMBERED, VILLAGE_POSTED)[: 1 + (wish.realm in SPOKEN)]
+            topics = (MEMORY_REMEMBERED, VILLAGE_POSTED)[: 1 + (wish.realm in village.SPOKEN)]
             return posted, [self._saying.event(topic, Ids((memory_id,))) for topic in topics]
 
         return (await self._saying.write(work)).shown()
@@ -268,7 +267,7 @@ class Village(AsyncioActor):
             log.exception("the post %s is compared with no other", memory_id)
         await self._tell([found] if found else [], compared=[memory_id])
 
-    def _beside(self, memory_id: str, connection: Connection) -> list[Post]:
+    def _beside(self, memory_id: str, connection: Connection) -> list[village.Post]:
         """Return a post with the nearest of other agents; nothing for one without a vector."""
         least = self._settings.convergence
         for first in self._near.posts(connection, [memory_id]):

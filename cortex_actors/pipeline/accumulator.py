@@ -31,7 +31,6 @@ from cortex_actors.files.ignores import left_out
 from cortex_actors.files.repository import origin
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.likeness import Likeness, vectors
-from cortex_actors.pipeline.reading import READ_AS, Reader, Said
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import embeddings, insight_records, projects
 from cortex_actors.storage.pipeline import insights, reviews
@@ -44,10 +43,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.sections import AccumulationSettings
-    from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insights import Finding
-    from cortex_actors.storage.projects import FileState, Run
     from cortex_actors.storage.search.matrix import Neighbours
 
 
@@ -61,7 +58,7 @@ class Job:
 
     project: Project
     path: str
-    run: Run
+    run: projects.Run
 
     @property
     def relative(self) -> str:
@@ -78,10 +75,10 @@ class Job:
         """Whether the file is one person's own: what it says stays in its project."""
         return self.path.endswith(PRIVATE)
 
-    def reader(self, dialect: Dialect, granularity: Granularity) -> Reader:
+    def reader(self, dialect: Dialect, granularity: Granularity) -> reading.Reader:
         """Return how what the file says is read."""
         folder = folder_of(self.relative)
-        return Reader(dialect, self.path, self.project.name, granularity, folder)
+        return reading.Reader(dialect, self.path, self.project.name, granularity, folder)
 
     def refusal(self) -> str:
         """Return the text for a file that instructs nobody here."""
@@ -127,10 +124,10 @@ class Taking:
 
     """
 
-    state: FileState
-    said: Said
+    state: projects.FileState
+    said: reading.Said
     model: str
-    found: Mapping[bytes, Matrix]
+    found: Mapping[bytes, embeddings.Matrix]
     same: Mapping[str, str]
     at: int
 
@@ -153,7 +150,7 @@ class Taking:
         return {**learned.counts, "revoked": left_out}
 
 
-def noted(connection: Connection, state: FileState, findings: Sequence[Finding]) -> Noted:
+def noted(connection: Connection, state: projects.FileState, findings: Sequence[Finding]) -> Noted:
     """Return what taking in those findings is going to change."""
     some = allowed(connection, findings)
     other = insights.difference(connection, state.path, state.project_id, some)
@@ -180,7 +177,7 @@ def silence(connection: Connection, path: str, at: int) -> dict[str, int]:
 
 def load_known(
     connection: Connection, project_id: str | None
-) -> tuple[list[Project], list[FileState]]:
+) -> tuple[list[Project], list[projects.FileState]]:
     """Return a followed project, or all of them, and what their files looked like."""
     followed = [each for each in projects.followed(connection) if project_id in (None, each.id)]
     return followed, [
@@ -188,7 +185,7 @@ def load_known(
     ]
 
 
-def _told(said: Said, findings: Sequence[Finding]) -> Sequence[Alert]:
+def _told(said: reading.Said, findings: Sequence[Finding]) -> Sequence[Alert]:
     """Return the alerts of a file without those of texts that were taken back.
 
     Somebody has looked at these; a secret stays one.
@@ -239,7 +236,7 @@ class Accumulator(Consumer):
         *,
         settings: AccumulationSettings,
         model: str,
-        embed: Embed,
+        embed: embeddings.Embed,
         neighbours: Neighbours,
     ) -> None:
         """Remember whom to ask."""
@@ -247,7 +244,7 @@ class Accumulator(Consumer):
         self._records = records
         self._settings = settings
         self._granularity = Granularity(settings.granularity)
-        self._read_as = READ_AS[self._granularity]
+        self._read_as = reading.READ_AS[self._granularity]
         self._model = model
         self._embed = embed
         self._likeness = Likeness(records, neighbours, merge=settings.merge)
@@ -336,7 +333,7 @@ class Accumulator(Consumer):
             return await self._failed(job, replace(state, error=str(error)))
         return await self._changed(job, state, said)
 
-    async def _changed(self, job: Job, state: FileState, said: Said) -> Outcome:
+    async def _changed(self, job: Job, state: projects.FileState, said: reading.Said) -> Outcome:
         """Make what the file says the ledger's."""
         findings = said.findings
         texts = {each.text_hash: each.embedded for each in findings}
@@ -350,7 +347,7 @@ class Accumulator(Consumer):
         seen = [each.insight_id for each in findings] if other.is_new else []
         return self._outcome(run, taken.write, sorted({*other.changed, *seen, *same.values()}))
 
-    async def _failed(self, job: Job, state: FileState) -> Outcome:
+    async def _failed(self, job: Job, state: projects.FileState) -> Outcome:
         """Record why a file cannot be read; what it said before stands."""
         log.warning("%s", state.error)
         return await self._stands(replace(job.run, state="failed", error=state.error), state)
@@ -359,7 +356,7 @@ class Accumulator(Consumer):
         """Withdraw what a file said that is no longer there."""
         return await self._silenced(replace(job.run, counts={"vanished": 1}))
 
-    async def _stands(self, run: projects.Run, state: FileState) -> Outcome:
+    async def _stands(self, run: projects.Run, state: projects.FileState) -> Outcome:
         """Only note what a file looks like and whose it is: it may be another project's now."""
         path, owner, at = state.path, state.project_id, self.desk.clock.now()
         moved = await self._records.read(lambda c: insights.strangers(c, path, owner))

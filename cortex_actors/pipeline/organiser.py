@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
-    from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.search.matrix import Neighbours
     from cortex_actors.text.lexicon import Lexicon
@@ -100,7 +99,7 @@ class Written:
     """
 
     words: dict[str, Principle] = field(default_factory=dict)
-    rows: dict[bytes, Matrix] = field(default_factory=dict)
+    rows: dict[bytes, embeddings.Matrix] = field(default_factory=dict)
     taken: int = 0
     dropped: int = 0
 
@@ -108,7 +107,7 @@ class Written:
 class Synthesising:
     """Asks the model, and looks at what it says."""
 
-    def __init__(self, writer: Writer | None, embed: Embed, *, model: str) -> None:
+    def __init__(self, writer: Writer | None, embed: embeddings.Embed, *, model: str) -> None:
         """Remember whom to ask; `model` is whose vectors are kept."""
         self._writer = writer
         self._embed = embed
@@ -323,7 +322,7 @@ class Organisation:
     gone: Collection[str] = ()
     moved: Collection[str] = ()
     linked: Linked = field(default_factory=Linked)
-    rows: Mapping[bytes, Matrix] = field(default_factory=dict)
+    rows: Mapping[bytes, embeddings.Matrix] = field(default_factory=dict)
     model: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -419,7 +418,7 @@ class Organiser(Consumer):
         settings: OrganisationSettings,
         promotion: ReconciliationSettings,
         neighbours: Neighbours,
-        embed: Embed,
+        embed: embeddings.Embed,
         writer: Writer | None = None,
         tables: Path | None = None,
     ) -> None:
@@ -557,7 +556,7 @@ class Organiser(Consumer):
 
         return await self._tools.records.read(look) if same else set()
 
-    async def _late(self) -> dict[bytes, Matrix]:
+    async def _late(self) -> dict[bytes, embeddings.Matrix]:
         """Return vectors of sentences that have none yet."""
         model = self._tools.neighbours.model
         texts = await self._tools.records.read(

@@ -42,10 +42,8 @@ from cortex_actors.domain.principle import (
 )
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence
-from cortex_actors.pipeline.evidence import Scales
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import leaders
-from cortex_actors.rules.contradiction import opposition
 from cortex_actors.rules.promotion import OF_ITSELF, Thresholds, confidence, parts, quality, rank
 from cortex_actors.storage.pipeline import (
     contradictions,
@@ -102,7 +100,7 @@ def said(connection: Connection, ids: Collection[str]) -> dict[str, list[Spoken]
 def load_pools(
     grouped: Iterable[tuple[str, Sequence[str]]],
     texts: Mapping[str, Sequence[Spoken]],
-    scales: Scales,
+    scales: evidence.Scales,
     *,
     rows: Mapping[str, Matrix],
     lexicon: Lexicon | None = None,
@@ -166,7 +164,7 @@ def agree(left: Spoken, right: Spoken, *, lexicon: Lexicon | None = None) -> boo
     if left.id == right.id:
         return True
     if left.granularity is Granularity.SECTION:
-        return opposition(*sorted((left.content, right.content))) is None
+        return contradiction.opposition(*sorted((left.content, right.content))) is None
     return contradiction.agrees(left.claim, right.claim, lexicon=lexicon)
 
 
@@ -176,7 +174,7 @@ def _is_near(medoid: str, other: str, rows: Mapping[str, Matrix]) -> bool:
     return known and cosine(rows[medoid], rows[other]) >= TOGETHER
 
 
-def _may_join(texts: Sequence[Spoken], scales: Scales) -> bool:
+def _may_join(texts: Sequence[Spoken], scales: evidence.Scales) -> bool:
     """Tell whether an insight may speak for others of its cluster."""
     first = texts[0]
     return (
@@ -368,15 +366,15 @@ class Unit:
         return self.keeps or self.voice
 
 
-def scales(found: Gathered, thresholds: Thresholds, now: int) -> Scales:
+def scales(found: Gathered, thresholds: Thresholds, now: int) -> evidence.Scales:
     """Return by what is told who has earned it; `now` is in UTC microseconds."""
     against = {lead for lead, texts in found.said.items() if texts[0].status == "contradicted"}
-    return Scales(now, thresholds, against, (), found.differing, found.decisions)
+    return evidence.Scales(now, thresholds, against, (), found.differing, found.decisions)
 
 
 def units(
     found: Gathered,
-    scales: Scales,
+    scales: evidence.Scales,
     *,
     lexicon: Lexicon | None = None,
     assumed: Collection[str] = (),
@@ -392,7 +390,7 @@ def units(
 
 
 def _earned(
-    found: Gathered, scales: Scales, lexicon: Lexicon | None, assumed: Collection[str]
+    found: Gathered, scales: evidence.Scales, lexicon: Lexicon | None, assumed: Collection[str]
 ) -> list[Unit]:
     """Return what has earned it, alone or in a cluster."""
     alone = {
@@ -406,7 +404,7 @@ def _earned(
     return [*singles, *(Unit(each.voice, each.members, Origin.CLUSTER) for each in pools)]
 
 
-def _staying(found: Gathered, scales: Scales, covered: set[str]) -> list[Unit]:
+def _staying(found: Gathered, scales: evidence.Scales, covered: set[str]) -> list[Unit]:
     """Return the principles of which nothing has earned it now, as what they are without that."""
     stays = []
     for name, principle in sorted(found.principles.items()):
@@ -495,7 +493,7 @@ def _voice(found: Gathered, principle: Principle) -> str:
     return owed[0]
 
 
-def _may_stay(texts: Sequence[Spoken], scales: Scales) -> bool:
+def _may_stay(texts: Sequence[Spoken], scales: evidence.Scales) -> bool:
     """Tell whether what is a principle may be one still: nobody has turned it down."""
     said = evidence.decision(texts, scales.decisions)
     if said is Decision.REJECTED:

@@ -55,7 +55,6 @@ from cortex_actors.storage.embeddings import Embed, Matrix, embedded_text
 from cortex_actors.storage.pipeline.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
-from cortex_actors.text.hazards import Redacted, is_boilerplate, mask_secrets, suspicion
 from cortex_actors.text.sections import Dialect, left_out
 from cortex_actors.text.statements import statements
 
@@ -205,13 +204,13 @@ def without_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
 
     Its id is that of what may be kept: no secret could be guessed from it.
     """
-    whole = mask_secrets(fragment.raw.decode("utf-8", _AS_IT_IS))
+    whole = hazards.mask_secrets(fragment.raw.decode("utf-8", _AS_IT_IS))
     if not whole.secrets:
         return fragment, ()
     clean = replace(
         fragment,
-        content=mask_secrets(fragment.content).text,
-        heading=None if fragment.heading is None else mask_secrets(fragment.heading).text,
+        content=hazards.mask_secrets(fragment.content).text,
+        heading=None if fragment.heading is None else hazards.mask_secrets(fragment.heading).text,
         raw=whole.text.encode("utf-8", _AS_IT_IS),
     )
     return clean, _told(clean, whole)
@@ -227,7 +226,7 @@ def admit(text: str, where: Where, *, under: str | None) -> Admitted:
     if hidden:
         told = hazards.told(hidden)
         return Admitted(shown, told, (where.alert(AlertKind.HIDDEN_UNICODE, told),))
-    if reason := suspicion(text):
+    if reason := hazards.suspicion(text):
         return Admitted(shown, reason, (where.alert(AlertKind.INJECTION, reason),))
     return Admitted(shown)
 
@@ -244,7 +243,7 @@ def unseen(fragment: Fragment) -> tuple[Alert, ...]:
     return (where.alert(AlertKind.HIDDEN_UNICODE, hazards.told(hidden)),)
 
 
-def _told(fragment: Fragment, found: Redacted) -> tuple[Alert, ...]:
+def _told(fragment: Fragment, found: hazards.Redacted) -> tuple[Alert, ...]:
     """Return an alert for each secret of a section, with the lines it stood on."""
     # As many lines as before: what was taken out can be counted in what is left.
     text = fragment.raw.decode("utf-8", _AS_IT_IS)
@@ -412,7 +411,7 @@ def _statement(
     finding = replace(
         _finding(text, digest, source=replace(plain, heading=heading), review=kept.review),
         granularity=Granularity.STATEMENT,
-        confidence=FIRST_CONFIDENCE * (BOILERPLATE if is_boilerplate(text) else 1),
+        confidence=FIRST_CONFIDENCE * (BOILERPLATE if hazards.is_boilerplate(text) else 1),
     )
     return finding, kept.alerts
 

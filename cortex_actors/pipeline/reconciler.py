@@ -36,7 +36,6 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested, parts
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion, reconciliation
-from cortex_actors.pipeline.evidence import Scales, Weighed
 from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciliation import Groups, Neighbourhood, Reconciliation, insight_of
 from cortex_actors.pipeline.relations import Judge, Ruling
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from cortex_actors.sections import ReconciliationSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.pipeline.insight_evidence import Spoken
     from cortex_actors.storage.pipeline.insights import Opinion
     from cortex_actors.storage.search.matrix import Neighbours, Texts
 
@@ -131,7 +129,7 @@ class Explorer:
 
     def _read(
         self, connection: Connection, ids: Sequence[str]
-    ) -> tuple[Mapping[str, Spoken], Mapping[str, Matrix], Texts]:
+    ) -> tuple[Mapping[str, insight_evidence.Spoken], Mapping[str, Matrix], Texts]:
         """Read texts with their vectors, and what to compare them with (in a transaction)."""
         if self._held is None:
             self._held = self.tools.neighbours.texts(connection)
@@ -318,7 +316,7 @@ class Comparing:
         ended: Sequence[Contradiction],
         *,
         made: Sequence[Cluster],
-    ) -> tuple[Weighed, set[str]]:
+    ) -> tuple[evidence.Weighed, set[str]]:
         """Weigh what was visited and whoever it contradicts, or did; return who was weighed.
 
         The medoid of a cluster that has earned it together is a candidate, too.
@@ -347,9 +345,9 @@ class Comparing:
         pools = await threads.run(joining, grouped, said, scales)
         return weighed.named(each.voice for each in pools), set(said)
 
-    async def _weigh_others(self, done: Collection[str]) -> Weighed:
+    async def _weigh_others(self, done: Collection[str]) -> evidence.Weighed:
         """Weigh all insights that were not weighed."""
-        found = Weighed()
+        found = evidence.Weighed()
         left = await self._tools.records.read(insight_evidence.standing)
         left = [each for each in left if each not in done]
         for start in range(0, len(left), AT_ONCE):
@@ -362,7 +360,7 @@ class Comparing:
             found += await self._tools.threads.run(evidence.weigh, said, scales)
         return found
 
-    async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> Scales:
+    async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> evidence.Scales:
         """Return what the weights of some insights depend on beside their texts."""
         promoted, differing, decisions = await self._tools.records.read(
             lambda c: (
@@ -372,7 +370,7 @@ class Comparing:
             )
         )
         thresholds = self._ruling.promotion
-        return Scales(self._at, thresholds, contradicted, promoted, differing, decisions)
+        return evidence.Scales(self._at, thresholds, contradicted, promoted, differing, decisions)
 
 
 def _known(connection: Connection, around: Neighbourhood) -> list[Contradiction]:
@@ -392,7 +390,7 @@ def _with_partners(
 
 def _counting(
     around: Neighbourhood, groups: Groups, partners: Collection[str], counting: Mapping[str, str]
-) -> dict[str, list[Spoken]]:
+) -> dict[str, list[insight_evidence.Spoken]]:
     """Return insights with the texts that count for them, each itself the first (on a thread)."""
     said = {
         lead: [lead, *(each for each in some if each != lead)]
@@ -408,7 +406,7 @@ def _counting(
 def _counts(
     around: Neighbourhood,
     groups: Groups,
-    weighed: Weighed,
+    weighed: evidence.Weighed,
     *,
     detected: Sequence[Contradiction],
     ended: Sequence[Contradiction],

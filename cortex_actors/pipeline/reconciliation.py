@@ -27,7 +27,6 @@ from cortex_actors.rules.promotion import agrees
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import contradictions, insight_evidence, insights, verdicts
 from cortex_actors.storage.pipeline.contradictions import Contradiction, Mark, id_of
-from cortex_actors.storage.pipeline.verdicts import PersonsWord, Proposed, proposal_id
 from cortex_actors.storage.search.matrix import Near, cosine
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from cortex_actors.rules.proposals import Proposal
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.pipeline.insight_evidence import Spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +144,11 @@ def _weight(judged: Judgement) -> tuple[bool, bool, float]:
     return is_here, judged.conflict is Conflict.DIRECT, judged.confidence
 
 
-def load_proposals(around: Neighbourhood, found: Groups, *, at: int) -> list[Proposed]:
+def load_proposals(around: Neighbourhood, found: Groups, *, at: int) -> list[verdicts.Proposed]:
     """Return what two insights may be to each other, of those that were visited."""
     return [
-        Proposed(
-            id=proposal_id(each.kind, edge),
+        verdicts.Proposed(
+            id=verdicts.proposal_id(each.kind, edge),
             insight_a=edge[0],
             insight_b=edge[1],
             kind=each.kind,
@@ -286,7 +284,7 @@ class Reconciliation:
     detected: Sequence[Contradiction]
     altered: Sequence[Contradiction]
     ended: Sequence[Contradiction]
-    proposed: Sequence[Proposed]
+    proposed: Sequence[verdicts.Proposed]
     made: Sequence[Cluster]
     agreed: Mapping[Pair, float]
     weighed: Weighed
@@ -329,7 +327,7 @@ class Neighbourhood:
         self,
         relations: Relations,
         *,
-        words: Mapping[Pair, PersonsWord] | None = None,
+        words: Mapping[Pair, verdicts.PersonsWord] | None = None,
         is_asking: bool = False,
     ) -> None:
         """Know no text yet; `is_asking`: a model may be asked what the rules leave open."""
@@ -337,7 +335,7 @@ class Neighbourhood:
         #: What people said of two texts: it goes before the rules and the models.
         self.words = words or {}
         #: Texts that were looked at, or met by one that was.
-        self.texts: dict[str, Spoken] = {}
+        self.texts: dict[str, insight_evidence.Spoken] = {}
         self.rows: dict[str, Matrix] = {}
         #: Ids that were compared with everything.
         self.visited: set[str] = set()
@@ -472,7 +470,7 @@ class Neighbourhood:
         return cosine(rows[one], rows[other]) if one in rows and other in rows else None
 
 
-def _agree(one: Spoken, other: Spoken, *, score: float) -> bool:
+def _agree(one: insight_evidence.Spoken, other: insight_evidence.Spoken, *, score: float) -> bool:
     """Tell whether two texts that do not disagree are rules of two projects about one thing."""
     return (
         one.kind is other.kind is StatementKind.RULE

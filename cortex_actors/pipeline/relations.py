@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insight_evidence import Spoken
-    from cortex_actors.storage.pipeline.principle_lists import Node, Shelf
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
 #: At it one in twelve of 2,400 real statements has a neighbour, and at most five stand together; at
@@ -374,7 +373,7 @@ class Drawn:
 class Survey:
     """Who is near whom, as far as anybody looked; it belongs to one run, on a thread."""
 
-    shelf: Shelf
+    shelf: principle_lists.Shelf
     thresholds: linking.Thresholds
     lexicon: Lexicon
     #: Cosines of pairs that are worth a look.
@@ -592,14 +591,14 @@ class Linker:
         found = await self._threads.run(drawn, survey, due, around, before)
         return Linked(found, {name: digests[name] for name in due})
 
-    async def _left(self, gone: Collection[str], shelf: Shelf) -> set[str]:
+    async def _left(self, gone: Collection[str], shelf: principle_lists.Shelf) -> set[str]:
         """Return who loses a neighbour that goes."""
         if not gone:
             return set()
         lost = await self._records.read(lambda c: principles.touching(c, gone))
         return {end for each in lost for end in each.pair if end in shelf.nodes}
 
-    def _digests(self, shelf: Shelf, lexicon: Lexicon) -> dict[str, bytes]:
+    def _digests(self, shelf: principle_lists.Shelf, lexicon: Lexicon) -> dict[str, bytes]:
         """Return the digest of each principle (on a thread)."""
         how = json.dumps(
             [linking.VERSION, lexicon.digest, self._model, asdict(self._thresholds)]
@@ -608,7 +607,7 @@ class Linker:
         return {each.id: _digest(each, how, each.id in shelf.rows) for each in nodes}
 
 
-def _digest(node: Node, how: bytes, has_vector: bool) -> bytes:  # noqa: FBT001 - one of three
+def _digest(node: principle_lists.Node, how: bytes, has_vector: bool) -> bytes:  # noqa: FBT001 - one of three
     """Return the digest of all that a principle's links are drawn of."""
     subject = node.subject
     said = [(name, *map(str, (v.relation, v.decider, v.reason))) for name, v in subject.verdicts]

@@ -37,12 +37,10 @@ from cortex_actors.files.swap import Entry, State
 from cortex_actors.pipeline.reading import Line, Page, joined, page_of, placed
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, named, read
 from cortex_actors.render import fence
-from cortex_actors.render.fence import moved_out
 from cortex_actors.render.section import Bullet, Options, line_of, neutral
 from cortex_actors.rules.standalone import MANIFESTS, stacks_of_project, topic
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
-from cortex_actors.storage.pipeline.resolutions import Resolution
 from cortex_actors.text.sections import dialect_of
 
 if TYPE_CHECKING:
@@ -204,7 +202,7 @@ def drafted(
     if is_edited and edits is None:
         raise errors.EditedSection.of(path)
     if is_edited and edits is Edits.KEEP:
-        data = moved_out(data, (ours or body).encode(), path=path)
+        data = fence.moved_out(data, (ours or body).encode(), path=path)
     if text:
         return fence.splice(data, text, adopt=adopt, discard=is_edited, path=path)
     return data if standing is None else fence.removed(data, path=path)
@@ -464,7 +462,7 @@ class Finished:
 
     run: projects.Run
     resolved: Resolved | None = None
-    row: Resolution | None = None
+    row: resolutions.Resolution | None = None
 
     @property
     def said(self) -> ResolutionComplete:
@@ -502,7 +500,7 @@ def finished(
     )
     if dry or done.is_absent:
         return Finished(run, found)
-    row = Resolution(
+    row = resolutions.Resolution(
         path=found.path,
         agent=found.agent,
         project_id=job.project.id,

@@ -44,7 +44,6 @@ from cortex_actors.storage import projects
 from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
-from cortex_actors.storage.projects import FileState, Writes
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
 
 if TYPE_CHECKING:
@@ -283,7 +282,7 @@ class Errands:
         """Return what is to be written, and how it stood the last time."""
         path, agent = job.path, job.formatter.name
 
-        def look(connection: Connection) -> tuple[Resolution | None, FileState | None]:
+        def look(connection: Connection) -> tuple[Resolution | None, projects.FileState | None]:
             return resolutions.find(connection, path, agent), projects.file(connection, path)
 
         known, state = await self._records.read(look)
@@ -381,7 +380,7 @@ class Resolver(Consumer):
         self._threads = Threads("resolver", THREADS)
         pace = Pace(settings.settle_ms / 1_000, settings.settle_limit_s, settings.grace_s)
         self._writer = FileWriter(
-            Writes(records, desk.clock),
+            projects.Writes(records, desk.clock),
             desk.clock,
             spawn=partial(self.spawn, name="watch"),
             pace=pace,

@@ -15,7 +15,6 @@ from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
 from cortex_actors.rules import clustering, contradiction
 from cortex_actors.rules.clustering import Subject, wider
-from cortex_actors.rules.contradiction import opposition
 from cortex_actors.rules.sameness import SUSPECT, differ
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import Lexicon, standard
@@ -85,7 +84,7 @@ def _judged(left: Subject, right: Subject, cosine: float | None, lexicon: Lexico
     if not (left.is_section or right.is_section):
         return contradiction.judge(left.claim, right.claim, cosine=cosine, lexicon=lexicon)
     both = left.is_section and right.is_section
-    against = opposition(left.claim.text, right.claim.text) if both else None
+    against = contradiction.opposition(left.claim.text, right.claim.text) if both else None
     if against is not None and cosine is not None and cosine >= SUSPECT[0]:
         why = f"one says {against.left!r}, the other {against.right!r}"
         return Judgement(Relation.CONTRADICTION, Decider.RULES, why, Conflict.DIRECT)

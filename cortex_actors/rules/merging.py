@@ -49,8 +49,6 @@ from cortex_actors.text.summary import sentences
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cortex_actors.rules.contradiction import Thresholds
-
 
 #: Words that turn, limit or doubt what stands beside them: with one of these, more words are not
 #: more of the same, and with one of them in another place a sentence says something else.
@@ -216,7 +214,7 @@ def ruled(
     cosine: float,
     *,
     gates: Gates,
-    thresholds: Thresholds,
+    thresholds: contradiction.Thresholds,
     lexicon: Lexicon | None = None,
 ) -> Ruled:
     """Return what the rules say of a text and a candidate: polarity before likeness.
@@ -306,7 +304,7 @@ def _against(
     other: str,
     *,
     cosine: float,
-    thresholds: Thresholds,
+    thresholds: contradiction.Thresholds,
     lexicon: Lexicon | None,
 ) -> str | None:
     """Return why two texts, or two of their sentences, cannot both hold; None where they can."""

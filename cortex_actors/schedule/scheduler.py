@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.sections import MemorySettings, OrganisationSettings, ScheduleSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.pipeline.principle_decay import Scales
 
 
 #: Who says the events of the schedule.
@@ -83,7 +82,7 @@ class Errands:
     records: Records
     clock: Clock
     #: How principles fade.
-    scales: Scales = principle_decay.DEFAULTS
+    scales: principle_decay.Scales = principle_decay.DEFAULTS
 
     async def request(self, topic: str, payload: Payload, said: str) -> Done:
         """Say an event that has another actor do something."""

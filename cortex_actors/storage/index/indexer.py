@@ -31,7 +31,6 @@ from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembedda
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.embeddings import INDEX, Embed
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.tables.columns import chunks
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import StorageSettings
-    from cortex_actors.storage.index.pending import Change
     from cortex_actors.storage.ledger.actor import Records
 
 
@@ -92,7 +90,7 @@ def _seqs(connection: Connection, hashes: Collection[bytes]) -> list[int]:
         query = (
             select(index_ops.c.seq)
             .join(passages, passages.c.item_id == index_ops.c.item_id)
-            .where(passages.c.text_hash.in_(some), index_ops.c.collection == INDEX)
+            .where(passages.c.text_hash.in_(some), index_ops.c.collection == embeddings.INDEX)
         )
         found.update(connection.execute(query).scalars())
     return sorted(found)
@@ -157,7 +155,7 @@ class Indexer(AsyncioActor):
         clock: Clock,
         settings: StorageSettings,
         model: str,
-        embed: Embed,
+        embed: embeddings.Embed,
         index: NamedActor[Vectors],
     ) -> None:
         """Remember whom to ask."""
@@ -311,7 +309,7 @@ class Indexer(AsyncioActor):
         waited = self._clock.monotonic() - self._since
         return max(0.0, self._settings.index_ms / 1_000 - waited)
 
-    async def _tell(self, collection: str, group: list[Change], *, gone: bool) -> None:
+    async def _tell(self, collection: str, group: list[pending.Change], *, gone: bool) -> None:
         """Tell the index one run of changes of a kind; of one item only the last counts."""
         if gone:
             ids = list(dict.fromkeys(change.item_id for change in group))
@@ -340,6 +338,6 @@ class Indexer(AsyncioActor):
         self.look()
 
 
-def _kind(change: Change) -> tuple[str, bool]:
+def _kind(change: pending.Change) -> tuple[str, bool]:
     """Return what may be told together."""
     return change.collection, change.vector is None

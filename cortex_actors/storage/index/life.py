@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from cortex_actors.sections import StorageSettings
-    from cortex_actors.storage.index.pending import State
 
 
 #: Seconds until the next life, by the number of bad endings within `MEMORY`.
@@ -385,7 +384,7 @@ class Generations:
     _settings: StorageSettings
     collections: tuple[str, ...]
 
-    def place(self, state: State) -> Place:
+    def place(self, state: pending.State) -> Place:
         """Return where a generation lies; raises `ConfigurationError` for a server's address."""
         folder = self._folder / state.folder
         if self._settings.index == "embedded":
@@ -428,7 +427,7 @@ def discard(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def renewed(connection: Connection, model: str, broken: State | None) -> State:
+def renewed(connection: Connection, model: str, broken: pending.State | None) -> pending.State:
     """Return the generation to use: a new one when there is none for the model, or it is `broken`.
 
     Doing it twice begins one generation.

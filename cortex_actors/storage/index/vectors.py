@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from cortex_actors.sections import StorageSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.index.life import Place
-    from cortex_actors.storage.index.pending import State
     from cortex_actors.storage.ledger.actor import Records
 
 
@@ -76,12 +75,12 @@ class Keeper:
     on_line: Callable[[str], None]
     record: Record = field(default_factory=Record, init=False)
     life: IndexLife | None = field(default=None, init=False)
-    state: State | None = field(default=None, init=False)
+    state: pending.State | None = field(default=None, init=False)
     verdict: Verdict | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Have nothing open."""
-        self._broken: State | None = None
+        self._broken: pending.State | None = None
         self._since = self.clock.monotonic()
         self._reason = ""
         self._verifying: asyncio.Task[Verdict] | None = None

@@ -48,7 +48,6 @@ from cortex_actors.storage.ledger.backups import make_private, refuse_without_ro
 from cortex_actors.storage.ledger.files import beside, failure, reader
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import stored_text
-from cortex_actors.storage.tables.schema import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -107,7 +106,7 @@ def salvage(damaged: Path, made: Path) -> Salvaged:
         new.execute("BEGIN IMMEDIATE")
         try:
             with closing(reader(damaged)) as old:
-                for table in metadata.sorted_tables:
+                for table in schema.metadata.sorted_tables:
                     if table.name not in DERIVED:
                         _bring(table, old, new, found)
                 with suppress(sqlite3.DatabaseError):  # the projects that were followed last are
@@ -119,8 +118,8 @@ def salvage(damaged: Path, made: Path) -> Salvaged:
                     last = "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?"
                     new.executemany(last, rows.fetchall())
         except sqlite3.Error:
-            found.unreadable = sorted(metadata.tables.keys() - DERIVED)
-        found.is_nothing = len(found.unreadable) == len(metadata.tables.keys() - DERIVED)
+            found.unreadable = sorted(schema.metadata.tables.keys() - DERIVED)
+        found.is_nothing = len(found.unreadable) == len(schema.metadata.tables.keys() - DERIVED)
         _hand_out(new, again="deliveries" in found.unreadable)
         new.execute("COMMIT")
     return found

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cortex_actors.storage.embeddings import Matrix
-
 
 #: What ids of memories begin with.
 _PREFIX = "mem_"
@@ -279,7 +277,7 @@ class Texts:
     """The memories that are compared, in the order of their ids; `projects` is one for each."""
 
     ids: list[str] = field(default_factory=list)
-    rows: Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    rows: embeddings.Matrix = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     projects: list[str] = field(default_factory=list)
 
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.agent import Caller
-    from cortex_actors.storage.embeddings import Matrix
 
 
 _FIRST = "SELECT json_extract(payload, '$.ids[0]') FROM events WHERE idempotency_key = ?"
@@ -86,7 +85,7 @@ class Plan:
     is_new: bool = True
     steps: tuple[Step, ...] = ()
     clashes: tuple[Clash, ...] = ()
-    vectors: Mapping[bytes, Matrix] = field(default_factory=dict)
+    vectors: Mapping[bytes, embeddings.Matrix] = field(default_factory=dict)
     known: str | None = None
 
     @property

@@ -28,7 +28,6 @@ from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import change_in, grouped, put_rows
-from cortex_actors.storage.tables.schema import memory_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -244,7 +243,7 @@ def keep(connection: Connection, ids: Sequence[str], *, at: int, reason: str | N
         {"left_id": left, "right_id": right, "at": at, "reason": reason or None}
         for left, right in combinations(sorted(set(ids)), 2)
     ]
-    put_rows(connection, memory_apart, rows, change=())
+    put_rows(connection, schema.memory_apart, rows, change=())
 
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:

@@ -27,7 +27,6 @@ from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules import promotion
-from cortex_actors.rules.promotion import Standing
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import contradictions, principles, reviews
@@ -318,7 +317,7 @@ def _spoken(row: dict[str, Any]) -> Spoken:
     return entity(Spoken, row, content=content or "", heading=heading, tags=tags)
 
 
-def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standing]:
+def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, promotion.Standing]:
     """Return what promotion asks about insights beside themselves.
 
     What speaks against a text that counts for an insight speaks against the insight, as long as
@@ -337,7 +336,7 @@ def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, Standin
     differing = contradictions.differing(connection, wanted)
     private = private_ids(connection, wanted)
     return {
-        each: Standing(
+        each: promotion.Standing(
             open_contradictions=counts[each] if each in open_ones else 0,
             derivations=int(each in derived),
             voices=len(spoken_by.get(each, ())),

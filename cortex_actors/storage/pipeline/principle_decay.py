@@ -22,7 +22,6 @@ from cortex_actors.storage.tables.columns import change_rows, rows_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from cortex_actors.rules.promotion import Part, RankWeights
     from cortex_actors.sections import OrganisationSettings
 
 #: The insights that a principle comes of, each as the one that it counts for.
@@ -42,7 +41,7 @@ CLOSE = 1e-9
 class Scales:
     """What a rank and its fading depend on beside the principle."""
 
-    weights: RankWeights = promotion.RANK_DEFAULTS
+    weights: promotion.RankWeights = promotion.RANK_DEFAULTS
     fading: decay.Fading = decay.DEFAULTS
 
     @classmethod
@@ -68,7 +67,7 @@ class Evidence:
     seen_at: int
     links: int
 
-    def parts(self, now: int, scales: Scales) -> tuple[Part, ...]:
+    def parts(self, now: int, scales: Scales) -> tuple[promotion.Part, ...]:
         """Return what its rank is made of at a time."""
         return promotion.parts(
             self.confidence,

@@ -29,7 +29,6 @@ from cortex_actors.storage.tables.schema import principles as principle_rows
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from cortex_actors.storage.pipeline.insights import Spot
 
 #: Derivations of some principles from some texts.
 _DISOWN = (
@@ -151,7 +150,7 @@ def is_known(connection: Connection, path: str) -> bool:
 
 def _reach(
     connection: Connection, kind: SourceKind, key: str
-) -> tuple[list[Spot], set[str], set[str]]:
+) -> tuple[list[insights.Spot], set[str], set[str]]:
     """Return where a source says something now, in which files it ever did, and what."""
     places = insight_sources.c
     query = select(

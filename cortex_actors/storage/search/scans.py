@@ -23,7 +23,6 @@ from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
-from cortex_actors.storage.pipeline.principles import COLLECTION
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.search.words import READ, Kept, Looked
 from cortex_actors.storage.tables.columns import has_word
@@ -34,12 +33,11 @@ from cortex_actors.storage.tables.schema import principles as principle_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Past, Query, Where
 
 
 def search_whole(
-    connection: Connection, query: Query, *, vector: Matrix | None, most: int, depth: int
+    connection: Connection, query: Query, *, vector: embeddings.Matrix | None, most: int, depth: int
 ) -> Looked:
     """Return the lists of a look back, or else of a search among principles.
 
@@ -56,7 +54,7 @@ def search_whole(
     elif not is_none:
         for some in connection.execute(_selected_principles(query)).partitions(READ):
             mine = _met(connection, some, where)
-            kept.add(mine, [(COLLECTION, row.id) for row in mine], vector)
+            kept.add(mine, [(principles.COLLECTION, row.id) for row in mine], vector)
     lists, found = kept.lists(query.text, is_compared=vector is not None, most=most, depth=depth)
     told = () if of_past else ("principles", "principles")
     return Looked(lists, found, kept.said(lists), len(kept.items), len(kept.near), *told)
@@ -111,7 +109,7 @@ def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[Hi
             each,
             principle.content,
             0.0,
-            COLLECTION,
+            principles.COLLECTION,
             extra={
                 **{name: str(getattr(principle, name)) for name in ("category", "status")},
                 **{name: getattr(principle, name) for name in _NUMBERS},

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from cortex_actors.rules.ranking.fusion import Fused, Plan
     from cortex_actors.rules.ranking.rerank import Pieces
     from cortex_actors.sections import MemorySettings
-    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Records
     from cortex_actors.text.terms import Term
 
@@ -241,7 +240,7 @@ class Search:
         asked: Asked | None,
         *,
         some: NDArray[np.int64],
-        vector: Matrix,
+        vector: embeddings.Matrix,
     ) -> Mapping[int, float]:
         """Return the cosines of passages with a vector of the question's; none without one."""
         if asked is None:

@@ -26,7 +26,6 @@ from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entit
 from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus, Place, Realm
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.ledger.connection import driver_of, execute_for
-from cortex_actors.storage.memory_records import COLLECTIONS
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense, DenseNeighbours
 from cortex_actors.storage.tables import columns
@@ -136,7 +135,7 @@ class Vicinity:
 
     async def ask(self, vector: Matrix, scope: Scope, *, most: int) -> Asked:
         """Ask the index where it is worth it; return what `near` needs. Never fails."""
-        depth, names = most + _SPARE, (COLLECTIONS[scope.realm],)
+        depth, names = most + _SPARE, (memory_records.COLLECTIONS[scope.realm],)
         if scope not in self._large:
             return Asked(vector.reshape(-1), self._model, depth, names)
         return await self._dense.ask(vector, model=self._model, depth=depth, collections=names)
@@ -243,14 +242,14 @@ def _count(connection: Connection, scope: Scope) -> int:
 def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
     """Return the numbers of the passages of a scope's memories."""
     if scope.realm is Realm.BRIDGE:
-        here = passages.c.collection == COLLECTIONS[scope.realm]
+        here = passages.c.collection == memory_records.COLLECTIONS[scope.realm]
         query = select(passages.c.id).join(memories, memories.c.id == passages.c.item_id)
         query = query.where(here, passages.c.place != Place.PAIRED, *_conditions(scope))
         for agent in sorted(scope.named):
             reads = select(memory_agents.c.memory_id).where(memory_agents.c.agent_id == agent)
             query = query.where(memories.c.id.in_(reads))
         return np.array(connection.execute(query).scalars().all(), np.int64)
-    place = (*scope.place, COLLECTIONS[scope.realm])
+    place = (*scope.place, memory_records.COLLECTIONS[scope.realm])
     rows = driver_of(connection).execute(_WHOLE, tuple(map(columns.stored_text, place))).fetchall()
     return np.array([number for (number,) in rows], np.int64)
 
