@@ -43,19 +43,15 @@ def visible(reader: str | None, *, outward: bool) -> ColumnElement[bool]:
     return shared() if outward else readable(reader)
 
 
-def spans(reader: str | None, *, outward: bool) -> list[ColumnElement[bool]]:
-    """Return conditions of which each row that is `visible` meets exactly one.
+def beside_village(reader: str) -> list[ColumnElement[bool]]:
+    """Return conditions of which each row that is `readable` and not the village's meets just one.
 
     Apart they are met in `memories_by_agent` alone, half of the time of the table.
     """
-    if outward or reader is None:
-        return [visible(reader, outward=outward)]
+    rows = memories.c
     named = select(memory_agents.c.memory_id).where(memory_agents.c.agent_id == reader)
-    others = and_(memories.c.realm == Realm.BRIDGE, memories.c.agent_id != reader)
-    return [
-        or_(memories.c.realm == Realm.VILLAGE, memories.c.agent_id == reader),
-        and_(others, memories.c.id.in_(named)),
-    ]
+    others = and_(rows.realm == Realm.BRIDGE, rows.agent_id != reader, rows.id.in_(named))
+    return [and_(rows.realm != Realm.VILLAGE, rows.agent_id == reader), others]
 
 
 def readers_part(

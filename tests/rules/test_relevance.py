@@ -41,12 +41,17 @@ class TestScore:
         assert score(0.2, 0.0, words=5, meant=0.0) < relevance.WEAK
 
     def test_about_none(self) -> None:
-        """Without a project that is meant, each of few is as likely as that; of many none is."""
-        shares = [relevance.unaimed(count) for count in (0, 1, 4, 18, 1_000)]
+        """Without a project that is meant, each of few is as likely as that; each of many half."""
+        shares = [relevance.unaimed(count) for count in (0, 1, 2, 18, 1_000)]
 
         assert [1.0, 1.0] == shares[:2]
-        assert 0.4 < shares[2] < 0.6
-        assert [0.0, 0.0] == [round(each, 1) for each in shares[3:]]
+        assert relevance.ANYONES < shares[2] < 1.0
+        assert [relevance.ANYONES] * 2 == shares[3:]
+
+    def test_cosines_that_tell(self) -> None:
+        """Cosines of a model that counts words say nothing of the meaning."""
+        assert not relevance.tells("hashing-v1-384")
+        assert relevance.tells("all-MiniLM-L6-v2+int8")
 
     def test_bare_word(self) -> None:
         """A word that is looked for by itself is found where it stands, however far the meaning."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage import passages
 from cortex_actors.storage.search import words
-from cortex_actors.storage.search.words import Postings, near
+from cortex_actors.storage.search.words import Moment, Postings, near
 from cortex_actors.text.terms import terms as terms_of
 from tests.storage.things import put_passages
 
@@ -42,7 +42,7 @@ def learn(tables: Tables, *texts: str) -> Connection:
 
 def asked(connection: Connection, question: str, *, most: int = 9) -> list[str]:
     """Return the terms a question is searched by, as a person reads them."""
-    among = Postings().among(connection, "words_alone", None)
+    among = Moment(connection, Postings()).among("words_alone")
     return [each.shown for each in words.searched(connection, question, most=most, among=among)]
 
 
@@ -56,7 +56,7 @@ def placed(
 ) -> list[ListedItem]:
     """Return what a question finds by its words among passages of those numbers, or all."""
     ids = None if some is None else np.fromiter(some, np.int64)
-    among = Postings().among(connection, "words_alone", ids)
+    among = Moment(connection, Postings(), ids).among("words_alone")
     terms = words.searched(connection, question, most=most, among=among)
     return near(connection, terms, among=among, depth=depth)
 
@@ -193,7 +193,7 @@ class TestWeights:
                 )
             ]
             passages.replace(connection, "cortex_village", items, made)
-            among = known.among(connection, "words_alone", None)
+            among = Moment(connection, known).among("words_alone")
             terms = words.searched(connection, "word1 word2 word3", most=9, among=among)
             found = near(connection, terms, among=among, depth=10)
             assert found == placed(connection, "word1 word2 word3", most=9)

@@ -190,12 +190,12 @@ class Ranking:
         asked = "" if meant is None else text
         shares = relevance.shares(weights, texts, pieces=self.pieces, question=asked)
         self.holds = self.holds or any(is_held for _, is_held in shares)
-        found = {}
+        tells, found = relevance.tells(self.query.model), {}
         for (name, each), (share, _) in zip(known.items(), shares, strict=True):
             if each.cosine is not None:
                 self.lists.cosines[name] = each.cosine
             found[name] = relevance.score(
-                each.cosine,
+                each.cosine if tells else None,
                 share,
                 words=relevance.size(text, weights),
                 meant=1.0 if name in (meant or ()) else elsewhere,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
 
-from cortex_actors.domain.memory import Layer, Place
+from cortex_actors.domain.memory import Layer, Place, Realm
 from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, Decay, fresh_for, window
 from cortex_actors.storage import (
     agent_records,
@@ -120,7 +120,9 @@ class Scope:
     Attributes:
         collections: all that may hold something.
         allowed: selects what meets the conditions; None when there are none.
-        memories: the same of memories alone, as `rowid`s of `memories`: what all of them select.
+        whole: collections of which everything meets them: the village's, for an agent that asks
+            under no other condition.
+        memories: the same of other memories, as `rowid`s of `memories`: what all of them select.
         others: the same of everything else.
 
     """
@@ -129,6 +131,7 @@ class Scope:
     allowed: Ids | None
     memories: tuple[sa.Select[Any], ...] = ()
     others: Ids | None = None
+    whole: tuple[str, ...] = ()
 
     @property
     def ids(self) -> Ids | None:
@@ -179,21 +182,17 @@ def scope(
     allowed, others = _together(some), _together(apart)
     if allowed is None:
         return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
-    is_said = said is not None and realms_searched.intersection(searched)
-    rows = _memory_rows(where, now, decays=decays) if is_said else ()
-    return Scope(searched, allowed, rows, others)
-
-
-def _memory_rows(
-    where: Where, now: int, *, decays: Mapping[Layer, Decay]
-) -> tuple[sa.Select[Any], ...]:
-    """Return what selects the `rowid`s of memories that meet the conditions, each once."""
-    rowid: sa.ColumnElement[int] = sa.literal_column("memories.rowid", sa.Integer)
-    row = sa.select(rowid.label("id")).select_from(schema.memories)
-    if where == Where(reader=where.reader, outward=where.outward):
-        spans = realms.spans(where.reader, outward=where.outward)
-        return tuple(row.where(each) for each in spans)
-    return (row.where(*memory_conditions(where, now, decays)),)
+    if said is None or not realms_searched.intersection(searched):
+        return Scope(searched, allowed, others=others)
+    row = sa.select(sa.literal_column("memories.rowid", sa.Integer).label("id"))
+    row = row.select_from(schema.memories)
+    conditions, whole = [sa.and_(*memory_conditions(where, now, decays))], tuple[str, ...]()
+    if where.reader is not None and where == Where(reader=where.reader):
+        conditions = realms.beside_village(where.reader)
+        whole = (memory_records.COLLECTIONS[Realm.VILLAGE],)
+        whole = tuple(name for name in whole if name in searched)
+    rows = tuple(row.where(each) for each in conditions)
+    return Scope(searched, allowed, rows, others, whole)
 
 
 def _together(selects: Sequence[sa.Select[tuple[int]]]) -> Ids | None:

@@ -159,15 +159,16 @@ class Search:
     def _answer(self, connection: Connection, run: _Run, asked: Asked | None) -> Found:
         """Ask every list, rank what they hold and look up the best (in a read transaction)."""
         lists, texts, ids, plan = Lists(), None, None, None
+        moment = words.Moment(connection, self._postings)
         if not run.is_whole:
-            ids = words.numbers(connection, run.seen, postings=self._postings)
+            ids = moment.select(run.seen)
             allowed = None if run.seen.allowed is None else ids
             if asked is not None:
                 answer = self._dense.near(connection, asked, allowed)
                 plan, taken = answer.plan, self._takes(DENSE_ALONE, DENSE_PAIRED)
                 run.way = plan.way
                 lists.said |= {name: answer.lists[name] for name in taken}
-            terms = self._by_words(connection, run, lists, ids)
+            terms = self._by_words(moment, run, lists)
             total = count(connection, run.seen) if self._profile.absent_last else None
         else:
             plan, terms, total, texts = self._whole(connection, run, lists, asked)
@@ -176,7 +177,7 @@ class Search:
             run.query,
             lists,
             visible=ids,
-            weigh=partial(self._weigh, connection, ids=ids, known=run.weights),
+            weigh=partial(self._weigh, moment, known=run.weights),
             compare=lambda some, vector: self._cosines(connection, asked, some=some, vector=vector),
             texts=texts,
             pieces=None if self._profile.absent_last else self._pieces(),
@@ -218,19 +219,14 @@ class Search:
         return plan, list(back.terms), total, back.texts
 
     def _weigh(
-        self,
-        connection: Connection,
-        text: str,
-        *,
-        ids: NDArray[np.int64] | None,
-        known: Mapping[str, float] | None,
+        self, moment: words.Moment, text: str, *, known: Mapping[str, float] | None
     ) -> Mapping[str, float]:
         """Return what the words of a text weigh; all the same while the words are damaged."""
         if known is not None:
             return known
         try:
-            among = self._postings.among(connection, WORDS_PAIRED, ids)
-            return words.weights(connection, text, among=among)
+            among = moment.among(WORDS_PAIRED)
+            return words.weights(moment.connection, text, among=among)
         except WordsDamaged:
             return {word: 1.0 for each in terms_of(text) for word in split(each.text)}
 
@@ -266,21 +262,16 @@ class Search:
             )
         return answers.hits()
 
-    def _by_words(
-        self, connection: Connection, run: _Run, lists: Lists, ids: NDArray[np.int64] | None
-    ) -> list[Term]:
+    def _by_words(self, moment: words.Moment, run: _Run, lists: Lists) -> list[Term]:
         """Ask the lists of words; return the terms they were asked for."""
         taken = self._takes(WORDS_ALONE, WORDS_PAIRED)
         if not taken:
             return []
         try:
-            texts = {
-                name: self._postings.among(connection, name, ids) for name in (WORDS_ALONE, *taken)
-            }
-            among = texts[WORDS_ALONE]
+            connection, among = moment.connection, moment.among(WORDS_ALONE)
             terms = words.searched(connection, run.query.text, most=self._most, among=among)
             for name in taken if terms else ():
-                among = texts[name]
+                among = moment.among(name)
                 lists.said[name] = words.near(connection, terms, among=among, depth=run.depth)
         except WordsDamaged as error:
             lists.said.pop(WORDS_ALONE, None)

@@ -126,6 +126,7 @@ class Among:
         count: how many texts there are, and
         tokens: how many words they have together.
         postings: where the places of words are kept.
+        counts: how many of the texts hold a word, of those that were counted (`_count`).
 
     """
 
@@ -135,6 +136,7 @@ class Among:
     count: int
     tokens: int
     postings: Postings
+    counts: dict[Stems, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +173,10 @@ class Postings:
     def load(self, connection: Connection) -> None:
         """Read what every search needs: 0.2 s at 100,000."""
         with suppress(WordsDamaged):  # a search says so, and has them made again
-            self.passages(connection, COLLECTIONS, rows=None)
+            Moment(connection, self).passages(COLLECTIONS)
 
-    def passages(
-        self, connection: Connection, collections: Collection[str], *, rows: Numbers | None
-    ) -> Numbers:
-        """Return the passages of some collections, of memories those of some `rowid`s.
-
-        None for all memories. Raises `WordsDamaged`.
-        """
-        with _sound():
-            alone, paired = (self._of(connection, words) for words in WORDS)
-        newest = len(alone) - 1
+    def owners(self, connection: Connection, newest: int) -> NDArray[np.int64]:
+        """Return whose each passage is up to that one (`_owners`)."""
         with self._lock:
             known = self._owners
         if newest >= known.shape[1]:
@@ -190,32 +184,7 @@ class Postings:
             with self._lock:
                 if known.shape[1] > self._owners.shape[1]:
                     self._owners = known
-        owners, places = known[:, : newest + 1]
-        wanted = np.zeros(len(COLLECTIONS) + 1, np.bool_)
-        wanted[[COLLECTIONS.index(name) for name in collections]] = True
-        found = wanted[places] & ((alone >= 0) | (paired >= 0))
-        if rows is not None:
-            of_rows = np.zeros(
-                max(int(owners.max(initial=0)), int(rows.max(initial=0))) + 2, np.bool_
-            )
-            of_rows[rows] = True  # the last place is that of -1
-            found &= of_rows[owners]
-        return np.flatnonzero(found)
-
-    def among(self, connection: Connection, words: str, ids: Numbers | None) -> Among:
-        """Return the texts of a list that are among those passages; None for all.
-
-        Raises `WordsDamaged`.
-        """
-        with _sound():
-            lengths = self._of(connection, words)
-        seen = lengths >= 0
-        if ids is not None:
-            mine = np.zeros(len(lengths), np.bool_)
-            mine[ids] = True
-            seen &= mine
-        own = lengths[seen]
-        return Among(words, lengths, seen, len(own), int(own.sum()), self)
+        return known[:, : newest + 1]
 
     def posting(
         self, connection: Connection, term: Term, *, stem: str, among: Among, timed: bool = False
@@ -247,14 +216,14 @@ class Postings:
     def _reset(self, epoch: int) -> None:
         """Know nothing of the ledger of that owner."""
         self._epoch = epoch
-        self._lengths: dict[str, NDArray[np.int32]] = {}
+        self._known: dict[str, NDArray[np.int32]] = {}
         #: The places of words, the one that was used last behind all others, and how many.
         self._places: OrderedDict[tuple[str, str], _Posting] = OrderedDict()
         self._kept = 0
         #: Of each passage the `rowid` of its memory, -1 for none, and the number of its collection.
         self._owners = np.empty((2, 0), np.int64)
 
-    def _of(self, connection: Connection, words: str) -> NDArray[np.int32]:
+    def lengths(self, connection: Connection, words: str) -> NDArray[np.int32]:
         """Return the lengths of a list as the transaction sees it."""
         newest, epoch = connection.exec_driver_sql(_NEWEST).one()
         # Without a condition SQLite counts pages and not rows: 0.05 ms at 100,000.
@@ -262,7 +231,7 @@ class Postings:
         with self._lock:
             if epoch != self._epoch:
                 self._reset(epoch)
-            known = self._lengths.get(words, np.empty(0, np.int32))
+            known = self._known.get(words, np.empty(0, np.int32))
         found = known[: newest + 1]
         if newest >= len(known):
             new = _lengths(connection, words, first=len(known), last=newest)
@@ -274,32 +243,91 @@ class Postings:
                 found = _lengths(connection, words, first=0, last=newest)
             found = np.where(there, found, np.int32(-1))
         with self._lock:
-            if newest >= len(self._lengths.get(words, ())) - 1 and epoch == self._epoch:
-                self._lengths[words] = found
+            if newest >= len(self._known.get(words, ())) - 1 and epoch == self._epoch:
+                self._known[words] = found
         return found
 
 
-def numbers(connection: Connection, seen: Scope, *, postings: Postings) -> Numbers | None:
-    """Return the numbers of the passages that may be found; None for everything there is.
+@dataclass(slots=True)
+class Moment:
+    """The lists of words as one search sees them: each is looked at once.
 
-    Which passages a memory has is known in memory: joining the two tables takes the ledger 0.4 us
-    for each passage, ten times as long as finding the memories.
+    Attributes:
+        ids: the numbers of the passages that may be found, once they are known (`select`); None
+            for everything there is.
+
     """
-    if seen.ids is None:
-        return None
-    try:
+
+    connection: Connection
+    postings: Postings
+    ids: Numbers | None = None
+    _lengths: dict[str, NDArray[np.int32]] = field(default_factory=dict)
+    _lists: dict[str, Among] = field(default_factory=dict)
+
+    def select(self, seen: Scope) -> Numbers | None:
+        """Keep and return the numbers of the passages that may be found; None for all.
+
+        Which passages a memory has is known in memory: joining the two tables takes the ledger
+        0.4 us for each passage, ten times as long as finding the memories.
+        """
+        if seen.ids is not None:
+            try:
+                self.ids = self._selected(seen)
+            except WordsDamaged:  # then that is not known either
+                self.ids = _read_all(self.connection, seen.ids)
+        return self.ids
+
+    def _selected(self, seen: Scope) -> Numbers:
+        """Return the numbers of the passages that a scope selects; raises `WordsDamaged`."""
         if seen.allowed is None:
-            return postings.passages(connection, seen.collections, rows=None)
-        found = []
+            return self.passages(seen.collections)
+        found = [self.passages(seen.whole)] if seen.whole else []
         if seen.memories:
             names = set(memory_records.COLLECTIONS.values()).intersection(seen.collections)
-            rows = np.concatenate([_read_all(connection, each) for each in seen.memories])
-            found.append(postings.passages(connection, names, rows=rows))
+            rows = np.concatenate([_read_all(self.connection, each) for each in seen.memories])
+            found.append(self.passages(names.difference(seen.whole), rows=rows))
         if seen.others is not None:
-            found.append(_read_all(connection, seen.others))
-        return np.concatenate(found) if found else _read_all(connection, seen.ids)
-    except WordsDamaged:  # then that is not known either
-        return _read_all(connection, seen.ids)
+            found.append(_read_all(self.connection, seen.others))
+        return np.concatenate(found)
+
+    def passages(self, collections: Collection[str], *, rows: Numbers | None = None) -> Numbers:
+        """Return the passages of some collections, of memories those of some `rowid`s.
+
+        None for all memories. Raises `WordsDamaged`.
+        """
+        alone, paired = (self._of(words) for words in WORDS)
+        owners, places = self.postings.owners(self.connection, len(alone) - 1)
+        wanted = np.zeros(len(COLLECTIONS) + 1, np.bool_)
+        wanted[[COLLECTIONS.index(name) for name in collections]] = True
+        found = wanted[places] & ((alone >= 0) | (paired >= 0))
+        if rows is not None:
+            of_rows = np.zeros(
+                max(int(owners.max(initial=0)), int(rows.max(initial=0))) + 2, np.bool_
+            )
+            of_rows[rows] = True  # the last place is that of -1
+            found &= of_rows[owners]
+        return np.flatnonzero(found)
+
+    def among(self, words: str) -> Among:
+        """Return the texts of a list that may be found; raises `WordsDamaged`."""
+        if words not in self._lists:
+            lengths = self._of(words)
+            seen = lengths >= 0
+            if self.ids is not None:
+                mine = np.zeros(len(lengths), np.bool_)
+                mine[self.ids] = True
+                seen &= mine
+            own = lengths[seen]
+            found = Among(words, lengths, seen, len(own), int(own.sum()), self.postings)
+            self._lists[words] = found
+        return self._lists[words]
+
+    def _of(self, words: str) -> NDArray[np.int32]:
+        """Return the lengths of a list; raises `WordsDamaged`."""
+        if words not in self._lengths:
+            with _sound():
+                self._lengths[words] = self.postings.lengths(self.connection, words)
+        return self._lengths[words]
 
 
 def searched(
@@ -354,14 +382,14 @@ def near(
     with _sound():
         counts = {each: _count(connection, each, stems=some[each], among=among) for each in some}
         for term in sorted(counts, key=lambda each: counts[each]):
-            if 2 * counts[term] > among.count and np.count_nonzero(weights) >= depth:
+            if 2 * counts[term] > among.count and np.count_nonzero(weights > 0) >= depth:
                 break  # it weighs next to nothing, and so does what is commoner
             texts, times = _times(connection, term, stems=some[term], among=among)
             if len(texts):
                 worth = math.log((among.count - len(texts) + 0.5) / (len(texts) + 0.5))
                 part = times * (_SOON + 1) / (times + room[texts])
                 weights[texts] += max(worth, _WORTHLESS) * part
-    held = np.flatnonzero(weights)
+    held = np.flatnonzero(weights > 0)  # of truths a third of the time of numbers
     if len(held) > depth:
         # Several may be equal where the list ends. Which of them it keeps is for their ids to say,
         # and not for the order in which they were written: all of them are looked at.
@@ -433,10 +461,12 @@ def _seen(texts: NDArray[Any], among: Among) -> NDArray[np.bool_]:
 
 def _count(connection: Connection, term: Term, *, stems: Stems, among: Among) -> int:
     """Return how many texts that may be found hold a term."""
-    if len(stems) == 1 and not term.prefix:
+    if len(stems) > 1 or term.prefix:
+        return int(np.count_nonzero(_seen(_holding(connection, term, among=among), among)))
+    if stems not in among.counts:
         found = among.postings.posting(connection, term, stem=stems[0], among=among)
-        return int(np.count_nonzero(_seen(found.texts, among)))
-    return int(np.count_nonzero(_seen(_holding(connection, term, among=among), among)))
+        among.counts[stems] = int(np.count_nonzero(_seen(found.texts, among)))
+    return among.counts[stems]
 
 
 def _holding(
