@@ -44,13 +44,10 @@ if TYPE_CHECKING:
     #: Records, and what the next page begins behind; None at the end.
     Page = tuple[list[dict[str, Any]], str | None]
 
-#: Columns of a memory that a record has under their own names.
-_PLAIN = (
-    *("id", "realm", "thread", "layer", "type", "text", "role", "abstract", "summary", "status"),
-    *("merged_into", "merged_as", "merged_at", "merged_by", "merged_why", "replaced_by"),
-    *("replaced_at", "archived_at", "created_at", "layer_since", "promoted_at", "pinned_at"),
-    *("said_from", "said_until", "saved_by", "trust", "project_id"),
-)
+#: Columns of a memory that a record has under their own names; the others it calls otherwise, or
+#: they are made anew.
+_MADE = {"agent_id", "text_hash", "merge_due"}
+_PLAIN = tuple(each.name for each in rows.c if each.name not in _MADE)
 
 #: What a memory says that leads nowhere.
 _NOWHERE = {each: None for each in _PLAIN if each.startswith(("merged_", "replaced_"))}
@@ -60,10 +57,7 @@ _CRUMB = {"agent_id": "agent", "session_id": "session", "links": "references"}
 _CHANGE = {"kind": "change", "memory_id": "memory"}
 
 #: What a record of an agent says of it.
-_AGENT = (
-    *("id", "display_name", "symbol", "color", "generation", "lineage", "specialization"),
-    *("origin_story", "registered_at"),
-)
+_AGENT = schema.agents.c.keys()
 
 #: Kind of record -> the pairs it is of.
 _PAIRS = {"apart": schema.memory_apart, "conflict": schema.memory_conflicts}
