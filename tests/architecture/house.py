@@ -80,11 +80,11 @@ OPEN: dict[str, int] = {
     "lone protocols": 2,
     "wrapped functions": 2,
     "positional": 628,
-    "field": 10,
+    "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_114, "modules": 292}
+BOUNDS: dict[str, int] = {"code lines": 61_060, "modules": 291}
 
 
 @dataclass(frozen=True)
