@@ -32,6 +32,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.rules import interchange
 from cortex_actors.storage import agent_records, memory_records, projects
 from cortex_actors.storage.memory import village
+from cortex_actors.storage.memory.memory_states import NOTHING
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import chunks, grouped, put_rows, rows_in, same
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
 #: they are made anew.
 _MADE = {"agent_id", "text_hash", "merge_due"}
 _PLAIN = tuple(each.name for each in rows.c if each.name not in _MADE)
-
-#: What a memory says that leads nowhere.
-_NOWHERE = {each: None for each in _PLAIN if each.startswith(("merged_", "replaced_"))}
 
 #: Columns that a record of a crumb, or of what was done with a memory, calls something else.
 _CRUMB = {"agent_id": "agent", "session_id": "session", "links": "references"}
@@ -214,7 +212,7 @@ def _records(
 def _archived(found: Found) -> dict[str, Any]:
     """Return a memory that leads to what is not there: as archived since then."""
     ended = found.get("merged_at") or found.get("replaced_at")
-    return {**found, **_NOWHERE, "status": str(MemoryStatus.ARCHIVED), "archived_at": ended}
+    return {**found, **NOTHING, "status": str(MemoryStatus.ARCHIVED), "archived_at": ended}
 
 
 def _links(
