@@ -20,7 +20,7 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admission import THREAD
 from cortex_actors.storage.search.query import Past, Where
-from cortex_actors.text.terms import moment
+from cortex_actors.text.terms import listed, moment
 from cortex_actors.text.terms import tags as normalised
 
 
@@ -456,7 +456,7 @@ def word(kind: type[E], given: object, *, name: str) -> E:
 
 def layers_of(given: object) -> tuple[Layer, ...]:
     """Return layers, each once; raises `BadInput` naming those there are."""
-    every = _list(given, name="layers")
+    every = listed(given, name="layers")
     return tuple(dict.fromkeys(word(Layer, each, name="layer") for each in every))
 
 
@@ -468,24 +468,8 @@ def thread_of(given: object) -> str:
     return name
 
 
-def words(given: object, *, name: str) -> tuple[str, ...]:
-    """Return a list of words, each once; raises `BadInput` for anything else."""
-    every = _list(given, name=name)
-    for each in every:
-        if not isinstance(each, str):
-            raise BadInput(f"{name} must be words, and {shown(each)} is none")
-    return tuple(dict.fromkeys(map(str, every)))
-
-
 def whole(given: object, *, name: str) -> int | None:
     """Return a whole number, if one was given; raises `BadInput` for what is none."""
     if given is None or (isinstance(given, int) and not isinstance(given, bool)):
         return given
     raise BadInput(f"{name} must be a whole number, not {shown(given)}")
-
-
-def _list(given: object, *, name: str) -> Sequence[object]:
-    """Return a list; raises `BadInput` for anything else."""
-    if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
-    return given
