@@ -435,24 +435,13 @@ class MemorySettings(Section):
     @property
     def gates(self) -> Gates:
         """What merging asks for."""
-        return Gates(
-            always=self.merge_always,
-            never=self.merge_never,
-            faithful=self.min_faithfulness,
-            crowded=self.max_neighbor_score,
-            neighbours=self.neighbor_k,
-            nearest=self.top_k,
-            rounds=self.max_rounds,
-        )
+        return Gates(**self._parts(Gates))
 
     @property
     def decays(self) -> Mapping[Layer, Decay]:
         """How the memories of each layer fade."""
-        return {
-            Layer.SENSORY: Decay(self.sensory_half_life_h, self.sensory_floor),
-            Layer.WORKING: Decay(self.working_half_life_h, self.working_floor),
-            Layer.LONG_TERM: Decay(self.long_term_half_life_h, self.long_term_floor),
-        }
+        fading = Layer.SENSORY, Layer.WORKING, Layer.LONG_TERM
+        return {each: Decay(**self._parts(Decay, f"{each}_")) for each in fading}
 
     @property
     def earning(self) -> Earning:

@@ -20,7 +20,7 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admission import THREAD
 from cortex_actors.storage.search.query import Past, Where
-from cortex_actors.text.terms import moment
+from cortex_actors.text.terms import listed, moment
 from cortex_actors.text.terms import tags as normalised
 
 
@@ -63,17 +63,23 @@ def about(method: str, name: str) -> Parameter:
 
 _MOMENT = "a date, a time (UTC), or how long ago: 2026-03-01, 7d, '2h ago'"
 
+#: What an agent's id looks like.
+_AGENT_ID = "Its id: letters A to Z, digits, _ and -."
+
 #: What those are whom a memory or a post names.
 _RELATED = "An agent it is about; on a bridge, one that may read it; may be repeated."
 
-#: A parameter that is an agent, an id, a moment, or a number from 0 to 1.
+#: A parameter that is an agent, an id, a memory, a project, a moment, or a number from 0 to 1.
 _agent = partial(Parameter, metavar="AGENT", complete="agents")
 _id = partial(Parameter, metavar="ID")
+_memory = partial(Parameter, metavar="ID", complete="memories")
+_project = partial(Parameter, complete="projects")
 _when = partial(Parameter, metavar="WHEN")
 _share = partial(Parameter, least=0, most=1)
 
-#: Name, or operation and name, -> what it means. A parameter's meaning is said here and only here.
-PARAMETERS = {
+#: Name, or operation and name, -> what it means; of either there may be several, between commas. A
+#: parameter's meaning is said here and only here.
+_MEANINGS = {
     "abstract": Parameter("One sentence for lists (default: the first of the text)."),
     "active": Parameter("Only active memories."),
     "adopt": Parameter("Replace a resolved section that has no marks."),
@@ -84,13 +90,9 @@ PARAMETERS = {
     "post.agent": _agent("Who says it (default: memory.agent)."),
     "leave_crumb.agent": _agent("Whose session it is (default: memory.agent)."),
     "latest_crumb.agent": _agent("Whose (default: memory.agent, as in leave)."),
-    **dict.fromkeys(
-        ("agent_id", "agent.agent", "agent_token.agent", "introduce.agent", "revoke_token.agent"),
-        _agent("Its id: letters A to Z, digits, _ and -."),
-    ),
-    **dict.fromkeys(
-        ("crumbs.agent", "unfinished.agent"), _agent("Whose (default: all you may read).")
-    ),
+    "agent_id": _agent(_AGENT_ID),
+    "agent,agent_token,introduce,revoke_token.agent": _agent(_AGENT_ID),
+    "crumbs,unfinished.agent": _agent("Whose (default: all you may read)."),
     "approve": Parameter("Principles that a person accepted in the diff of a dry run."),
     "as_agent": _agent("See what this agent sees.", names=("--as",)),
     "as_of": _when("What was believed at that moment."),
@@ -132,7 +134,7 @@ PARAMETERS = {
     "exclude_ids": Parameter("Memories that are left out."),
     "explain": Parameter("Show how each was found."),
     "failed": Parameter("Only runs that failed."),
-    "first": Parameter("One of the two.", metavar="ID", complete="memories"),
+    "first,left": _memory("One of the two."),
     "floor": _share("Base relevance that its hits need; 0 lets all of them."),
     "folder": Parameter("The absolute path of a folder."),
     "full": Parameter("Forget clusters and begin from nothing."),
@@ -142,11 +144,11 @@ PARAMETERS = {
         "The absolute path of the caller's folder, which belongs to a project or not."
     ),
     "hops": Parameter("Rounds of search; from the second on with what was found.", least=1, most=4),
-    "id": _id("Its id, or 8 characters of its beginning or more.", complete="memories"),
+    "id": _memory("Its id, or 8 characters of its beginning or more."),
     "idempotency_key": Parameter(
         "Repeating the call under this key changes nothing.", names=("--key",)
     ),
-    "ids": Parameter("Ids, or beginnings of ids.", metavar="ID...", complete="memories"),
+    "ids": _memory("Ids, or beginnings of ids.", metavar="ID..."),
     "if_disoriented": Parameter("What to do first; repeated, in this order."),
     "insight": _id("The id of an insight, or the beginning of it.", complete="insights"),
     "item": Parameter("The id of a pair in the queue, or of a decided contradiction."),
@@ -174,7 +176,6 @@ PARAMETERS = {
     "principles.least": _share("The least rank.", names=("--min-rank",)),
     "links.least": _share("The least strength.", names=("--min-strength",)),
     "insights.least": _share("The least confidence.", names=("--min-confidence",)),
-    "left": Parameter("One of the two.", metavar="ID", complete="memories"),
     "limit": Parameter("How many at most.", least=1, most=1_000),
     "search.limit": Parameter("How many at most.", least=1, most=200),
     "recall.limit": Parameter("How many at most; 10 unless told otherwise.", least=1, most=200),
@@ -186,7 +187,7 @@ PARAMETERS = {
     "lookback_hours": Parameter(
         "How many hours to look back.", least=0.001, most=876_000, names=("--hours",)
     ),
-    "memory": Parameter("Only changes of this memory.", metavar="[ID]", complete="memories"),
+    "memory": _memory("Only changes of this memory.", metavar="[ID]"),
     "merge": Parameter("Merge it with a memory that says the same."),
     "metadata": Parameter(
         "Write the confidence and the rank of each note, too.", names=("--include-metadata",)
@@ -194,11 +195,10 @@ PARAMETERS = {
     "min_agents": Parameter("How many agents at least.", least=2, most=10),
     "min_attention": Parameter("How present it still is, at least.", least=0, most=1.5),
     "name": Parameter("The store's name: what answers call it.", metavar="NAME", complete="stores"),
-    "crash.name": Parameter("Its name, as the tree shows it."),
-    "inspect.name": Parameter("Its name, as the tree shows it."),
-    "new": Parameter("What holds now.", metavar="NEW", complete="memories"),
+    "crash,inspect.name": Parameter("Its name, as the tree shows it."),
+    "new": _memory("What holds now.", metavar="NEW"),
     "note": Parameter("Why, in your own words."),
-    "old": Parameter("What holds no more.", metavar="OLD", complete="memories"),
+    "old": _memory("What holds no more.", metavar="OLD"),
     "on": Parameter("Whether they are written automatically from now on."),
     "one": Parameter("A statement.", metavar="ONE"),
     "options": Parameter("Options of the adapter, by name."),
@@ -214,26 +214,19 @@ PARAMETERS = {
     "insights.path": Parameter(
         "Only what this file, or folder, says.", names=("--in",), is_path=True
     ),
-    "remove_project.path": Parameter("The project's folder, name or id.", complete="projects"),
+    "remove_project.path": _project("The project's folder, name or id."),
     "payload": Parameter("The event's data, as the topic asks for."),
     "pinned": Parameter("Only memories that are pinned."),
     "prefer": Parameter("Whose words a merge keeps: a (these), b (known) or equal."),
     "principle": _id("The id of a principle, or the beginning of it.", complete="principles"),
     "priority": Parameter("How urgent it is.", words=Priority),
-    "project": Parameter("A project's name, id or folder.", complete="projects"),
-    **dict.fromkeys(
-        ("remember.project", "post.project", "leave_crumb.project", "import_crumb.project"),
-        Parameter("The project it belongs to (default: that of your folder).", complete="projects"),
+    "project": _project("A project's name, id or folder."),
+    "remember,post,leave_crumb,import_crumb.project": _project(
+        "The project it belongs to (default: that of your folder)."
     ),
-    **dict.fromkeys(
-        ("recall.project", "search.project", "memories.project"),
-        Parameter("Only what belongs to this project.", complete="projects"),
-    ),
-    **dict.fromkeys(
-        ("crumbs.project", "latest_crumb.project", "unfinished.project"),
-        Parameter(
-            "Only of this project (default: of your folder's, and of none).", complete="projects"
-        ),
+    "recall,search,memories.project": _project("Only what belongs to this project."),
+    "crumbs,latest_crumb,unfinished.project": _project(
+        "Only of this project (default: of your folder's, and of none)."
     ),
     "provider": Parameter("The provider of the model."),
     "query": Parameter("A question in plain words."),
@@ -252,16 +245,13 @@ PARAMETERS = {
     "remember.related_agents": _agent(_RELATED, names=("--about",)),
     "repair": Parameter("Repair what can be made again; files are only read."),
     "replace": Parameter("Replace stores of the same name."),
-    "responding_to": _id(
-        "What it answers; may be repeated.", names=("--reply-to",), complete="memories"
-    ),
-    "right": Parameter("The other one.", metavar="OTHER", complete="memories"),
+    "responding_to": _memory("What it answers; may be repeated.", names=("--reply-to",)),
+    "right,second": _memory("The other one.", metavar="OTHER"),
     "role": Parameter("Who spoke, in a conversation."),
     "said_from": _when("When what it tells began: 2026-11-01, 2d ...", names=("--from",)),
     "said_until": _when("When that ended.", names=("--until",)),
     "same": Parameter("With an insight, revoke what says the same, too."),
     "search": Parameter("Words that all occur."),
-    "second": Parameter("The other one.", metavar="OTHER", complete="memories"),
     "session_id": Parameter("What the session is called.", names=("--session",)),
     "session_summary": Parameter("What was done."),
     "since": _when(f"Not before: {_MOMENT}."),
@@ -276,9 +266,8 @@ PARAMETERS = {
     "insights.sort": Parameter("What comes first.", words=insight.InsightSort),
     "verdict": Parameter("What the two are; open takes it back.", words=insight.PairChoice),
     "source": Parameter("Who publishes it, or where it comes from."),
-    **dict.fromkeys(
-        ("knowledge_search.source", "remove_knowledge.source", "restore_knowledge.source"),
-        Parameter("One document, by path or name."),
+    "knowledge_search,remove_knowledge,restore_knowledge.source": Parameter(
+        "One document, by path or name."
     ),
     "specialization": Parameter("What it is known for."),
     "stamp": Parameter("What `dry_run` answered: refuse a file that changed since."),
@@ -321,14 +310,8 @@ PARAMETERS = {
     "token_keyring": Parameter("The keyring's entry that holds the token."),
     "topic": Parameter("The topic."),
     "ingest.topic": Parameter("Their topic (default: the first folder below)."),
-    **dict.fromkeys(
-        (
-            "knowledge_documents.topic",
-            "knowledge_search.topic",
-            "remove_knowledge.topic",
-            "restore_knowledge.topic",
-        ),
-        Parameter("Only documents of this topic."),
+    "knowledge_documents,knowledge_search,remove_knowledge,restore_knowledge.topic": Parameter(
+        "Only documents of this topic."
     ),
     "events.topic": Parameter("A shell pattern of topics."),
     "topics": Parameter("Topics, as words."),
@@ -336,10 +319,7 @@ PARAMETERS = {
         "Count hits as read: what is read often is stored deeper and fades more slowly."
     ),
     "transient": Parameter("Do not store it: who listens now hears it, nobody else."),
-    **dict.fromkeys(
-        ("memories.type", "post.type", "recall.type", "search.type"),
-        Parameter("What kind of thing it is.", words=MemoryType),
-    ),
+    "memories,post,recall,search.type": Parameter("What kind of thing it is.", words=MemoryType),
     "remember.type": Parameter("observation, fact, dialogue, question, cultural or agent_profile."),
     "crumbs.type": Parameter("What it is for.", words=CrumbType),
     "add_store.type": Parameter("The store's adapter."),
@@ -352,6 +332,15 @@ PARAMETERS = {
     "weight": Parameter("How much its places count; 1 is usual.", least=0, most=1_000),
     "withdrawn": Parameter("Withdrawn documents, too."),
     "write": Parameter("Write down the thresholds that are better, and follow them at once."),
+}
+
+#: The same, by a single name, or an operation and a name.
+PARAMETERS = {
+    f"{operation}{dot}{name}": meaning
+    for key, meaning in _MEANINGS.items()
+    for operations, dot, names in (key.rpartition("."),)
+    for operation in operations.split(",")
+    for name in names.split(",")
 }
 
 
@@ -467,7 +456,7 @@ def word(kind: type[E], given: object, *, name: str) -> E:
 
 def layers_of(given: object) -> tuple[Layer, ...]:
     """Return layers, each once; raises `BadInput` naming those there are."""
-    every = _list(given, name="layers")
+    every = listed(given, name="layers")
     return tuple(dict.fromkeys(word(Layer, each, name="layer") for each in every))
 
 
@@ -479,24 +468,8 @@ def thread_of(given: object) -> str:
     return name
 
 
-def words(given: object, *, name: str) -> tuple[str, ...]:
-    """Return a list of words, each once; raises `BadInput` for anything else."""
-    every = _list(given, name=name)
-    for each in every:
-        if not isinstance(each, str):
-            raise BadInput(f"{name} must be words, and {shown(each)} is none")
-    return tuple(dict.fromkeys(map(str, every)))
-
-
 def whole(given: object, *, name: str) -> int | None:
     """Return a whole number, if one was given; raises `BadInput` for what is none."""
     if given is None or (isinstance(given, int) and not isinstance(given, bool)):
         return given
     raise BadInput(f"{name} must be a whole number, not {shown(given)}")
-
-
-def _list(given: object, *, name: str) -> Sequence[object]:
-    """Return a list; raises `BadInput` for anything else."""
-    if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
-    return given

@@ -20,7 +20,7 @@ from cortex_actors.errors import ActorAway, BadInput, Busy, CortexError, ModelCh
 from cortex_actors.federation.federation import Federation
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.runtime.names import NamedActor, Names
-from cortex_actors.storage.events import store
+from cortex_actors.storage.events import Publisher
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -168,6 +168,11 @@ class Call:
     wake: Callable[[str], object]
     life: Life
 
+    @property
+    def publisher(self) -> Publisher:
+        """Writes and publishes as the front desk."""
+        return Publisher(self.bus, self.records, SOURCE)
+
     async def recall(self, question: Question) -> Recall:
         """Ask the federation; it takes as long as the slowest store may. Raises `Busy`."""
         ask = self.actors.federation.within(None).ask
@@ -241,16 +246,12 @@ class Call:
             given, said = work(connection)
             if dry_run:
                 raise _ForeseenError(given)
-            events = [self.bus.event(*each, source=SOURCE) for each in said]
-            return given, store(connection, events)
+            return given, [self.publisher.event(*each) for each in said]
 
         try:
-            given, stored = await self.records.write(unit)
+            return await self.publisher.write(unit)
         except _ForeseenError as foreseen:
             return cast("T", foreseen.given)
-        for each in stored:
-            self.bus.announce(each)
-        return given
 
 
 class _ForeseenError(CortexError):

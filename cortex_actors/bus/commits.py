@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from cortex_actors import topics
-from cortex_actors.domain.event import Custom, Event, Payload, plain
+from cortex_actors.domain.event import Custom, Event, Payload, is_text, plain
 from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.tasks import Background
 
@@ -293,7 +293,7 @@ KEY_LIMIT = 200
 
 def refuse_key(topic: str, key: object, *, durable: bool) -> None:
     """Raise `BadInput` for a key that cannot be kept: empty, long, or of an event that is not."""
-    if not (isinstance(key, str) and 0 < len(key) <= KEY_LIMIT and _is_text(key)):
+    if not (isinstance(key, str) and 0 < len(key) <= KEY_LIMIT and is_text(key)):
         raise BadInput(
             f"cannot publish {topic}: its idempotency key must be a text of 1 to {KEY_LIMIT} "
             "characters; a digest of something longer will do"
@@ -318,12 +318,3 @@ def refuse_other(event: Event[Payload], key: str, *, topic: str, payload: object
 def _canonical(payload: object) -> str:
     """Return the one JSON text of a payload: Python takes 1, 1.0 and true for equal."""
     return json.dumps(json.loads(json.dumps(payload)), sort_keys=True)
-
-
-def _is_text(key: str) -> bool:
-    """Tell whether a key can be written down: half a surrogate pair cannot."""
-    try:
-        key.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

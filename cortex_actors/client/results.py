@@ -229,6 +229,12 @@ SYNONYMS: Final[Mapping[str, str]] = {
     "id2": "second",
 }
 
+#: The document's words for the parts of a crumb, as the verb that leaves one calls them, too.
+_CRUMB: Final = (
+    *("session_summary", "key_discoveries", "unfinished_business", "crumb_type"),
+    *("session_id", "references"),
+)
+
 #: Verb -> the document's words that it may be asked with.
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "remember": ("visibility", "agent_id", "message_type", "conversation_thread"),
@@ -236,10 +242,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "recall": ("visibility", "agent_filter", "conversation_thread", "n_results"),
     "knowledge_search": ("n_results",),
     "post": ("visibility", "agent_id", "message_type", "conversation_thread"),
-    "leave_crumb": (
-        *("session_summary", "key_discoveries", "unfinished_business", "crumb_type"),
-        *("session_id", "references", "agent_id"),
-    ),
+    "leave_crumb": (*_CRUMB, "agent_id"),
     "crumbs": ("agent_id", "lookback_hours", "priority_filter", "n_results"),
     "unfinished": ("lookback_hours",),
     "convergence": ("similarity_threshold",),
@@ -250,14 +253,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 #: Verb -> our word -> what the verb calls it, where the two differ.
 SPOKEN: Final[Mapping[str, Mapping[str, str]]] = {
-    "leave_crumb": {
-        "summary": "session_summary",
-        "discoveries": "key_discoveries",
-        "unfinished": "unfinished_business",
-        "links": "references",
-        "type": "crumb_type",
-        "session": "session_id",
-    },
+    "leave_crumb": {SYNONYMS[each]: each for each in _CRUMB},
     "crumbs": {"hours": "lookback_hours"},
     "unfinished": {"hours": "lookback_hours"},
     "thread": {"id": "thread"},

@@ -42,7 +42,7 @@ from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.settings import Settings, load
 from cortex_actors.storage.events import store
 from cortex_actors.storage.health.file import Reader
-from cortex_actors.storage.health.repairs import MENDS, Mend
+from cortex_actors.storage.health.rows import MENDS, Mend
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import Generations, IndexLife, Place
 from cortex_actors.storage.index.vectors import COLLECTIONS

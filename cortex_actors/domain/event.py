@@ -143,6 +143,15 @@ class Ids(Payload):
     ids: tuple[str, ...]
 
 
+def is_text(value: str) -> bool:
+    """Tell whether a text can be written down, as UTF-8: half of a surrogate pair cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def parts(ids: Sequence[str], most: int) -> list[tuple[str, ...]]:
     """Return ids, as many at a time as one event may name; nothing for none."""
     return [tuple(ids[start : start + most]) for start in range(0, len(ids), most)]

@@ -42,6 +42,7 @@ from starlette.responses import JSONResponse
 from cortex_actors import errors
 from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.agent import Caller
+from cortex_actors.domain.event import is_text
 from cortex_actors.federation.fan import QUESTION_LIMIT
 
 if TYPE_CHECKING:
@@ -318,10 +319,8 @@ def _depth(body: bytes) -> int:
 
 def _valid(text: str) -> str:
     """Refuse half a character: it is in no text, and could not be answered either."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("it holds half a character, which is no valid text (UTF-8)") from None
+    if not is_text(text):
+        raise ValueError("it holds half a character, which is no valid text (UTF-8)")
     return text
 
 

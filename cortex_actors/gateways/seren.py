@@ -80,11 +80,7 @@ SATELLITES: Final = "satellite_edges_enabled"
 
 #: Statuses that this contract has otherwise.
 _OF_STORES: Final[Mapping[type[CortexError], int]] = {BadInput: 400, Refused: 400}
-_OF_ADDING: Final[Mapping[type[CortexError], int]] = {
-    BadInput: 400,
-    StoreUnusable: 400,
-    Refused: 409,
-}
+_OF_ADDING: Final = {**_OF_STORES, StoreUnusable: 400, Refused: 409}
 _OF_TURNING: Final[Mapping[type[CortexError], int]] = {Refused: 422}
 
 

@@ -27,12 +27,11 @@ from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
 from cortex_actors.memory.request import Remembered, Wish
-from cortex_actors.memory.village import Saying
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import memory_records, realms
-from cortex_actors.storage.events import store
+from cortex_actors.storage.events import Publisher, store
 from cortex_actors.storage.memory import memory_merge
 from cortex_actors.storage.memory.memory_merge import How, Plan
 from cortex_actors.storage.memory_records import digest
@@ -119,8 +118,7 @@ class Archivist(AsyncioActor):
     ) -> None:
         """Begin with nothing in hand; vectors are those of the planner's model."""
         super().__init__()
-        self._bus = bus
-        self._saying = Saying(bus, records, source=NAME)
+        self._publisher = Publisher(bus, records, NAME)
         self._records = records
         self._planner = planner
         self._clock = clock
@@ -194,15 +192,13 @@ class Archivist(AsyncioActor):
             if not memory_merge.commit(connection, plan, how):
                 return None, []
             replaced = memory_merge.replace_memory(connection, replaced, plan.last.id, how)
-            said = [] if wish.is_probe else store(connection, self._said(plan))
+            said = [] if wish.is_probe else self._said(plan)
             if key and said:
-                memory_merge.keep_key(connection, said[0].seq or 0, key)
+                first, *_ = store(connection, said)
+                memory_merge.keep_key(connection, first.seq or 0, key)
             return _told(plan, replaced), said
 
-        done, said = await self._records.write(unit)
-        for each in said:
-            self._bus.announce(each)
-        return done
+        return await self._publisher.write(unit)
 
     async def _late(self) -> None:
         """Compare what was saved without a vector, whenever there may be one by now."""
@@ -243,17 +239,17 @@ class Archivist(AsyncioActor):
             holds = memory_merge.commit(connection, plan, how)
             return holds, self._said(plan) if holds else []
 
-        return await self._saying.write(unit)
+        return await self._publisher.write(unit)
 
     def _said(self, plan: Plan) -> list[Event[Payload]]:
         """Return what is said of a plan: what was saved, and what it became one with."""
         said: list[Event[Payload]] = []
         if plan.is_new:
             new = Ids((plan.first.id,))
-            said.append(self._saying.event(topics.MEMORY_REMEMBERED, new))
+            said.append(self._publisher.event(topics.MEMORY_REMEMBERED, new))
         if plan.steps:
             merged = Ids((plan.last.id, plan.first.id, *plan.absorbed))
-            said.append(self._saying.event(topics.MEMORY_MERGED, merged))
+            said.append(self._publisher.event(topics.MEMORY_MERGED, merged))
         return said
 
 

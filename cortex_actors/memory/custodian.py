@@ -27,7 +27,7 @@ from cortex_actors.domain.event import Event, Ids, Payload, parts
 from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import memory_history
-from cortex_actors.storage.events import is_stored, store
+from cortex_actors.storage.events import Publisher, is_stored
 from cortex_actors.storage.memory import memory_attention
 from cortex_actors.storage.memory.memory_attention import Reading
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Connection, Records
+    from cortex_actors.storage.memory.memory_attention import Said
 
 
 #: Memories that are kept in hand while they cannot be written; accesses of others are lost, and
@@ -123,6 +124,7 @@ class Custodian(Consumer):
         """Begin with nothing in hand."""
         super().__init__(desk)
         self._records = records
+        self._publisher = Publisher(desk.bus, records, NAME)
         self._settings = settings
         self._readings = Readings(relevance=settings.relevance)
         self._window: asyncio.Task[None] | None = None
@@ -189,20 +191,20 @@ class Custodian(Consumer):
         async with self._flushing:
             while (sealed := self._readings.seal(self._event_id)) is not None:
                 try:
-                    said = await self._records.write(partial(self._unit, sealed))
+                    said = await self._publisher.write(partial(self._unit, sealed))
                 except CortexError as error:
                     self._failed(error)
                     break
                 written += self._done(said)
         return written
 
-    def _unit(self, sealed: Sealed, connection: Connection) -> list[Event[Payload]]:
+    def _unit(self, sealed: Sealed, connection: Connection) -> tuple[Said, Said]:
         """Write what was read, what that earns, and what is said of both; return what was said.
 
         In one transaction, and once: its first event's id tells whether it was written before.
         """
         if is_stored(connection, sealed.name):
-            return []
+            return [], []
         now = self.desk.clock.now()
         decays, earning = self._settings.decays, self._settings.earning
         readings = _current(connection, sealed.readings)
@@ -212,7 +214,7 @@ class Custodian(Consumer):
         said = [self.say(MEMORY_ACCESSED, each) for each in accessed]
         said[:1] = [replace(each, id=sealed.name) for each in said[:1]]
         said += [self.say(MEMORY_PROMOTED, Ids(some)) for some in parts(moved, NAMED)]
-        return store(connection, said)
+        return said, said
 
     def _done(self, said: Sequence[Event[Payload]]) -> int:
         """Tell what was written; return of how many memories it was written that they were read."""
@@ -221,7 +223,6 @@ class Custodian(Consumer):
         counts = dict.fromkeys((MEMORY_ACCESSED, MEMORY_PROMOTED), 0)
         for each in said:
             counts[each.topic] += len(cast("Ids", each.payload).ids)
-            self.desk.bus.announce(each)
         self._written += counts[MEMORY_ACCESSED]
         self._promoted += counts[MEMORY_PROMOTED]
         return counts[MEMORY_ACCESSED]

@@ -282,7 +282,7 @@ class Planner:
             vectors={digest(first.text): vector},
         )
         # After the last merge there is one more look, for what contradicts the text as it is then.
-        for left in range(self.gates.rounds, -1, -1):
+        for left in range(self.gates.max_rounds, -1, -1):
             seen = await self._look(node)
             if seen.known is not None:
                 return Plan(first, known=seen.known)
@@ -344,7 +344,7 @@ class Planner:
             return False
         others = [node.vector, *node.cores, *candidate.vectors]
         least = min(cosine(vector, each) for each in others)
-        if not merging.faithful((least,), self.gates.faithful):
+        if not merging.faithful((least,), self.gates.min_faithfulness):
             return False
         at = self.clock.now()
         became = whole(node.memory, candidate.memory, text, memory_id=f"mem_{ulid(at)}", at=at)
@@ -364,7 +364,7 @@ class Planner:
 
     async def _ask(self, vector: Matrix, memory: Memory) -> Asked:
         """Ask the index what is near, before the ledger is read."""
-        most = self.gates.nearest + self.gates.neighbours + self.gates.rounds
+        most = self.gates.top_k + self.gates.neighbor_k + self.gates.max_rounds
         return await self.around.ask(vector, similar_memories.Scope.of(memory), most=most)
 
     def _candidates(
@@ -386,8 +386,8 @@ class Planner:
             known = similar_memories.find_active(connection, scope, digest(node.text))
             if known is not None:
                 return Seen(known)
-        near = self.around.near(connection, asked, scope, most=self.gates.nearest, but=but)
-        wanted = [each for each in near if each.cosine >= self.gates.never]
+        near = self.around.near(connection, asked, scope, most=self.gates.top_k, but=but)
+        wanted = [each for each in near if each.cosine >= self.gates.merge_never]
         rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
         found: list[Candidate] = []
         mine = {*made_of, *memory_history.below(connection, made_of)}
@@ -421,9 +421,9 @@ class Planner:
         said = similar_memories.says(connection, scope, digest(merged.text))
         if said is not None and said not in but:
             return f"{said} says that already"
-        most = gates.neighbours + gates.nearest
+        most = gates.neighbor_k + gates.top_k
         near = self.around.near(connection, asked, scope, most=most, but=but)
-        if not near or near[0].cosine <= gates.crowded:
+        if not near or near[0].cosine <= gates.max_neighbor_score:
             return None
         rows = memory_records.by_id(connection, [each.memory_id for each in near])
         counted = [
@@ -432,8 +432,8 @@ class Planner:
             if each.memory_id in rows
             and self._ruled(merged, rows[each.memory_id], each.cosine).verdict is not Verdict.MERGE
         ]
-        score = neighbour_score(counted, gates.neighbours)
-        return f"{score:.2f} from what is known" if score > gates.crowded else None
+        score = neighbour_score(counted, gates.neighbor_k)
+        return f"{score:.2f} from what is known" if score > gates.max_neighbor_score else None
 
     def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
         """Return what the rules say of two memories."""

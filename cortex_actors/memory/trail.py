@@ -16,11 +16,11 @@ from cortex_actors.clock import SECOND, Clock, iso, ulid
 from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import BadInput
-from cortex_actors.memory.village import Saying
 from cortex_actors.rules import admission
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import agent_records
+from cortex_actors.storage.events import Publisher
 from cortex_actors.text.summary import parse, session_of
 from cortex_actors.topics import CRUMB_LEFT
 
@@ -52,7 +52,7 @@ class Trail(AsyncioActor):
     def __init__(self, bus: Bus, records: Records, *, clock: Clock) -> None:
         """Begin with nothing in hand."""
         super().__init__()
-        self._saying = Saying(bus, records, source=NAME)
+        self._publisher = Publisher(bus, records, NAME)
         self._clock = clock
 
     @deferred
@@ -114,7 +114,7 @@ class Trail(AsyncioActor):
             if known is not None:
                 return known, ()
             agent_records.leave(connection, crumb)
-            return crumb, [self._saying.event(CRUMB_LEFT, Ids((crumb.id,)))]
+            return crumb, [self._publisher.event(CRUMB_LEFT, Ids((crumb.id,)))]
 
-        kept = await self._saying.write(work)
+        kept = await self._publisher.write(work)
         return kept, kept.id == crumb.id

@@ -9,8 +9,6 @@ Agreeing: posts that are near a question, or near a new post, and which of them 
 
 The ledger is read in one transaction; comparing takes a thread, because reading two texts for what
 they are against takes a millisecond.
-
-Saying what was done: rows and the events that tell of them, in one transaction.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.bus.consumer import Wake
 from cortex_actors.clock import Clock, ulid
@@ -33,7 +31,7 @@ from cortex_actors.rules.convergence import Found, Group, Voice
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads, within
-from cortex_actors.storage.events import store
+from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.memory import village
 from cortex_actors.storage.search.matrix import VectorMatrix, cosine
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_REMEMBERED, VILLAGE_POSTED
@@ -69,38 +67,6 @@ def _likeness(posts: Sequence[village.Post]) -> Callable[[int, int], float]:
     rows = [each.row for each in posts]
     made = [[cosine(one, other) for other in rows] for one in rows]
     return lambda one, other: made[one][other]
-
-
-T = TypeVar("T")
-
-
-class Saying:
-    """The ledger and the bus as one: what was written is said, and what was not is not."""
-
-    def __init__(self, bus: Bus, records: Records, *, source: str) -> None:
-        """Say it as `source`."""
-        self._bus = bus
-        self._records = records
-        self._source = source
-
-    def event(self, topic: str, payload: Payload) -> Event[Payload]:
-        """Return an event that has not been said yet."""
-        return self._bus.event(topic, payload, source=self._source)
-
-    async def write(self, work: Callable[[Connection], tuple[T, Sequence[Event[Payload]]]]) -> T:
-        """Run a unit of work that returns a value and the events it has to say; return the value.
-
-        Raises what writing the ledger raises; then nothing was written and nothing said.
-        """
-
-        def unit(connection: Connection) -> tuple[T, list[Event[Payload]]]:
-            given, said = work(connection)
-            return given, store(connection, said)
-
-        given, stored = await self._records.write(unit)
-        for each in stored:
-            self._bus.announce(each)
-        return given
 
 
 log = logging.getLogger("cortex.memory")
@@ -144,7 +110,7 @@ class Village(AsyncioActor):
         """Compare in that matrix, whose model `embed` is asked for."""
         super().__init__()
         self._bus = bus
-        self._saying = Saying(bus, records, source=NAME)
+        self._publisher = Publisher(bus, records, NAME)
         self._records = records
         self._clock = clock
         self._settings = settings
@@ -188,9 +154,9 @@ class Village(AsyncioActor):
             if posted.state != SAVED:
                 return posted, []
             topics = (MEMORY_REMEMBERED, VILLAGE_POSTED)[: 1 + (wish.realm in village.SPOKEN)]
-            return posted, [self._saying.event(topic, Ids((memory_id,))) for topic in topics]
+            return posted, [self._publisher.event(topic, Ids((memory_id,))) for topic in topics]
 
-        return (await self._saying.write(work)).shown()
+        return (await self._publisher.write(work)).shown()
 
     @deferred
     async def converge(
@@ -284,17 +250,11 @@ class Village(AsyncioActor):
 
         def work(connection: Connection) -> tuple[None, list[Event[Payload]]]:
             village.compared(connection, compared)
-            told = [
-                [voice.id for voice in group.voices]
-                for group in groups
-                if village.tell(
-                    connection,
-                    [voice.id for voice in group.voices],
-                    kind=group.kind,
-                    likeness=group.likeness,
-                    at=now,
-                )
-            ]
-            return None, [self._saying.event(CONVERGENCE_DETECTED, Ids(tuple(ids))) for ids in told]
+            said = []
+            for group in groups:
+                ids, kind = tuple(voice.id for voice in group.voices), group.kind
+                if village.tell(connection, ids, kind=kind, likeness=group.likeness, at=now):
+                    said.append(self._publisher.event(CONVERGENCE_DETECTED, Ids(ids)))
+            return None, said
 
-        await self._saying.write(work)
+        await self._publisher.write(work)

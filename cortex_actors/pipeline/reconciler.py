@@ -169,7 +169,7 @@ def stood_with(connection: Connection, ids: Collection[str]) -> set[str]:
 
 def everything(connection: Connection) -> set[str]:
     """Return all texts that are said, and all that anything is said of."""
-    pairs = [each.pair for each in contradictions.everything(connection) if each.is_open]
+    pairs = [each.pair for each in contradictions.listed(connection) if each.is_open]
     found = insight_evidence.everything(connection).union(*pairs)
     return found | contradictions.everybody(connection) | insight_evidence.everybody(connection)
 

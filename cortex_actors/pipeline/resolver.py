@@ -41,7 +41,7 @@ from cortex_actors.render.section import PLACES, Formatter, Left, Present, Targe
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
-from cortex_actors.storage.events import store
+from cortex_actors.storage.events import Publisher, store
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
@@ -376,6 +376,7 @@ class Resolver(Consumer):
         """
         super().__init__(desk)
         self._records = records
+        self._publisher = Publisher(desk.bus, records, desk.name)
         self._tasks = tasks
         self._threads = Threads("resolver", THREADS)
         pace = Pace(settings.settle_ms / 1_000, settings.settle_limit_s, settings.grace_s)
@@ -492,12 +493,7 @@ class Resolver(Consumer):
         """Write down what somebody had done, and say so, in one transaction."""
         complete = self.say(RESOLUTION_COMPLETE, done.said)
 
-        def unit(connection: Connection) -> list[Event[Payload]]:
-            again = self._kept(connection, done=[done])
-            return [*again, *store(connection, [complete])]
-
-        for each in await self._records.write(unit):
-            self.desk.bus.announce(each)
+        await self._publisher.write(lambda c: (None, [*self._kept(c, done=[done]), complete]))
 
     async def _late(self, entry: Entry) -> None:
         """Have a file looked at again in which a human's text stands after all."""

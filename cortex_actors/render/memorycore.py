@@ -8,6 +8,7 @@ it, lists that are lists or JSON in a text, times as ISO 8601 or in seconds.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.clock import SECOND
@@ -134,20 +135,15 @@ def _taken_crumb(said: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(text, str):
         raise BadInput("content is no text")
     crumb = summary.parse(text)
+    # Through JSON, so that tuples are lists.
     return {
+        **json.loads(json.dumps(asdict(crumb))),
         "kind": "crumb",
         "id": said.get("id"),
         "agent": said.get("agent_id") or crumb.agent_id,
         "session": said.get("session_id") or crumb.session_id,
         "type": str(said.get("crumb_type") or crumb.type),
         "priority": str(said.get("priority") or crumb.priority),
-        "summary": crumb.summary,
-        "discoveries": list(crumb.discoveries),
-        "unfinished": list(crumb.unfinished),
-        "emotional_state": dict(crumb.emotional_state),
-        "references": {kind: list(some) for kind, some in crumb.references.items()},
-        "if_disoriented": list(crumb.if_disoriented),
-        "left_at": crumb.left_at,
         **_project(said),
     }
 

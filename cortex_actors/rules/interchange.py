@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from cortex_actors.clock import moment as ulid_of
@@ -305,19 +305,13 @@ def crumb(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def to_crumb(record: Mapping[str, Any]) -> domain.Crumb:
     """Return the crumb of a record that was checked, or that the ledger gave."""
-    lists: dict[str, Any] = {each: tuple(record[each]) for each in _CRUMB_LISTS}
+    said = {**record, "agent_id": record["agent"], "session_id": record["session"]}
+    said["type"] = domain.CrumbType(record["type"])
+    said["priority"] = domain.Priority(record["priority"])
+    said["references"] = {kind: tuple(some) for kind, some in record["references"].items()}
+    said |= {each: tuple(record[each]) for each in _CRUMB_LISTS}
     return domain.Crumb(
-        id=record["id"],
-        agent_id=record["agent"],
-        session_id=record["session"],
-        summary=record["summary"],
-        left_at=record["left_at"],
-        type=domain.CrumbType(record["type"]),
-        priority=domain.Priority(record["priority"]),
-        emotional_state=record["emotional_state"],
-        references={kind: tuple(some) for kind, some in record["references"].items()},
-        project_id=record.get("project_id") or "",
-        **lists,
+        **{each.name: said[each.name] for each in fields(domain.Crumb) if each.name in said}
     )
 
 

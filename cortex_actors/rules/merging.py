@@ -145,9 +145,10 @@ _BESIDE = _DENYING | {"do", "does", "did", "any", "a", "an", "the"}
 _LABEL = re.compile(r"\s*(?:\[[^\]\n]{1,60}\]|\([^)\n]{1,60}\)|[A-Z][\w .'-]{0,40}:)\s+")
 _LABELS = 3
 
-#: From `Gates.always` on two texts have this share of the shorter one's words in common. Else their
-#: cosine is this, and one has all words of the other or they share the second of all their words.
-#: A memory keeps every sentence and loses nothing if too much is merged: 3 of 36 labelled pairs.
+#: From `Gates.merge_always` on two texts have this share of the shorter one's words in common. Else
+#: their cosine is this, and one has all words of the other or they share the second of all their
+#: words. A memory keeps every sentence and loses nothing if too much is merged: 3 of 36 labelled
+#: pairs.
 _HALF, _MOST = 0.5, 0.6
 
 #: Sentences of a text that are compared one by one; of a longer one the first.
@@ -180,23 +181,23 @@ class Gates:
     """What merging asks for.
 
     Attributes:
-        always: cosine from which two memories are one without a judge.
-        never: cosine below which they are not.
-        faithful: least cosine of a merged text with everything it was made of.
-        crowded: most that the mean cosine with its nearest other memories may be.
-        neighbours: how many of these.
-        nearest: candidates of a round.
-        rounds: merges of one remembering at most.
+        merge_always: cosine from which two memories are one without a judge.
+        merge_never: cosine below which they are not.
+        min_faithfulness: least cosine of a merged text with everything it was made of.
+        max_neighbor_score: most that the mean cosine with its nearest other memories may be.
+        neighbor_k: how many of these.
+        top_k: candidates of a round.
+        max_rounds: merges of one remembering at most.
 
     """
 
-    always: float = 0.9
-    never: float = 0.2
-    faithful: float = 0.7
-    crowded: float = 0.8
-    neighbours: int = 3
-    nearest: int = 5
-    rounds: int = 10
+    merge_always: float = 0.9
+    merge_never: float = 0.2
+    min_faithfulness: float = 0.7
+    max_neighbor_score: float = 0.8
+    neighbor_k: int = 3
+    top_k: int = 5
+    max_rounds: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +222,7 @@ def ruled(
 
     A threshold itself counts as reached.
     """
-    if cosine < gates.never:
+    if cosine < gates.merge_never:
         return Ruled(Verdict.SKIP, Decider.RULES, f"cosine {cosine:.2f}")
     text, other = _behind_labels(text, other)
     one, another = Claim(text[:_WHOLE]), Claim(other[:_WHOLE])
@@ -236,7 +237,7 @@ def ruled(
     apart = contradiction.believed(same, one, another, lexicon=lexicon)
     if apart.relation is not Relation.SAME:
         return Ruled(Verdict.SKIP, Decider.RULES, apart.reason)
-    if _share(one, another, cosine, always=gates.always, lexicon=lexicon):
+    if _share(one, another, cosine, always=gates.merge_always, lexicon=lexicon):
         return Ruled(Verdict.MERGE, Decider.RULES, same.reason)
     return Ruled(Verdict.ASK, Decider.RULES, found.reason)
 

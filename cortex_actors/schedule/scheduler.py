@@ -48,7 +48,7 @@ from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done, Job, Timer, again, age_of, first, late
 from cortex_actors.storage import passages, projects
-from cortex_actors.storage.events import store
+from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.health import passages as words
 from cortex_actors.storage.health.file import NO_LIMIT, Reader, Scope
 from cortex_actors.storage.ledger import backups, faults
@@ -78,16 +78,14 @@ SOURCE = "scheduler"
 class Errands:
     """Prepares what a run says or writes; the scheduler commits it with the job's row."""
 
-    bus: Bus
-    records: Records
+    publisher: Publisher
     clock: Clock
     #: How principles fade.
     scales: principle_decay.Scales = principle_decay.DEFAULTS
 
     async def request(self, topic: str, payload: Payload, said: str) -> Done:
         """Say an event that has another actor do something."""
-        event: Event[Payload] = self.bus.event(topic, payload, source=SOURCE)
-        return Done(said, say=[event])
+        return Done(said, say=[self.publisher.event(topic, payload)])
 
     async def decay(self) -> Done:
         """Let principles fade that nobody observes any more; one step down at most in a run.
@@ -101,10 +99,10 @@ class Errands:
         def judged(connection: Connection) -> list[principle_decay.Faded]:
             return principle_decay.faded(connection, principle_decay.today(connection, now), scales)
 
-        found = await self.records.read(judged)
+        found = await self.publisher.records.read(judged)
         if not found:
             return Done()
-        organise = [self.bus.event(ORGANISATION_REQUESTED, Nothing(), source=SOURCE)]
+        organise = [self.publisher.event(ORGANISATION_REQUESTED, Nothing())]
         # Judged again where it is written: some may have been observed or distilled meanwhile.
         return Done(
             _steps(found),
@@ -121,7 +119,7 @@ class Errands:
             last = projects.since(connection)
             return projects.digest(connection, last if last <= begun else begun - DAY, begun)
 
-        found = await self.records.read(query)
+        found = await self.publisher.records.read(query)
         if not found.news:
             return Done()
         now = self.clock.now()
@@ -280,19 +278,15 @@ class Upkeep:
         return "every page of the ledger is sound", any(each.repair for each in found)
 
 
+@dataclass(frozen=True, slots=True)
 class Custody:
     """Three jobs."""
 
-    def __init__(
-        self, records: Records, bus: Bus, clock: Clock, *, settings: MemorySettings, by: str
-    ) -> None:
-        """Remember whom to ask; memories fade and sink by those settings."""
-        self._tending = Tending(records, bus, clock, settings=settings, by=by, source=by)
-        self._archive_days = settings.archive_days
+    tending: Tending
 
     async def attention(self) -> Done:
         """Write the attention that memories have now, and say which have faded."""
-        found = await self._tending.weigh()
+        found = await self.tending.weigh()
         if not found.updated:
             return Done()
         said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
@@ -300,12 +294,12 @@ class Custody:
 
     async def promotions(self) -> Done:
         """Let memories sink that were read often enough and are old enough by now."""
-        moved = await self._tending.sink_ripe()
+        moved = await self.tending.sink_ripe()
         return Done(f"{len(moved)} memories promoted", wrote=True) if moved else Done()
 
     async def archive(self) -> Done:
         """Put memories away that have lain faded for `memory.archive_days`; none for 0."""
-        gone = await self._tending.archive(self._archive_days)
+        gone = await self.tending.archive(self.tending.settings.archive_days)
         if not gone:
             return Done()
         return Done(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
@@ -314,9 +308,9 @@ class Custody:
 class Diary:
     """Remembers when each job was done last, and how it ended."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, publisher: Publisher) -> None:
         """Know nothing yet."""
-        self._records = records
+        self._publisher = publisher
         self._rows: dict[str, JobRow] = {}
         self._unwritten: set[str] = set()
 
@@ -330,35 +324,34 @@ class Diary:
         Raises as `Records.read` does; then nothing is noted, because what is not known must not be
         written over what the ledger has.
         """
-        self._rows = await self._records.read(backups.known)
+        self._rows = await self._publisher.records.read(backups.known)
         new = [job for job in schedule if job.name not in self._rows]
         for job in new:
             due = now + round(job.every * SECOND)
             self.keep(JobRow(job.name, job.every, job.jitter, due_at=due))
         if new:
-            await self.write(None)
+            await self.write(Done())
 
     def keep(self, row: JobRow) -> None:
         """Remember how a job stands; it is written with the next that is."""
         self._rows[row.name] = row
         self._unwritten.add(row.name)
 
-    async def write(self, done: Done | None) -> list[Event[Payload]]:
-        """Commit what a run wants done and says, with every row that waits; return what it said.
+    async def write(self, done: Done) -> None:
+        """Commit what a run wants done, with every row that waits, and publish what it says.
 
         All of it or nothing: raises as `Records.write` does, and then the rows wait on.
         """
         waiting = {name: self._rows[name] for name in sorted(self._unwritten)}
 
-        def unit(connection: Connection) -> list[Event[Payload]]:
-            if done is not None and done.work is not None:
+        def unit(connection: Connection) -> tuple[None, Iterable[Event[Payload]]]:
+            if done.work is not None:
                 done.work(connection)
             backups.note(connection, waiting.values())
-            return store(connection, done.say if done is not None else ())
+            return None, done.say
 
-        said = await self._records.write(unit)
+        await self._publisher.write(unit)
         self._unwritten -= {name for name, row in waiting.items() if self._rows[name] is row}
-        return said
 
 
 #: Microseconds after a trial in which the index is told of it, which is written, too.
@@ -439,17 +432,17 @@ class Scheduler(AsyncioActor):
         """
         super().__init__()
         self._clock = clock
-        self._bus = bus
         self._chance = chance
         self._tasks = tasks
         self._upkeep = Upkeep(
             home, records, clock, settings, keep_days=keep_days, journal_days=journal_days
         )
-        self._errands = Errands(bus, records, clock, principle_decay.Scales.of(organisation))
-        self._custody = Custody(records, bus, clock, settings=memory, by=SOURCE)
+        publisher = Publisher(bus, records, SOURCE)
+        self._errands = Errands(publisher, clock, principle_decay.Scales.of(organisation))
+        self._custody = Custody(Tending(publisher, clock, memory, SOURCE))
         look = self._upkeep.look
         self._trying = trial and Trying(trial, look, home.ledger, clock)
-        self._diary = Diary(records)
+        self._diary = Diary(publisher)
         self._timers = {job.name: Timer(job, clock) for job in self._schedule(settings)}
 
     def on_start(self) -> None:
@@ -561,8 +554,7 @@ class Scheduler(AsyncioActor):
             # Commit what a run wants done and says, with its row, and tell everybody.
             self._diary.keep(self._row(timer.job, began, DONE, said=done.said or None))
             if done.is_written:
-                for event in await self._diary.write(done):
-                    self._bus.announce(event)
+                await self._diary.write(done)
         except Exception as error:  # noqa: BLE001 - whatever a job raises, the others go on
             self._failed(timer.job, began, error)
             timer.end(error)

@@ -250,15 +250,9 @@ def readable(reader: str | None) -> sa.ColumnElement[bool]:
 def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Make the passages of crumbs from their rows; return how many of them there are."""
     wanted = list(dict.fromkeys(ids))
-    live = load_crumbs(connection, wanted)
+    texts = {name: each.searched for name, each in load_crumbs(connection, wanted).items()}
     # What came before a crumb says nothing of it.
-    made = [
-        one
-        for name, each in live.items()
-        for one in passages.of_item(each.searched, collection=COLLECTION, item_id=name)
-    ]
-    passages.replace(connection, COLLECTION, wanted, made)
-    return len(live)
+    return passages.put(connection, COLLECTION, items=wanted, texts=texts, before={})
 
 
 def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:

@@ -66,16 +66,9 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     """
     wanted = list(dict.fromkeys(ids))
     live = by_id(connection, wanted)
+    texts = {name: each.searched for name, each in live.items()}
     before = _before(connection, live.values())
-    made = [
-        one
-        for name, each in live.items()
-        for one in passages.of_item(
-            each.searched, collection=COLLECTION, item_id=name, before=before.get(name)
-        )
-    ]
-    passages.replace(connection, COLLECTION, wanted, made)
-    return len(live)
+    return passages.put(connection, COLLECTION, items=wanted, texts=texts, before=before)
 
 
 def count_chunks(connection: Connection) -> int:

@@ -12,6 +12,8 @@ Written through the driver's own connection: a small insert costs SQLite some 4 
 30 to 60 us on top of it, which was three quarters of a publish that shares its commit.
 
 Dead letters: events that a consumer failed on too often, until somebody decides about them.
+
+Rows and the events that tell of them: written in one transaction, and then announced.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
@@ -35,8 +37,9 @@ from cortex_actors.storage.tables.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from cortex_actors.bus.bus import Bus
     from cortex_actors.storage.ledger.actor import Records
 
 
@@ -66,6 +69,37 @@ def store(connection: sa.Connection, said: Iterable[Event[Payload]]) -> list[Eve
     if deliveries:
         driver.executemany(_DELIVERY, deliveries)
     return [replace(each, seq=seq) for each, seq in zip(events, seqs, strict=True)]
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """The ledger and the bus as one: what was written is published, and what was not is not."""
+
+    bus: Bus
+    records: Records
+    source: str
+
+    def event(self, topic: str, payload: Payload) -> Event[Payload]:
+        """Return an event that has not been published yet."""
+        return self.bus.event(topic, payload, source=self.source)
+
+    async def write(self, unit: Callable[[sa.Connection], tuple[T, Iterable[Event[Payload]]]]) -> T:
+        """Run a unit of work that returns a value and the events to publish; return the value.
+
+        Raises what writing the ledger raises; then nothing was written and nothing published.
+        """
+
+        def whole(connection: sa.Connection) -> tuple[T, list[Event[Payload]]]:
+            given, said = unit(connection)
+            return given, store(connection, said)
+
+        given, stored = await self.records.write(whole)
+        for each in stored:
+            self.bus.announce(each)
+        return given
 
 
 def is_stored(connection: sa.Connection, event_id: str) -> bool:

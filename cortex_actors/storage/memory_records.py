@@ -372,22 +372,9 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     live = by_id(connection, wanted)
     before = comes_before(connection, live)
     for realm, collection in COLLECTIONS.items():
-        made = [
-            one
-            for name, each in live.items()
-            if each.realm is realm
-            for one in passages.of_item(
-                each.text, collection=collection, item_id=name, before=before.get(name)
-            )
-        ]
-        passages.replace(connection, collection, wanted, made)
+        texts = {name: each.text for name, each in live.items() if each.realm is realm}
+        passages.put(connection, collection, items=wanted, texts=texts, before=before)
     return len(live)
-
-
-def active_ids(connection: Connection) -> list[str]:
-    """Return the ids of all memories that may be found, oldest first."""
-    query = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE)
-    return list(connection.execute(query.order_by(memories.c.created_at, memories.c.id)).scalars())
 
 
 def count_shared(connection: Connection) -> dict[str, int]:

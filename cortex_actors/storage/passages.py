@@ -25,7 +25,7 @@ from cortex_actors.storage.tables.columns import count_rows, stored_text
 from cortex_actors.storage.tables.schema import WORDS, passages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -78,6 +78,27 @@ def replace(
     driver.execute("RELEASE words")
     left = [(index_of(collection, Place(place)), item) for _, item, place, _ in gone]
     _tell(connection, put_=[(each.index, each.item_id) for each in new], left=left)
+
+
+def put(
+    connection: Connection,
+    collection: str,
+    *,
+    items: Sequence[str],
+    texts: Mapping[str, str],
+    before: Mapping[str, str],
+) -> int:
+    """Let some items of a collection be found by their texts, and those without one by nothing.
+
+    `before` are the texts of predecessors. Returns how many are found.
+    """
+    made = [
+        one
+        for name, text in texts.items()
+        for one in of_item(text, collection=collection, item_id=name, before=before.get(name))
+    ]
+    replace(connection, collection, items, made)
+    return len(texts)
 
 
 def drop(connection: Connection, collection: str, item_ids: Iterable[str]) -> None:

@@ -493,10 +493,7 @@ def unfinished(connection: sa.Connection, path: str | None = None) -> list[Entry
 
 def last(connection: sa.Connection, path: str) -> Entry | None:
     """Return the newest write into a file that stands; None when there is none."""
-    stands = sa.and_(file_writes.c.path == path, file_writes.c.state == State.DONE)
-    newest = sa.select(sa.func.max(file_writes.c.seq)).where(stands).scalar_subquery()
-    row = connection.execute(_rows().where(file_writes.c.seq == newest)).first()
-    return None if row is None else _entry(row)
+    return next(iter(of(connection, path, 1, state=State.DONE)), None)
 
 
 def unknown(connection: sa.Connection) -> list[tuple[str, str]]:

@@ -169,21 +169,26 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Cn"})
 
 def tags(given: object, *, name: str = "tags") -> tuple[str, ...]:
     """Return tags in their one form; raises `BadInput` for what is no list of tags, or too many."""
-    if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
-    found = tuple(dict.fromkeys(_tag(each, name) for each in _texts(given, name)))
+    found = tuple(dict.fromkeys(_tag(each, name) for each in words(given, name=name)))
     if len(found) > MOST:
         raise BadInput(f"{len(found)} {name} were given, at most {MOST} are taken; leave some out")
     return found
 
 
-def _texts(given: Iterable[object], name: str) -> list[str]:
-    """Return what was given, if all of it is text."""
-    some = list(given)
+def words(given: object, *, name: str) -> tuple[str, ...]:
+    """Return a list of words, each once; raises `BadInput` for anything else."""
+    some = listed(given, name=name)
     for each in some:
         if not isinstance(each, str):
             raise BadInput(f"{name} must be words, and {shown(each)} is none")
-    return [str(each) for each in some]
+    return tuple(dict.fromkeys(map(str, some)))
+
+
+def listed(given: object, *, name: str) -> Sequence[object]:
+    """Return a list; raises `BadInput` for anything else."""
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
+    return given
 
 
 def _tag(given: str, name: str) -> str:

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cortex_actors.domain.event import is_text
 from cortex_actors.files.ignores import Ignores
 from cortex_actors.storage.projects import FileState
 from cortex_actors.text.sections import dialect_of
@@ -114,7 +115,7 @@ def _instruction_files(
         names[:] = [
             name
             for name in names
-            if _is_text(name)
+            if is_text(name)  # no other can be written into the ledger or an event
             and (path := os.path.join(folder, name)) not in apart
             and not ignores.leaves_out(path)
         ]
@@ -122,15 +123,6 @@ def _instruction_files(
             path = os.path.join(folder, name)
             if dialect_of(os.path.relpath(path, root)) is not None:
                 yield path
-
-
-def _is_text(name: str) -> bool:
-    """Tell whether a name is UTF-8: no other can be written into the ledger or an event."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _state(path: str, project_id: str) -> FileState | None:

@@ -79,12 +79,12 @@ OPEN: dict[str, int] = {
     "sqlite": 34,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 629,
-    "field": 10,
+    "positional": 628,
+    "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_216, "modules": 292}
+BOUNDS: dict[str, int] = {"code lines": 61_044, "modules": 291}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from cortex_actors.doctor.doctor import Ward
 from cortex_actors.doctor.models import Patient
 from cortex_actors.domain.hit import Repair
 from cortex_actors.storage.health.file import Reader
-from cortex_actors.storage.health.repairs import MENDS
+from cortex_actors.storage.health.rows import MENDS
 from cortex_actors.storage.ledger import offline
 from cortex_actors.storage.ledger.files import Halt
 from tests.checkup.support import noticed

@@ -23,6 +23,7 @@ from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.similar_memories import Vicinity
 from cortex_actors.storage.tables import schema
 from cortex_actors.text.summary import sentences
+from tests.storage.things import active_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,7 +134,7 @@ class Remembering:
 
     async def active(self) -> dict[str, str]:
         """Return the texts of what is active, by id."""
-        ids = await self.office.read(memory_records.active_ids)
+        ids = await self.office.read(active_ids)
         return {each.id: each.text for each in (await self.all(*ids)).values()}
 
     async def all(self, *ids: str) -> dict[str, Memory]:

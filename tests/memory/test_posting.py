@@ -13,7 +13,7 @@ from cortex_actors.memory.request import EXISTING, SAVED, Message, Posted, keep,
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import village
 from cortex_actors.testing import EPOCH
-from tests.storage.things import Tables, in_memory, mem
+from tests.storage.things import Tables, active_ids, in_memory, mem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,4 +187,4 @@ class TestReplies:
             texts.append(str(caught.value).replace(mem(name), "ID"))
 
         assert texts[0] == texts[1]
-        assert 1 == len(tables.read(memory_records.active_ids))
+        assert 1 == len(tables.read(active_ids))

@@ -234,7 +234,7 @@ def unit(row: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype
 def _state(connection: Connection) -> dict[str, Any]:
     """Return everything that reconciling decides, without the times at which it was found."""
     rows = connection.execute(select(insight_rows)).all()
-    found = contradictions.everything(connection)
+    found = sorted(contradictions.listed(connection), key=lambda each: each.id)
     named = connection.execute(select(clusters)).all()
     return {
         "stands": {row.id: (row.status, row.superseded_by) for row in rows},

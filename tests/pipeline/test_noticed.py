@@ -142,7 +142,7 @@ class TestTold:
         """A contradiction is told of when it is found, and when it holds no more."""
         await world.write(project, "CLAUDE.md", [TABS, NEVER])
         await complete(world)
-        (one,) = await world.office.read(contradictions.everything)
+        (one,) = await world.office.read(contradictions.listed)
         await world.write(project, "CLAUDE.md", [TABS])
         await complete(world)
 

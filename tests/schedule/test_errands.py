@@ -8,8 +8,9 @@ from cortex_actors.clock import SECOND, ulid
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import Derivation
-from cortex_actors.schedule.scheduler import Errands
+from cortex_actors.schedule.scheduler import SOURCE, Errands
 from cortex_actors.storage import projects
+from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.storage.pipeline import insights, principle_decay, principles
@@ -34,6 +35,11 @@ LONG = 100 * DAY
 async def digests(watched: Watched) -> list[Run]:
     """Return the digests that were kept, newest first."""
     return await watched.store.read(lambda c: projects.latest(c, projects.KIND))
+
+
+def made(watched: Watched) -> Errands:
+    """Return what prepares the runs of a scheduler."""
+    return Errands(Publisher(watched.bus, watched.store.records, SOURCE), watched.clock)
 
 
 async def promoted(watched: Watched, text: str, confidence: float = 0.5) -> None:
@@ -150,7 +156,7 @@ class TestDecay:
         """Where a principle stands otherwise the organiser is asked, so that files follow."""
         async with scheduled(tmp_path, decay_every_s=1e9) as watched:
             await promoted(watched, "Use tabs.", confidence=0.0)
-            errands = Errands(watched.bus, watched.store.records, watched.clock)
+            errands = made(watched)
             watched.clock.advance(LONG)
             ranked = await errands.decay()
             await watched.store.write(lambda c: c.exec_driver_sql(_POOR).rowcount)
@@ -165,7 +171,7 @@ class TestDecay:
             await promoted(watched, "Use tabs.")
             watched.clock.advance(LONG)
             now = watched.clock.now()
-            done = await Errands(watched.bus, watched.store.records, watched.clock).decay()
+            done = await made(watched).decay()
             await watched.store.says(FILE, "Use tabs.", at=now, revision="b" * 64)
             assert done.work is not None
             await watched.store.write(done.work)

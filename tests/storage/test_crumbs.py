@@ -13,7 +13,7 @@ from cortex_actors.domain.memory import Crumb, CrumbType, Layer, Priority
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.agent_records import Wanted
 from cortex_actors.storage.health import passages as health
-from cortex_actors.storage.health.repairs import MENDS
+from cortex_actors.storage.health.rows import MENDS
 from cortex_actors.storage.ledger import salvage
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import count, scope

@@ -18,7 +18,7 @@ from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.pipeline.verdicts import Verdict
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.testing import EPOCH
-from tests.storage.things import found_by, mem, memory
+from tests.storage.things import active_ids, found_by, mem, memory
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -93,7 +93,7 @@ class TestRows:
         forgot, pinned = tables.read(memory_history.listed)[0]
         assert (ChangeKind.FORGET, B, "owner") == (forgot.kind, forgot.memory_id, forgot.by)
         assert pinned.reason is None
-        assert B not in tables.read(memory_records.active_ids)
+        assert B not in tables.read(active_ids)
 
     def test_words(self, tables: Tables) -> None:
         """Nobody is found by its words any more, not even what followed it; the index is told."""

@@ -9,7 +9,7 @@ from cortex_actors.domain.memory import Realm
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH
-from tests.storage.things import Tables, mem, memory
+from tests.storage.things import Tables, active_ids, mem, memory
 
 #: Merges of the longest chain that is tried: ten times what Python would follow by itself.
 MANY = 10_000
@@ -73,7 +73,7 @@ class TestTree:
         merged(tables, "d", "a", "b")
         merged(tables, "e", "d", "c", at=200)
 
-        assert 1 == len(tables.read(memory_records.active_ids))
+        assert 1 == len(tables.read(active_ids))
         drawn = [("e", "active", 0), ("d", "intermediate", 1), ("a", "leaf", 2), ("b", "leaf", 2)]
         assert [*drawn, ("c", "leaf", 1)] == [
             (each.id[-1].lower(), each.standing, each.depth)
@@ -153,4 +153,4 @@ class TestLongChain:
         )
 
         assert ids == done
-        assert [mem("w")] == tables.read(memory_records.active_ids)
+        assert [mem("w")] == tables.read(active_ids)

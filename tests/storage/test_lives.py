@@ -16,7 +16,7 @@ from cortex_actors.storage.health import passages
 from cortex_actors.storage.health import rows as believed
 from cortex_actors.storage.tables.schema import memories as rows
 from tests.storage.lives import Lives
-from tests.storage.things import in_memory
+from tests.storage.things import active_ids, in_memory
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -58,7 +58,7 @@ def lived(steps: list[tuple[str, int, int]]) -> None:
         for what, one, other in steps:
             happen(lives, what, one, other)
             lives.remark()
-            assert lives.active == set(tables.read(memory_records.active_ids))
+            assert lives.active == set(tables.read(active_ids))
         agrees(lives)
         assert lives.past == {at: held(tables.connection, at) for at in lives.past}
 

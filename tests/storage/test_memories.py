@@ -12,7 +12,7 @@ from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import memory_attention, memory_states
 from cortex_actors.storage.tables.schema import memories
 from cortex_actors.testing import EPOCH
-from tests.storage.things import found_by, mem, memory
+from tests.storage.things import active_ids, found_by, mem, memory
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables
@@ -50,7 +50,7 @@ class TestRows:
         """Saving nothing does nothing."""
         tables.write(lambda c: memory_records.save(c, []))
 
-        assert [] == tables.read(memory_records.active_ids)
+        assert [] == tables.read(active_ids)
 
     def test_counts(self, tables: Tables) -> None:
         """Active memories are counted, in all and by realm."""
@@ -60,7 +60,7 @@ class TestRows:
         village = memories.c.realm == Realm.VILLAGE
         assert 2 == tables.read(memory_attention.count)
         assert 1 == tables.read(lambda c: memory_attention.count(c, village))
-        assert [mem("a"), mem("b")] == tables.read(memory_records.active_ids)
+        assert [mem("a"), mem("b")] == tables.read(active_ids)
 
 
 def replace_since(each: Memory) -> Memory:

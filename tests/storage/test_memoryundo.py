@@ -16,7 +16,7 @@ from cortex_actors.storage.memory import memory_states, memory_undo
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.tables import schema
 from cortex_actors.testing import EPOCH
-from tests.storage.things import found_by, mem, memory
+from tests.storage.things import active_ids, found_by, mem, memory
 
 if TYPE_CHECKING:
     from tests.storage.things import Tables
@@ -61,7 +61,7 @@ class TestSplit:
         before = found_by(tables, W)
         assert [A, B] == split(tables)
 
-        assert [A, B] == tables.read(memory_records.active_ids)
+        assert [A, B] == tables.read(active_ids)
         assert {"both": "ports 1 and 2"} == before
         assert {} == found_by(tables, W)
         assert {"alone": "port 2", "paired": "port 1\nport 2"} == found_by(tables, B)
@@ -124,7 +124,7 @@ class TestSplit:
 
         with pytest.raises(Refused, match=f"{mem('g')} says the same by now"):
             split(tables)
-        assert [B, W, mem("g")] == tables.read(memory_records.active_ids)
+        assert [B, W, mem("g")] == tables.read(active_ids)
 
     def test_consolidation(self, tables: Tables) -> None:
         """Of a consolidation the kept one stays, without the other's accesses, tags and layer."""
@@ -167,7 +167,7 @@ class TestStates:
         """What was superseded holds again, and was not believed in between."""
         tables.write(lambda c: memory_states.supersede(c, A, B, EPOCH + 10))
         number = noted(tables, ChangeKind.SUPERSEDE, A, 10, others=(B,))
-        assert [B] == tables.read(memory_records.active_ids)
+        assert [B] == tables.read(active_ids)
         undo(tables, number)
 
         times = [(EPOCH, EPOCH + 10), (EPOCH + 50, None)]
@@ -227,7 +227,7 @@ class TestLayers:
         )
         assert [A] == pinned
         merge(tables)
-        assert [A, W] == tables.read(memory_records.active_ids)
+        assert [A, W] == tables.read(active_ids)
 
         tables.write(lambda c: memory_history.pin(c, [A], pins=False, at=EPOCH + 20, by="owner"))
         end = tables.read(lambda c: memory_history.last(c, A, ChangeKind.UNPIN))

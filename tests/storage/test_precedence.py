@@ -12,7 +12,7 @@ from cortex_actors.domain.memory import Realm
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH
-from tests.storage.things import memory
+from tests.storage.things import active_ids, memory
 
 if TYPE_CHECKING:
     from cortex_actors.domain.memory import Memory
@@ -51,13 +51,13 @@ def test_agrees(tables: Tables, seed: int) -> None:
     for _ in range(STEPS):
         some = [left.pop() for _ in range(min(len(left), random.randrange(1, 9)))]
         tables.write(partial(memory_records.save, some=some))
-        there = tables.read(memory_records.active_ids)
+        there = tables.read(active_ids)
         gone = random.sample(there, min(len(there), 2))
         tables.write(partial(memory_states.archive, ids=gone, at=EPOCH))
         if random.random() < 0.5:
             tables.write(partial(memory_states.restore, ids=gone[:1], at=EPOCH))
         before = kept(tables)
-        tables.write(lambda c: memory_records.remake(c, memory_records.active_ids(c)))
+        tables.write(lambda c: memory_records.remake(c, active_ids(c)))
 
         assert kept(tables) == before, f"seed {seed}"
 

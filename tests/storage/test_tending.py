@@ -12,6 +12,7 @@ from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, 
 from cortex_actors.rules.decay import HOUR
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_history, memory_records
+from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.storage.memory import memory_attention, memory_undo
 from cortex_actors.storage.memory.memory_attention import BATCH, Tending, Weighed
@@ -42,12 +43,10 @@ class Scene:
         bus = Bus(MemoryJournal(self.clock), self.clock)
         bus.subscribe("*", self.said.append)
         self.tending = Tending(
-            self.records,  # type: ignore[arg-type]
-            bus,
+            Publisher(bus, self.records, "scheduler"),  # type: ignore[arg-type]
             self.clock,
-            settings=self.settings,
+            self.settings,
             by="scheduler",
-            source="scheduler",
         )
 
     def save(self, *some: Memory) -> None:

@@ -6,13 +6,13 @@ import functools
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sqlalchemy import StaticPool, create_engine
+from sqlalchemy import StaticPool, create_engine, select
 
-from cortex_actors.domain.memory import Memory, Realm
+from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.domain.project import Chunk, chunk_id
 from cortex_actors.storage import passages
 from cortex_actors.storage.ledger.connection import PLACES
-from cortex_actors.storage.tables.schema import metadata
+from cortex_actors.storage.tables.schema import memories, metadata
 from cortex_actors.testing import EPOCH
 
 if TYPE_CHECKING:
@@ -42,6 +42,12 @@ class Tables:
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """Return the rows of a query."""
         return [tuple(row) for row in self.connection.exec_driver_sql(sql)]
+
+
+def active_ids(connection: Connection) -> list[str]:
+    """Return the ids of all memories that may be found, oldest first."""
+    query = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE)
+    return list(connection.execute(query.order_by(memories.c.created_at, memories.c.id)).scalars())
 
 
 @contextmanager

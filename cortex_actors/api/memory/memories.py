@@ -211,20 +211,14 @@ async def memories(
     Returns a page, and how many there are. `status` is one of them, or `all`; the other conditions
     are those of `search`. Raises `BadInput`, `UnknownProject`.
     """
-    now = call.clock.now()
+    now, decays = call.clock.now(), call.settings().memory.decays
     where, _ = await call.narrowed(project, None, as_agent=as_agent, **narrow)
     wanted = _wanted(where, status, sort=sort, limit=limit, skip=skip)
-    return await _listed(call, replace(wanted, pinned=pinned, conflicts=conflicts), now)
-
-
-async def _listed(call: Call, wanted: memory_lists.Wanted, now: int) -> dict[str, Any]:
-    """Return a page of memories as clients get it."""
-    decays = call.settings().memory.decays
+    wanted = replace(wanted, pinned=pinned, conflicts=conflicts)
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
-        shown = brief(connection, found, now=now, decays=decays)
-        return {"memories": shown, "total": total}
+        return {"memories": brief(connection, found, now=now, decays=decays), "total": total}
 
     return await call.records.read(look)
 
@@ -252,8 +246,7 @@ async def memory_changes(
         found, total = memory_history.listed(
             connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
         )
-        shown = changes(connection, found, reader=reader)
-        return {"changes": shown, "total": total}
+        return {"changes": changes(connection, found, reader=reader), "total": total}
 
     return await call.records.read(look)
 

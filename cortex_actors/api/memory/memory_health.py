@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import topics
 from cortex_actors.api import parameters, status
 from cortex_actors.api.memory import memory_changes, remember
-from cortex_actors.api.registry import SOON, SOURCE, Call, Said, operation
+from cortex_actors.api.registry import SOON, Call, Said, operation
 from cortex_actors.api.shapes import fields_of
 from cortex_actors.clock import DAY
 from cortex_actors.domain.event import Ids
@@ -295,14 +295,7 @@ async def accesses(call: Call) -> dict[str, Any]:
 
 def _tending(call: Call) -> Tending:
     """Return who tends memories in the caller's name."""
-    return Tending(
-        call.records,
-        call.bus,
-        call.clock,
-        settings=call.settings().memory,
-        by=call.caller.by,
-        source=SOURCE,
-    )
+    return Tending(call.publisher, call.clock, call.settings().memory, call.caller.by)
 
 
 def _seen(call: Call, as_agent: str | None, realm: str | None = None) -> Where:

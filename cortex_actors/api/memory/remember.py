@@ -30,7 +30,7 @@ from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text.hazards import cleared
-from cortex_actors.text.terms import moment
+from cortex_actors.text.terms import moment, words
 from cortex_actors.topics import MEMORY_REMEMBERED
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ async def recall(
         here=near,
         sure=sure,
         explain=explain,
-        stores=parameters.words(stores, name="stores"),
+        stores=words(stores, name="stores"),
         hops=parameters.whole(hops, name="hops"),
         budget_tokens=parameters.whole(budget_tokens, name="budget_tokens"),
     )

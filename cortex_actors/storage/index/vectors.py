@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cortex_actors.domain.memory import PAIRED
 from cortex_actors.errors import BadInput, CortexError, IndexDown
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.child import ChildProcess
@@ -264,18 +265,13 @@ def _heard(task: asyncio.Task[Verdict]) -> None:
 
 #: Every collection of the index; `_paired` holds texts with their predecessor in front.
 COLLECTIONS = (
-    "cortex_insights",
-    "cortex_insights_paired",
     "cortex_principles",
-    "cortex_knowledge",
-    "cortex_knowledge_paired",
-    "cortex_private",
-    "cortex_private_paired",
-    "cortex_village",
-    "cortex_village_paired",
-    "cortex_bridges",
-    "cortex_bridges_paired",
     "cortex_crumbs",
+    *(
+        f"cortex_{each}{paired}"
+        for each in ("insights", "knowledge", "private", "village", "bridges")
+        for paired in ("", PAIRED)
+    ),
 )
 
 #: Rows sent to the child at once: 0.1 s of work, for which a question has to wait.

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
@@ -38,7 +38,6 @@ from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, 
 from cortex_actors.rules import decay
 from cortex_actors.rules.decay import CLOSE, WHOLE, Decay, Earning, Judged, attention, kept
 from cortex_actors.storage import memory_history
-from cortex_actors.storage.events import store
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory_history import Change
@@ -54,11 +53,10 @@ from cortex_actors.storage.tables.schema import (
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from cortex_actors.bus.bus import Bus
     from cortex_actors.sections import MemorySettings
-    from cortex_actors.storage.ledger.actor import Records
+    from cortex_actors.storage.events import Publisher
 
     #: Conditions on rows of `memories`.
     Where: TypeAlias = tuple[ColumnElement[bool], ...]
@@ -340,8 +338,6 @@ def _weighed(
     return {each.id: new for each, new in moved}, faded, below
 
 
-T = TypeVar("T")
-
 #: Memories that one unit of work writes (the document's).
 BATCH = 100
 
@@ -374,13 +370,11 @@ class Sunk:
 class Tending:
     """Does it, by the settings and in the name it was handed."""
 
-    records: Records
-    bus: Bus
+    publisher: Publisher
     clock: Clock
     settings: MemorySettings
-    #: Who does it, and who says so.
+    #: Who does it.
     by: str
-    source: str
 
     async def weigh(self, *where: ColumnElement[bool], dry_run: bool = False) -> Weighed:
         """Write the attention that memories have now where it has moved; say which have faded."""
@@ -399,19 +393,21 @@ class Tending:
             return None, self._told(MEMORY_DECAYED, faded)
 
         sums, after = Weighed(), ""
-        while (found := await self.records.read(look))[0]:
+        while (found := await self.publisher.records.read(look))[0]:
             after, seen, moved = found
             sums = Weighed(*(one + more for one, more in zip(sums, seen, strict=True)))
             for some in () if dry_run else parts(moved, BATCH):
-                await self._write(partial(work, some))
+                await self.publisher.write(partial(work, some))
         return sums
 
     async def sink_ripe(self) -> list[str]:
         """Let memories sink that only waited for their age; costs what is ripe, and no more."""
         moved: list[str] = []
         # Where none is ripe, nothing is written.
-        while await self.records.read(lambda c: ripe(c, self.clock.now(), 1)):
-            moved += await self._write(lambda c: self._sunk(c, ripe(c, self.clock.now(), BATCH)))
+        while await self.publisher.records.read(lambda c: ripe(c, self.clock.now(), 1)):
+            moved += await self.publisher.write(
+                lambda c: self._sunk(c, ripe(c, self.clock.now(), BATCH))
+            )
         return moved
 
     async def sink(self, *where: ColumnElement[bool], dry_run: bool = False) -> Sunk:
@@ -424,10 +420,10 @@ class Tending:
         def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
             return self._sunk(connection, list(held(connection, ids).values()))
 
-        found = await self.records.read(look)
+        found = await self.publisher.records.read(look)
         moved: list[str] = []
         for some in () if dry_run else parts([each.id for each in found.eligible], BATCH):
-            moved += await self._write(partial(work, some))
+            moved += await self.publisher.write(partial(work, some))
         return replace(found, promoted=tuple(moved))
 
     async def archive(
@@ -455,9 +451,9 @@ class Tending:
 
         gone: list[str] = []
         after = ""
-        while days > 0 and (some := await self.records.read(look)):
+        while days > 0 and (some := await self.publisher.records.read(look)):
             after = some[-1]
-            gone += some if dry_run else await self._write(partial(work, some))
+            gone += some if dry_run else await self.publisher.write(partial(work, some))
         return gone
 
     def _sunk(self, connection: Connection, some: Sequence[Held]) -> tuple[list[str], Said]:
@@ -483,16 +479,4 @@ class Tending:
 
     def _told(self, topic: str, ids: Sequence[str]) -> Said:
         """Return what is said of memories; nothing of none."""
-        return [self.bus.event(topic, Ids(tuple(ids)), source=self.source)] if ids else []
-
-    async def _write(self, unit: Callable[[Connection], tuple[T, Said]]) -> T:
-        """Change something and say so in one transaction; return what the change gave."""
-
-        def whole(connection: Connection) -> tuple[T, Said]:
-            given, said = unit(connection)
-            return given, store(connection, said)
-
-        given, stored = await self.records.write(whole)
-        for each in stored:
-            self.bus.announce(each)
-        return given
+        return [self.publisher.event(topic, Ids(tuple(ids)))] if ids else []

@@ -38,12 +38,10 @@ if TYPE_CHECKING:
 _ACTIVE, _ID = MemoryStatus.ACTIVE, schema.memories.c.id
 
 #: What a row says of a state that is not that of an active memory.
-_NOTHING: dict[str, Any] = dict.fromkeys(
-    (
-        *("merged_into", "merged_as", "merged_at", "merged_by", "merged_why"),
-        *("replaced_by", "replaced_at", "archived_at"),
-    )
-)
+_ENDINGS = ("merged_", "replaced_", "archived_")
+NOTHING: dict[str, Any] = {
+    each.name: None for each in schema.memories.c if each.name.startswith(_ENDINGS)
+}
 
 #: Columns that only the ledger needs, or that a memory itself knows.
 _PLACES = {"merged_as", "replaced_by"}
@@ -153,7 +151,7 @@ def restore(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
 def put_away(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
     """Archive superseded memories whose successor is about to be forgotten."""
     those = _in(connection, ids, (MemoryStatus.SUPERSEDED,))
-    values = {**_NOTHING, "status": MemoryStatus.ARCHIVED, "archived_at": at}
+    values = {**NOTHING, "status": MemoryStatus.ARCHIVED, "archived_at": at}
     change_in(connection, _ID, those, values)
     return those
 
@@ -161,7 +159,7 @@ def put_away(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
 def moments(connection: Connection, memory_id: str) -> dict[str, Any]:
     """Return since when a memory is in its state, into what it was merged, by whom and why."""
     row = schema.memories.c
-    query = select(*(row[each] for each in _NOTHING if each not in _PLACES))
+    query = select(*(row[each] for each in NOTHING if each not in _PLACES))
     return dict(connection.execute(query.where(row.id == memory_id)).mappings().one())
 
 
@@ -208,7 +206,7 @@ def _require_free(connection: Connection, ids: Sequence[str], *, leaving: str = 
 
 def _become_active(connection: Connection, ids: Sequence[str], at: int) -> None:
     """Write memories as active, and that they are believed since then."""
-    change_in(connection, _ID, ids, {**_NOTHING, "status": _ACTIVE})
+    change_in(connection, _ID, ids, {**NOTHING, "status": _ACTIVE})
     memory_records.begin(connection, ids, at)
 
 

@@ -32,6 +32,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.rules import interchange
 from cortex_actors.storage import agent_records, memory_records, projects
 from cortex_actors.storage.memory import village
+from cortex_actors.storage.memory.memory_states import NOTHING
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import chunks, grouped, put_rows, rows_in, same
@@ -44,26 +45,17 @@ if TYPE_CHECKING:
     #: Records, and what the next page begins behind; None at the end.
     Page = tuple[list[dict[str, Any]], str | None]
 
-#: Columns of a memory that a record has under their own names.
-_PLAIN = (
-    *("id", "realm", "thread", "layer", "type", "text", "role", "abstract", "summary", "status"),
-    *("merged_into", "merged_as", "merged_at", "merged_by", "merged_why", "replaced_by"),
-    *("replaced_at", "archived_at", "created_at", "layer_since", "promoted_at", "pinned_at"),
-    *("said_from", "said_until", "saved_by", "trust", "project_id"),
-)
-
-#: What a memory says that leads nowhere.
-_NOWHERE = {each: None for each in _PLAIN if each.startswith(("merged_", "replaced_"))}
+#: Columns of a memory that a record has under their own names; the others it calls otherwise, or
+#: they are made anew.
+_MADE = {"agent_id", "text_hash", "merge_due"}
+_PLAIN = tuple(each.name for each in rows.c if each.name not in _MADE)
 
 #: Columns that a record of a crumb, or of what was done with a memory, calls something else.
 _CRUMB = {"agent_id": "agent", "session_id": "session", "links": "references"}
 _CHANGE = {"kind": "change", "memory_id": "memory"}
 
 #: What a record of an agent says of it.
-_AGENT = (
-    *("id", "display_name", "symbol", "color", "generation", "lineage", "specialization"),
-    *("origin_story", "registered_at"),
-)
+_AGENT = schema.agents.c.keys()
 
 #: Kind of record -> the pairs it is of.
 _PAIRS = {"apart": schema.memory_apart, "conflict": schema.memory_conflicts}
@@ -220,7 +212,7 @@ def _records(
 def _archived(found: Found) -> dict[str, Any]:
     """Return a memory that leads to what is not there: as archived since then."""
     ended = found.get("merged_at") or found.get("replaced_at")
-    return {**found, **_NOWHERE, "status": str(MemoryStatus.ARCHIVED), "archived_at": ended}
+    return {**found, **NOTHING, "status": str(MemoryStatus.ARCHIVED), "archived_at": ended}
 
 
 def _links(

@@ -226,12 +226,6 @@ def kept(connection: Connection) -> set[str]:
     return set(connection.execute(query).scalars())
 
 
-def everything(connection: Connection) -> list[Contradiction]:
-    """Return all contradictions, by id."""
-    query = select(contradictions).order_by(contradictions.c.id)
-    return [columns.entity(Contradiction, row) for row in connection.execute(query)]
-
-
 def replace(
     connection: Connection, found: Collection[Contradiction], ended: Collection[Contradiction]
 ) -> None:
