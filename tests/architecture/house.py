@@ -74,17 +74,17 @@ _DIALECT = re.compile(
 OPEN: dict[str, int] = {
     "fragments": 9,
     "annexes": 1,
-    "namesakes": 108,
+    "namesakes": 107,
     "folder rings": 5,
     "sqlite": 34,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 629,
+    "positional": 627,
     "field": 10,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_216, "modules": 292}
+BOUNDS: dict[str, int] = {"code lines": 61_146, "modules": 292}
 
 
 @dataclass(frozen=True)
