@@ -248,18 +248,15 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "consolidate": ("id1", "id2"),
 }
 
+#: The document's words that verbs have, too.
+_KEPT: Final = (
+    *("session_summary", "key_discoveries", "unfinished_business", "crumb_type"),
+    *("session_id", "references", "lookback_hours"),
+)
+
 #: Verb -> our word -> what the verb calls it, where the two differ.
 SPOKEN: Final[Mapping[str, Mapping[str, str]]] = {
-    "leave_crumb": {
-        "summary": "session_summary",
-        "discoveries": "key_discoveries",
-        "unfinished": "unfinished_business",
-        "links": "references",
-        "type": "crumb_type",
-        "session": "session_id",
-    },
-    "crumbs": {"hours": "lookback_hours"},
-    "unfinished": {"hours": "lookback_hours"},
+    **{verb: {SYNONYMS[w]: w for w in words if w in _KEPT} for verb, words in WORDS.items()},
     "thread": {"id": "thread"},
 }
 

@@ -74,7 +74,7 @@ _DIALECT = re.compile(
 OPEN: dict[str, int] = {
     "fragments": 9,
     "annexes": 1,
-    "namesakes": 107,
+    "namesakes": 106,
     "folder rings": 5,
     "sqlite": 34,
     "lone protocols": 2,
@@ -84,7 +84,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_146, "modules": 292}
+BOUNDS: dict[str, int] = {"code lines": 61_116, "modules": 292}
 
 
 @dataclass(frozen=True)
