@@ -79,12 +79,12 @@ OPEN: dict[str, int] = {
     "sqlite": 34,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 627,
+    "positional": 626,
     "field": 10,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_116, "modules": 292}
+BOUNDS: dict[str, int] = {"code lines": 61_077, "modules": 292}
 
 
 @dataclass(frozen=True)
