@@ -240,7 +240,7 @@ class StoreOptions(BaseModel):
     A misspelt option would be obeyed by nobody and noticed by nobody, so it is refused.
     """
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
 
     @classmethod
     def of(cls, spec: StoreSpec) -> Self:
