@@ -201,7 +201,7 @@ _MEANINGS = {
     "old": _memory("What holds no more.", metavar="OLD"),
     "on": Parameter("Whether they are written automatically from now on."),
     "one": Parameter("A statement.", metavar="ONE"),
-    "options": Parameter("Options of the adapter, by name."),
+    "options": Parameter("What only its type understands, by name.", metavar="KEY=TEXT"),
     "origin_story": Parameter("How it came to be.", names=("--story",)),
     "original_only": Parameter(
         "What was said, not what was made of it; active or not.", names=("--original",)
@@ -228,7 +228,7 @@ _MEANINGS = {
     "crumbs,latest_crumb,unfinished.project": _project(
         "Only of this project (default: of your folder's, and of none)."
     ),
-    "provider": Parameter("The provider of the model."),
+    "provider": Parameter("Whose model: sentence-transformers, openai or hashing."),
     "query": Parameter("A question in plain words."),
     "realm": Parameter("Who may read it.", words=Realm),
     "post.realm": Parameter("Who may read it.", words=Realm, names=("--realm", "--visibility")),
@@ -306,8 +306,10 @@ _MEANINGS = {
     ),
     "to": Parameter("The layer, file or model that it goes to."),
     "token": Parameter("The token that the store asks for."),
-    "token_env": Parameter("The variable that holds the token."),
-    "token_keyring": Parameter("The keyring's entry that holds the token."),
+    "token_env": Parameter("A variable of the daemon's that holds its token.", metavar="NAME"),
+    "token_keyring": Parameter(
+        "The token's place in the keyring of the operating system.", metavar="SERVICE/USER"
+    ),
     "topic": Parameter("The topic."),
     "ingest.topic": Parameter("Their topic (default: the first folder below)."),
     "knowledge_documents,knowledge_search,remove_knowledge,restore_knowledge.topic": Parameter(
@@ -322,12 +324,13 @@ _MEANINGS = {
     "memories,post,recall,search.type": Parameter("What kind of thing it is.", words=MemoryType),
     "remember.type": Parameter("observation, fact, dialogue, question, cultural or agent_profile."),
     "crumbs.type": Parameter("What it is for.", words=CrumbType),
-    "add_store.type": Parameter("The store's adapter."),
+    "add_store.name": Parameter("What answers call it.", metavar="NAME"),
+    "add_store.type": Parameter("The store's adapter; see: cortex stores types.", metavar="TYPE"),
     "unfinished_business": Parameter(
         "Something left to do; may be repeated.", names=("--unfinished",)
     ),
     "until": _when("Only from before that moment (as --since)."),
-    "url": Parameter("Where the store answers."),
+    "url": Parameter("Its address: http, https or postgresql.", metavar="URL"),
     "waiting": Parameter("Only events that a consumer has still to handle."),
     "weight": Parameter("How much its places count; 1 is usual.", least=0, most=1_000),
     "withdrawn": Parameter("Withdrawn documents, too."),

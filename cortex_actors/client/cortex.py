@@ -12,18 +12,14 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
 
-from cortex_actors.client.doors import AsyncClient, Awaited, Blocking, finished
+from cortex_actors.client.doors import Awaited, Blocking, finished
 from cortex_actors.client.operations import Operations, derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from pathlib import Path
-
-    from cortex_actors.client.host import Embed
-    from cortex_actors.home import Home
 
 
-class Cortex:
+class Cortex(Operations):
     """The memory of one home: what its daemon knows, or a tree of this program's own.
 
     Every method may be called from any thread. Against a daemon nothing is held between two calls:
@@ -37,31 +33,7 @@ class Cortex:
 
     """
 
-    def __init__(
-        self,
-        home: Home | Path | str | None = None,
-        *,
-        agent: str | None = None,
-        token: str | None = None,
-        embedded: Embed = False,
-        timeout: float | None = None,
-    ) -> None:
-        """Find out who answers.
-
-        `home` is the daemon's folder, as `--home`; `agent` is for whom is spoken and through whose
-        eyes is read where a call says nothing else; `token` is an agent's (`cortex agents token`),
-        without which it is the owner who asks. `embedded` runs the tree in this process instead:
-        True refuses where a daemon runs (`AlreadyRunning`), "auto" uses that daemon. `timeout` is
-        how many seconds an answer may take; what takes long has its own.
-        """
-        self._door = Blocking(AsyncClient(home, token=token, timeout=timeout), embedded)
-        self._door.open()
-        self._operations = Operations(self._door, agent)
-
-    @property
-    def home(self) -> Home:
-        """The home whose memory this is."""
-        return self._door.home
+    _door_kind = Blocking
 
     def close(self) -> None:
         """Let go of everything; an embedded tree ends. A second time does nothing."""
@@ -77,7 +49,9 @@ class Cortex:
 class AsyncCortex(Operations):
     """What `Cortex` does, awaited: a daemon is asked on the loop, and a call may be cancelled.
 
-    The examples of the operations are written for `Cortex`; here each of them is awaited.
+    The examples of the operations are written for `Cortex`; here each of them is awaited. An
+    embedded tree starts with the first call; it lives on a thread of its own and may be used from
+    one loop after another.
 
     Example:
         >>> async with AsyncCortex(agent="AZOTH") as cortex:
@@ -86,33 +60,14 @@ class AsyncCortex(Operations):
 
     """
 
-    def __init__(
-        self,
-        home: Home | Path | str | None = None,
-        *,
-        agent: str | None = None,
-        token: str | None = None,
-        embedded: Embed = False,
-        timeout: float | None = None,
-    ) -> None:
-        """Remember whom to ask; see `Cortex`. An embedded tree starts with the first call.
-
-        It lives on a thread of its own and may be used from one loop after another.
-        """
-        self._way = Awaited(AsyncClient(home, token=token, timeout=timeout), embedded)
-        super().__init__(self._way, agent)
-
-    @property
-    def home(self) -> Home:
-        """The home whose memory this is."""
-        return self._way.home
+    _door_kind = Awaited
 
     async def close(self) -> None:
         """Let go of everything; an embedded tree ends."""
-        await self._way.close()
+        await self._door.close()
 
     async def __aenter__(self) -> Self:
-        await self._way.open()
+        await self._door.open()
         return self
 
     async def __aexit__(self, *_error: object) -> None:
@@ -124,7 +79,7 @@ def _blocking(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., 
 
     @wraps(method)
     def run(self: Cortex, /, *given: object, **named: object) -> object:
-        return finished(method(self._operations, *given, **named))
+        return finished(method(self, *given, **named))
 
     return run
 

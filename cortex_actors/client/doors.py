@@ -15,18 +15,17 @@ import asyncio
 import contextlib
 import socket
 from concurrent.futures import CancelledError, Future
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from cortex_actors.client.connection import Answer, Client, result
+from cortex_actors.client.connection import Answer, result
 from cortex_actors.client.host import Embed, Way
 from cortex_actors.errors import DaemonStopping, InternalError
 from cortex_actors.process.lock import peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
-    from pathlib import Path
 
-    from cortex_actors.home import Home
+    from cortex_actors.client.connection import Client
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,16 +37,9 @@ ANSWER_LIMIT = 256 * 1024 * 1024
 class AsyncClient:
     """Calls the daemon of one home without blocking the loop; may be shared by tasks and loops."""
 
-    def __init__(
-        self,
-        home: Home | Path | str | None = None,
-        *,
-        timeout: float | None = None,
-        token: str | None = None,
-    ) -> None:
-        """Remember whom to call, and as whom; see `Client`."""
-        #: What both kinds of calls have in common.
-        self.client = Client(home, timeout=timeout, token=token)
+    def __init__(self, client: Client) -> None:
+        """Remember whom to call, and as whom: what both kinds of calls have in common."""
+        self.client = client
 
     async def call(self, method: str, /, **params: object) -> Answer:
         """Return the result of one method.
@@ -119,32 +111,23 @@ async def _line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> b
         return b""
 
 
-class Door(Protocol):
-    """What an operation needs of a door."""
-
-    async def ask(self, verb: str, said: Mapping[str, Any]) -> Answer:
-        """Return what a verb answers; raises `CortexError`."""
-
-    async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run what reads or writes files."""
-
-
 class _Entrance:
     """Knows whom to ask: a daemon, or a tree of ours."""
 
-    def __init__(self, socket: AsyncClient, embedded: Embed) -> None:
-        """Remember whom to ask; the first ask, or `open`, finds out who answers."""
-        self._socket, self._client = socket, socket.client
-        self._way = Way(self._client, embedded)
+    def __init__(self, client: Client, embedded: Embed) -> None:
+        """Remember whom to ask."""
+        self._client = client
+        self._way = Way(client, embedded)
         #: The home that is asked.
-        self.home = self._client.home
+        self.home = client.home
 
 
 class Blocking(_Entrance):
     """Waits for answers by keeping the calling thread; may be shared by threads."""
 
-    def open(self) -> None:
+    def __init__(self, client: Client, embedded: Embed) -> None:
         """Start a tree where it is to be ours; raises as `Way.host`."""
+        super().__init__(client, embedded)
         self._way.host()
 
     async def ask(self, verb: str, said: Mapping[str, Any]) -> Answer:
@@ -186,7 +169,7 @@ class Awaited(_Entrance):
         await self.open()
         host = self._way.host()
         if host is None:
-            return await self._socket.call(verb, **said)
+            return await AsyncClient(self._client).call(verb, **said)
         line = _awaited(host.submit(self._client.encoded(verb, said)), verb)
         return await _in_time(line, verb, client=self._client)
 

@@ -14,10 +14,10 @@ from collections import Counter
 from contextlib import aclosing, suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from cortex_actors.client import results
-from cortex_actors.client.connection import Answer, folder
+from cortex_actors.client.connection import Answer, Client, folder
 from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
@@ -27,7 +27,9 @@ from cortex_actors.rules.interchange import END, FORMAT, VERSION
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 
-    from cortex_actors.client.doors import Door
+    from cortex_actors.client.doors import Awaited, Blocking
+    from cortex_actors.client.host import Embed
+    from cortex_actors.home import Home
 
 #: Kinds of records in our own form, in the order in which they can be read in again.
 KINDS: Final = ("agents", "memories", "changes", "pairs", "crumbs")
@@ -110,12 +112,35 @@ def asks_from(verb: str) -> bool:
 
 
 class Operations:
-    """What does more than ask; the other methods are put beside it, see `derived`."""
+    """The memory of one home: what does more than ask; the rest is put beside it, see `derived`."""
 
-    def __init__(self, door: Door, agent: str | None = None) -> None:
-        """Ask through a door, as an agent; None is the owner, or the agent whose token it is."""
-        self._door = door
+    #: Through what is asked.
+    _door_kind: ClassVar[type[Blocking | Awaited]]
+
+    def __init__(
+        self,
+        home: Home | Path | str | None = None,
+        *,
+        agent: str | None = None,
+        token: str | None = None,
+        embedded: Embed = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Find out who answers.
+
+        `home` is the daemon's folder, as `--home`; `agent` is for whom is spoken and through whose
+        eyes is read where a call says nothing else; `token` is an agent's (`cortex agents token`),
+        without which it is the owner who asks. `embedded` runs the tree in this process instead:
+        True refuses where a daemon runs (`AlreadyRunning`), "auto" uses that daemon. `timeout` is
+        how many seconds an answer may take; what takes long has its own.
+        """
+        self._door = self._door_kind(Client(home, token=token, timeout=timeout), embedded)
         self._agent = agent
+
+    @property
+    def home(self) -> Home:
+        """The home whose memory this is."""
+        return self._door.home
 
     async def _ask(self, verb: str, /, **said: object) -> Answer:
         """Ask a verb, with what was said under whichever words; see `results.plain`."""

@@ -358,7 +358,7 @@ def finite(text: str) -> float:
     """Return a number; raises `ValueError` for one that is too large to be written again."""
     number = float(text)
     if not math.isfinite(number):
-        not_json(text)
+        raise ValueError(f"{text[:32]} is too large a number")
     return number
 
 

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation.answers import Asked, fields, received, text
-from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import Answer, ByTopic, Outward, Question, StoreSpec
 from cortex_actors.text.hazards import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from cortex_actors.endpoint.client import Guard
     from cortex_actors.endpoint.connection import Line
@@ -56,9 +55,8 @@ class Adapter(Protocol):
 class HttpAdapter:
     """What adapters have in common whose stores are asked over HTTP."""
 
-    def __init__(self, spec: StoreSpec, line: Line, known: Collection[str]) -> None:
-        """Remember how to ask; raises `StoreUnusable` for an option that is not `known`."""
-        self.options = Options(spec, known)
+    def __init__(self, spec: StoreSpec, line: Line) -> None:
+        """Remember whom to ask."""
         self.name = spec.name
         self.line = line
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, Self, cast, get_args
 from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from cortex_actors.errors import BadInput, StoreUnusable
 from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.rules.ranking.fusion import mode_of
 from cortex_actors.sections import FederationSettings, StoreSettings
-
-T = TypeVar("T")
 
 #: What of a store is written and shown as it is.
 _OPEN = ("name", "type", "url", "weight", "floor")
@@ -147,7 +147,7 @@ def counting(name: str, how: Mapping[str, Any]) -> dict[str, Any]:
 def problem(error: ValueError) -> str:
     """Return what a section's check found first, in a few words and without what was given.
 
-    The check is pydantic's, and so is its error; its library is imported at its own door alone.
+    The check is pydantic's, and so is its error.
     """
     first = cast("Any", error).errors(include_url=False, include_input=False)[0]
     key = ".".join(str(part) for part in first["loc"]) or "it"
@@ -214,94 +214,65 @@ def _is_secret(name: str) -> bool:
 #: Characters of an option's name that an error shows; a person knows it again by its beginning.
 SHOWN = 60
 
+
+def _line(given: str) -> str:
+    """Return a text without blanks around it; raises `ValueError` for none or several lines."""
+    if not given.strip() or not given.isprintable():
+        raise ValueError("no text of one line")
+    return given.strip()
+
+
+#: What options are, each with what it has to be, as an error says it.
+Flag = Annotated[bool, Field(description="true or false")]
+Words = Annotated[str, AfterValidator(_line), Field(description="a text of one line")]
+Listing = Annotated[Sequence[str], Field(description="a list of texts")]
+Table = Annotated[Mapping[str, Any], Field(description="a table of names and values")]
+
 #: A path below a store's own address. Whatever could lead to another host or out of the address
 #: (`@evil.example`, `//evil.example`, `/../admin`, `?a=b`) is none.
-_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+\Z")
+_PATH = r"^(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$"
+Below = Annotated[str, Field(pattern=_PATH, description="a path such as {default}")]
 
 
-class Options:
-    """The options of one store's description, which may name only those its adapter knows.
+class StoreOptions(BaseModel):
+    """The options of one type of store; what is declared is what may be said, and nothing else.
 
-    Raises `StoreUnusable` for one that nobody reads, because a misspelt option would be obeyed by
-    nobody and noticed by nobody, and for a value that means nothing.
+    A misspelt option would be obeyed by nobody and noticed by nobody, so it is refused.
     """
 
-    def __init__(self, spec: StoreSpec, known: Collection[str]) -> None:
-        """Check the names."""
-        self._named = f"a store of type {spec.type}"
-        self._given = dict(spec.options)
-        unknown = sorted(repr(str(name)[:SHOWN]) for name in self._given if name not in known)
+    model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
+
+    @classmethod
+    def of(cls, spec: StoreSpec) -> Self:
+        """Return the options of a description; null is what is not given.
+
+        Raises `StoreUnusable` for a name that is none and a value that means nothing, without the
+        value: that may be a secret.
+        """
+        named, known = f"a store of type {spec.type}", cls.model_fields
+        unknown = sorted(repr(str(name)[:SHOWN]) for name in spec.options if name not in known)
         if unknown:
             raise StoreUnusable(
-                f"{self._named} has no option {_listed(unknown)}; it knows {_listed(sorted(known))}"
+                f"{named} has no option {', '.join(unknown)}; it knows {', '.join(sorted(known))}"
             )
+        given = {name: value for name, value in spec.options.items() if value is not None}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            name = str(error.errors(include_input=False)[0]["loc"][0])
+        if name not in given:
+            raise needed(spec, name)
+        raise StoreUnusable(f"the option {name} of {named} has to be {cls._wanted(name)}")
 
-    def flag(self, name: str, *, default: bool) -> bool:
-        """Return what is switched on or off."""
-        return self._read(name, default, "true or false", lambda value: isinstance(value, bool))
-
-    def words(self, name: str, default: str = "") -> str:
-        """Return a text of one line."""
-        return self._read(
-            name,
-            default,
-            "a text of one line",
-            lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
-        ).strip()
-
-    def required(self, name: str) -> str:
-        """Return a text of one line that has to be there."""
-        found = self.words(name)
-        if not found:
-            raise StoreUnusable(f"{self._named} needs the option {name}; set options.{name}")
-        return found
-
-    def choice(self, name: str, *allowed: str) -> str:
-        """Return one of some words; the first of them where none is given."""
-        first = next(iter(allowed), "")
-        return self._read(name, first, f"one of {_listed(allowed)}", allowed.__contains__)
-
-    def table(self, name: str) -> dict[str, Any]:
-        """Return names and values; none where there are none."""
-        return dict(self._read(name, {}, "a table of names and values", _is_table))
-
-    def listing(self, name: str) -> tuple[str, ...]:
-        """Return a list of texts."""
-        return tuple(self._read(name, (), "a list of texts", _are_texts))
-
-    def path(self, name: str, default: str) -> str:
-        """Return where below the store's address something is asked."""
-        return self._read(
-            name,
-            default,
-            f"a path such as {default}",
-            lambda value: isinstance(value, str) and bool(_PATH.match(value)),
-        )
-
-    def _read(self, name: str, default: T, wanted: str, fits: Callable[[Any], bool]) -> T:
-        """Return an option, the default where it is not given.
-
-        An error that it has to be what is `wanted` is without its value: that may be a secret.
-        """
-        value: T | None = self._given.get(name)
-        if value is None:
-            return default
-        if not fits(value):
-            raise StoreUnusable(f"the option {name} of {self._named} has to be {wanted}")
-        return value
+    @classmethod
+    def _wanted(cls, name: str) -> str:
+        """Return what an option has to be."""
+        option = cls.model_fields[name]
+        if option.description is None:
+            return f"one of {', '.join(get_args(option.annotation))}"
+        return option.description.format(default=option.default)
 
 
-def _is_table(value: object) -> bool:
-    """Tell whether something is a table of names and values."""
-    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
-
-
-def _are_texts(value: Any) -> bool:  # noqa: ANN401 - whatever a description holds
-    """Tell whether something is a list of texts."""
-    is_list = isinstance(value, Sequence) and not isinstance(value, str)
-    return is_list and all(isinstance(each, str) for each in value)
-
-
-def _listed(names: Collection[str]) -> str:
-    """Return names as a sentence holds them."""
-    return ", ".join(names) or "none"
+def needed(spec: StoreSpec, name: str) -> StoreUnusable:
+    """Return the error of a description without an option that has to be there."""
+    return StoreUnusable(f"a store of type {spec.type} needs the option {name}; set options.{name}")

@@ -44,6 +44,7 @@ from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.event import is_text
 from cortex_actors.federation.fan import QUESTION_LIMIT
+from cortex_actors.text.hazards import BEARER
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
@@ -394,6 +395,11 @@ class FanSearch(Body):
     budget_tokens: int | None = Field(None, ge=1)
 
 
+def _spelt(name: str) -> Any:  # noqa: ANN401 - a field, whatever it holds
+    """Return a field that may be left out; its name may begin with `bearer_`, too."""
+    return Field(None, repr=False, validation_alias=AliasChoices(name, f"{BEARER}{name}"))
+
+
 class NewStore(Body):
     """`POST /stores` of Callosum; where its token lies may be said instead of the token.
 
@@ -406,15 +412,9 @@ class NewStore(Body):
     weight: float = 1.0
     floor: float = 0.0
     enabled: bool = True
-    token: Text | None = Field(
-        None, repr=False, validation_alias=AliasChoices("token", "bearer_token")
-    )
-    token_env: Text | None = Field(
-        None, validation_alias=AliasChoices("token_env", "bearer_token_env")
-    )
-    token_keyring: Text | None = Field(
-        None, validation_alias=AliasChoices("token_keyring", "bearer_token_keyring")
-    )
+    token: Text | None = _spelt("token")
+    token_env: Text | None = _spelt("token_env")
+    token_keyring: Text | None = _spelt("token_keyring")
     options: dict[str, Any] | None = None
 
 

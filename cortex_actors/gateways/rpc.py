@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.endpoint.replies import finite, not_json
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -226,24 +226,11 @@ def _json(line: bytes) -> object:
     raise Unreadable(PARSE_ERROR, BadInput(f"the request {why}"))
 
 
-def _reject(name: str) -> object:
-    """Refuse NaN and the infinities, which are no JSON."""
-    raise ValueError(f"{name} is no JSON value")
-
-
-def _finite(text: str) -> float:
-    """Return a number; one beyond the largest float would become an infinity."""
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{text[:20]} is too large a number")
-    return number
-
-
 def _line(message: dict[str, object]) -> bytes:
     """Return a message as one line of ASCII JSON."""
     return _ENCODER.encode(message).encode() + b"\n"
 
 
 # Made once: `json.loads` and `json.dumps` make new ones whenever they are given an option.
-_DECODER = json.JSONDecoder(parse_constant=_reject, parse_float=_finite)
+_DECODER = json.JSONDecoder(parse_constant=not_json, parse_float=finite)
 _ENCODER = json.JSONEncoder(default=str)

@@ -74,17 +74,17 @@ _DIALECT = re.compile(
 OPEN: dict[str, int] = {
     "fragments": 9,
     "annexes": 1,
-    "namesakes": 108,
+    "namesakes": 106,
     "folder rings": 5,
     "sqlite": 34,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 628,
+    "positional": 624,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_044, "modules": 291}
+BOUNDS: dict[str, int] = {"code lines": 60_948, "modules": 291}
 
 
 @dataclass(frozen=True)

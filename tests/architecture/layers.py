@@ -98,6 +98,8 @@ DOORS: dict[str, tuple[str, ...]] = {
     "tokenizers": ("cortex_actors/embedding/",),
     "pydantic": (
         "cortex_actors/api/registry.py",
+        "cortex_actors/federation/adapters/",
+        "cortex_actors/federation/schema.py",
         "cortex_actors/sections.py",
         "cortex_actors/settings.py",
         "cortex_actors/judging/chat.py",

@@ -71,7 +71,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "warnings": ["a token is still in the keyring as cortex-actors/notes"],
     },
     "enable_store": {"store": NOTES, "active": ["local", "notes"], "lasts": "kept"},
-    "disable_store": {"store": NOTES, "active": ["local"], "lasts": "restart"},
+    "disable_store": {
+        "store": {**NOTES, "enabled": False},
+        "active": ["local"],
+        "lasts": "restart",
+    },
     "tune_store": {"store": NOTES, "active": ["local", "notes"], "lasts": "kept"},
     "configure": {
         "changed": {"k": 30, "fusion_mode": "rrf_pct"},

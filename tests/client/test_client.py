@@ -129,7 +129,7 @@ class TestCall:
             with pytest.raises(errors.DeadlineExceeded, match="has not let in"):
                 Client(home).call("status")
             with pytest.raises(errors.DeadlineExceeded, match="has not let in"):
-                asyncio.run(AsyncClient(home).call("status"))
+                asyncio.run(AsyncClient(Client(home)).call("status"))
 
     def test_silence(self, serve: Serve) -> None:
         """An answer that does not come in time is an error that says how long was waited."""

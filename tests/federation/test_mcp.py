@@ -232,10 +232,10 @@ class TestDescription:
             ("http://127.0.0.1:1/mcp", {"tool": "x", "env": {"A": "b"}}, "stdio:"),
             ("stdio:", {"tool": "x"}, "stdio:"),
             ("stdio:", {"tool": "x", "command": "ls"}, "a list"),
-            ("stdio:", {"tool": "x", "command": ["ls"], "env": {"A": 1}}, "options.env"),
+            ("stdio:", {"tool": "x", "command": ["ls"], "env": {"A": 1}}, "option env"),
             ("postgresql://127.0.0.1/x", {"tool": "x"}, "http://"),
-            ("http://127.0.0.1:1", {"tool": "x", "path": "@evil.example/"}, "options.path"),
-            ("http://127.0.0.1:1", {"tool": "x", "path": "/../admin"}, "options.path"),
+            ("http://127.0.0.1:1", {"tool": "x", "path": "@evil.example/"}, "option path"),
+            ("http://127.0.0.1:1", {"tool": "x", "path": "/../admin"}, "option path"),
         ],
     )
     async def test_wrong(self, url: str, options: dict[str, Any], told: str) -> None:

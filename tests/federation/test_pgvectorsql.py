@@ -12,9 +12,9 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.pgvector import (
-    OPTIONS,
     Link,
     Pgvector,
+    PgvectorOptions,
     Reading,
     name_of,
     read_layout,
@@ -26,11 +26,10 @@ from cortex_actors.federation.adapters.troubles import (
     Told,
     meaning,
 )
-from cortex_actors.federation.schema import Options
 from cortex_actors.federation.store import StoreSpec
 
 #: What is read here, and what its table is.
-READING = Reading('"notes"', '"id"', '"text"', '"v"', "cosine", metadata=('"a"',), where={'"b"': 1})
+READING = Reading(table="notes", vector="v", metadata=("a",), where={"b": 1})
 LAYOUT = Layout('"public"."vector"', '"public"', 3)
 
 #: Columns as the catalogue has them.
@@ -44,7 +43,7 @@ def described(spec: StoreSpec) -> Pgvector:
 
 def linked(url: str, token: str, **login: str) -> Link:
     """Return a link to a database, with options of the login."""
-    options = Options(StoreSpec("db", "pgvector", url, options={"user": "u", **login}), OPTIONS)
+    options = PgvectorOptions(table="notes", user="u", **login)  # type: ignore[arg-type]
     return Link(Line(url, SystemClock(), token=token), options, managed=False)
 
 
@@ -89,13 +88,13 @@ class TestQuery:
 
     def test_product(self) -> None:
         """An inner product becomes a distance that is 0 for what is equal."""
-        reading = Reading('"notes"', '"id"', '"text"', '"v"', "ip")
+        reading = Reading(table="notes", vector="v", distance="ip")
 
         assert "1 + (" in reading.query(LAYOUT, "[1]", 1)[0]
 
     def test_function(self) -> None:
         """The question is bound when a function of the database is to embed it."""
-        query, values = READING.embedding(LAYOUT, '"embed"', "'; DROP")
+        query, values = READING.embed(LAYOUT, '"embed"', "'; DROP")
 
         assert '"embed"(%(question)s::text)' in query
         assert {"question": "'; DROP"} == values
@@ -154,7 +153,7 @@ class TestDescription:
             ("postgresql://127.0.0.1/a", {"table": "x", "id": "a b"}, "no name of a column"),
             ("postgresql://127.0.0.1/a", {"table": "x", "where": {"a=1;": 1}}, "no name"),
             ("postgresql://127.0.0.1/a", {"table": "x", "distance": "far"}, "one of"),
-            ("postgresql://127.0.0.1/a", {"table": "x", "user": "a b"}, "options.user"),
+            ("postgresql://127.0.0.1/a", {"table": "x", "user": "a b"}, "option user"),
             ("postgresql://127.0.0.1/a", {"table": "x", "sslmode": "none"}, "one of"),
             (
                 "postgresql://127.0.0.1/a",

@@ -249,7 +249,7 @@ class TestAwaited:
 
         async with await asyncio.start_unix_server(never, str(Home(tmp_home).socket)):
             with pytest.raises(DeadlineExceeded, match=r"did not answer status within 0\.05 s"):
-                await AsyncClient(tmp_home, timeout=0.05).call("status")
+                await AsyncClient(Client(tmp_home, timeout=0.05)).call("status")
             hung.set()
 
     @pytest.mark.parametrize("said", [b"", b'{"id": 1, "resu', b"[]\n", b'{"result": 7}\n'])
@@ -263,7 +263,7 @@ class TestAwaited:
 
         async with await asyncio.start_unix_server(answer, str(Home(tmp_home).socket)):
             with pytest.raises(CortexError):
-                await AsyncClient(tmp_home).call("status")
+                await AsyncClient(Client(tmp_home)).call("status")
 
 
 class TestCarried:

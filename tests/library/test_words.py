@@ -57,7 +57,7 @@ class Asked:
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Cortex, Asked]:
     """Give a library that asks nobody, opened for an agent, and what it was asked."""
     door, cortex = Asked(), Cortex(tmp_path, agent="KETHER")
-    monkeypatch.setattr(cortex, "_operations", operations.Operations(door, "KETHER"))
+    monkeypatch.setattr(cortex, "_door", door)
     return cortex, door
 
 

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, command, read_text, shows
@@ -329,28 +328,20 @@ def show_taken(found: Answer) -> None:
     show.lines(*(each["message"] for each in found["crumbs"]))
 
 
-@command("agents crumb import", "crumb.txt", show=show_taken)
+@command(
+    "agents crumb import",
+    "crumb.txt",
+    show=show_taken,
+    asks="crumbs.import",
+    text=Argument(metavar="FILE...", many=True, help="Each a crumb as text; - for stdin."),
+    agent=Option(help="Whose (default: as the text says)."),
+    is_global=OF_NONE,
+)
 def import_(
-    client: Client,
-    files: Annotated[
-        list[str], Argument(metavar="FILE...", help="Each a crumb as text; - for stdin.")
-    ],
-    *,
-    agent: Annotated[
-        str | None,
-        Option(metavar="AGENT", complete="agents", help="Whose (default: as the text says)."),
-    ] = None,
-    project: Annotated[
-        str | None,
-        Option(complete="projects", help="The project it belongs to (default: your folder's)."),
-    ] = None,
-    is_global: Annotated[bool, Option("--global", help="It belongs to no project.")] = False,
-    redact: Annotated[bool, Option(help="Mask secrets instead of refusing the text.")] = False,
+    client: Client, *, text: list[str], project: str | None, is_global: bool, **how: object
 ) -> Answer:
     """Take in crumbs that another system left as text; one that is known is not taken twice."""
     of = "" if is_global else meant(project)
-    ask = partial(
-        client.call, "import_crumb", agent=agent, project=of, redact=redact, here=folder()
-    )
-    texts = [read_text(Path(each), f"read a crumb from {each}", most=_LARGEST) for each in files]
+    ask = partial(client.call, "import_crumb", project=of, here=folder(), **how)
+    texts = [read_text(Path(each), f"read a crumb from {each}", most=_LARGEST) for each in text]
     return {"crumbs": [ask(text=each) for each in texts]}

@@ -131,16 +131,12 @@ def use(
     "--to all-MiniLM-L6-v2",
     "--to ~/models/my-model --no-wait",
     "--to nomic-embed-text --provider openai",
+    asks="model.migrate",
+    to=Option(metavar="NAME", help="A model's name or folder."),
+    no_wait=Option(kind="flag", help="Do not watch it."),
 )
 def migrate(
-    *,
-    to: Annotated[str, Option(metavar="NAME", help="A model's name or folder.")],
-    provider: Annotated[
-        str | None, Option(help="Whose model: sentence-transformers, openai or hashing.")
-    ] = None,
-    no_wait: Annotated[bool, Option(help="Do not watch it.")] = False,
-    as_json: JsonOption = False,
-    home: HomeOption = None,
+    *, to: str, provider: str | None, no_wait: bool, as_json: bool, home: Path | None
 ) -> None:
     """Embed everything with another model, which answers once that is done."""
     client = Client(home)

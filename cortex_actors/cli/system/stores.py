@@ -12,10 +12,10 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, Option, command, shows
+from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.show import counted, joined, shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, UsageError
@@ -45,15 +45,6 @@ _UNTIL = " (until the daemon restarts; write it into cortex.toml to keep it)"
 #: Characters that are read of a token; the daemon says what one may be.
 _LONGEST_TOKEN = 16_384
 
-StdinOption = Annotated[
-    bool,
-    Option("--token-stdin", help="Read its token from standard input; a terminal asks, unseen."),
-]
-KeyringOption = Annotated[
-    str | None,
-    Option(metavar="SERVICE/USER", help="Its place in the keyring of the operating system."),
-]
-
 
 @shows(
     "stores",
@@ -81,6 +72,60 @@ def show_listed(found: Answer) -> None:
     show.lines(*(f"to mend: {text}" for text in found["trouble"]))
 
 
+def values(words: Iterable[str]) -> dict[str, Any]:
+    """Return what `KEY=VALUE` words say; a value is a number or true or false where it can be.
+
+    Raises `UsageError` for another word, and for a key that is given twice.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not (key and sign):
+            raise UsageError(
+                f"cannot read {word!r}: write KNOB=VALUE; see: cortex stores configure"
+            )
+        _require_new(found, key)
+        found[key] = _plain_word(value)
+    return found
+
+
+def fields(words: Iterable[str]) -> dict[str, Any]:
+    """Return what `KEY=TEXT` and `KEY:=JSON` words say; as `values`, and raises `BadInput`."""
+    found: dict[str, Any] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        is_json, key = key.endswith(":"), key.removesuffix(":")
+        if not (key and sign):
+            raise UsageError(f"cannot read the option {key!r}: write KEY=TEXT or KEY:=JSON")
+        _require_new(found, key)
+        found[key] = _json(key, value) if is_json else value
+    return found
+
+
+def _require_new(found: dict[str, Any], key: str) -> None:
+    """Raise `UsageError` for a key that was given before."""
+    if key in found:
+        raise UsageError(f"{key} is given twice; give it once")
+
+
+def _plain_word(value: str) -> object:
+    """Return a number, true or false where a word is one; else the word."""
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found if isinstance(found, int | float) else value
+
+
+def _json(key: str, value: str) -> object:
+    """Return a JSON value; the text of the error does not repeat it."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        message = f"the option {key} is no JSON"
+        raise BadInput(f"{message}; write {key}=... for a text, {key}:=... for JSON") from None
+
+
 def show_added(found: Answer) -> None:
     """Print which store was added, and where its address leads."""
     ways = [f"{ip} ({_REACH.get(reach, reach)})" for ip, reach in found["resolves"].items()]
@@ -97,47 +142,32 @@ def show_added(found: Answer) -> None:
     "facts seren_loci http://127.0.0.1:7422 --token-stdin < token.txt",
     "team chroma https://chroma.example:8000 --option collection=notes",
     show=show_added,
+    asks="stores.add",
+    leave_out=("token", "enabled"),
+    weight=Option(default=None),
+    floor=Option(default=None),
+    token_stdin=Preset(help="Read its token from standard input; a terminal asks, unseen."),
+    options=Option("--option", help="For its type alone; KEY:=JSON for no text.", read=fields),
+    disabled=Preset(help="Do not ask it yet."),
 )
 def add(
     client: Client,
-    name: Annotated[str, Argument(metavar="NAME", help="What answers call it.")],
-    kind: Annotated[str, Argument(metavar="TYPE", help="See: cortex stores types.")],
-    url: Annotated[str, Argument(metavar="URL", help="Its address: http, https or postgresql.")],
     *,
-    weight: Annotated[
-        float | None, Option(min=0, max=1_000, help="How much its places count; 1 is usual.")
-    ] = None,
-    floor: Annotated[
-        float | None,
-        Option(min=0, max=1, help="Base relevance that its hits need; 0 lets all of them."),
-    ] = None,
-    token_stdin: StdinOption = False,
-    token_env: Annotated[
-        str | None, Option(metavar="NAME", help="A variable of the daemon's that holds it.")
-    ] = None,
-    token_keyring: KeyringOption = None,
-    option: Annotated[
-        list[str] | None,
-        Option(metavar="KEY=TEXT", help="What only its type understands; KEY:=JSON for no text."),
-    ] = None,
-    disabled: Annotated[bool, Option(help="Do not ask it yet.")] = False,
+    name: str,
+    token_stdin: bool,
+    token_env: str | None,
+    token_keyring: str | None,
+    disabled: bool,
+    **described: object,
 ) -> Answer:
     """Have every recall ask a store, from now on and without a restart.
 
     Nothing is sent to it yet. Its token is kept in the keyring of the operating system where there
     is one, and never shown again.
     """
-    return client.call(
-        "add_store",
-        name=name,
-        type=kind,
-        url=url,
-        weight=1.0 if weight is None else weight,
-        floor=floor or 0.0,
-        options=fields(option or ()),
-        enabled=not disabled,
-        **given(name, stdin=token_stdin, env=token_env, keyring=token_keyring),
-    )
+    token = given(name, stdin=token_stdin, env=token_env, keyring=token_keyring)
+    said = {key: value for key, value in described.items() if value is not None}
+    return client.call("add_store", name=name, enabled=not disabled, **said, **token)
 
 
 @shows("stores remove", "notes")
@@ -156,15 +186,11 @@ def show_removed(found: Answer) -> None:
 
 
 @shows("stores enable", "notes")
-def show_enabled(found: Answer) -> None:
-    """Print which store is asked again."""
-    show.lines(f"{found['store']['name']} is asked from now on{lasts(found)}")
-
-
 @shows("stores disable", "notes")
-def show_disabled(found: Answer) -> None:
-    """Print which store is not asked any more."""
-    show.lines(f"{found['store']['name']} is not asked any more{lasts(found)}")
+def show_switched(found: Answer) -> None:
+    """Print whether a store is asked from now on."""
+    how = "asked from now on" if found["store"]["enabled"] else "not asked any more"
+    show.lines(f"{found['store']['name']} is {how}{lasts(found)}")
 
 
 @shows("stores tune", "notes --weight 2 --floor 0.3")
@@ -253,50 +279,15 @@ def show_knobs(found: Answer) -> None:
     "k=30 fusion_mode=rrf_pct",
     "per_store_timeout_s=2 edges_enabled=false",
     show=show_knobs,
+    asks="stores.configure",
+    changes=Argument(metavar="[KNOB=VALUE...]", required=False, read=values),
 )
-def configure(
-    client: Client,
-    changes: Annotated[
-        list[str] | None, Argument(metavar="[KNOB=VALUE...]", help="What is to change.")
-    ] = None,
-) -> Answer:
+def configure(client: Client, *, changes: dict[str, Any] | None) -> Answer:
     """Turn how stores are asked and fused, at one stroke; without a word, show how it is.
 
     Everything is checked first: where one value cannot be, nothing has changed.
     """
-    if not changes:
-        return client.call("knobs")
-    return client.call("configure", changes=values(changes))
-
-
-def values(words: Iterable[str]) -> dict[str, Any]:
-    """Return what `KEY=VALUE` words say; a value is a number or true or false where it can be.
-
-    Raises `UsageError` for another word, and for a key that is given twice.
-    """
-    found: dict[str, Any] = {}
-    for word in words:
-        key, sign, value = word.partition("=")
-        if not (key and sign):
-            raise UsageError(
-                f"cannot read {word!r}: write KNOB=VALUE; see: cortex stores configure"
-            )
-        _require_new(found, key)
-        found[key] = _plain_word(value)
-    return found
-
-
-def fields(words: Iterable[str]) -> dict[str, Any]:
-    """Return what `KEY=TEXT` and `KEY:=JSON` words say; as `values`, and raises `BadInput`."""
-    found: dict[str, Any] = {}
-    for word in words:
-        key, sign, value = word.partition("=")
-        is_json, key = key.endswith(":"), key.removesuffix(":")
-        if not (key and sign):
-            raise UsageError(f"cannot read the option {key!r}: write KEY=TEXT or KEY:=JSON")
-        _require_new(found, key)
-        found[key] = _json(key, value) if is_json else value
-    return found
+    return client.call("configure", changes=changes) if changes else client.call("knobs")
 
 
 def lasts(found: Answer) -> str:
@@ -314,30 +305,6 @@ def shown(value: object) -> str:
 def listed(knobs: Mapping[str, Any]) -> str:
     """Return names with their values, in one line."""
     return ", ".join(f"{name} {shown(value)}" for name, value in knobs.items())
-
-
-def _require_new(found: dict[str, Any], key: str) -> None:
-    """Raise `UsageError` for a key that was given before."""
-    if key in found:
-        raise UsageError(f"{key} is given twice; give it once")
-
-
-def _plain_word(value: str) -> object:
-    """Return a number, true or false where a word is one; else the word."""
-    try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-    return found if isinstance(found, int | float) else value
-
-
-def _json(key: str, value: str) -> object:
-    """Return a JSON value; the text of the error does not repeat it."""
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        message = f"the option {key} is no JSON"
-        raise BadInput(f"{message}; write {key}=... for a text, {key}:=... for JSON") from None
 
 
 def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Mapping[str, Any]:

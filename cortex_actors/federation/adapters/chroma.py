@@ -10,23 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
+from pydantic import Field
+
 from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import Asked, apart, fields, foreign, nearest, record, text
 from cortex_actors.federation.remote import HttpAdapter
-from cortex_actors.federation.schema import SHOWN
+from cortex_actors.federation.schema import SHOWN, StoreOptions, Table, Words
 from cortex_actors.federation.store import Answer, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.endpoint.connection import Line
-
-#: What it calls the owner and the group of a collection where nobody has named them.
-TENANT, DATABASE = "default_tenant", "default_database"
-
-#: Its options (docs/store-types.md).
-OPTIONS = ("collection", "tenant", "database", "model", "where", "text_key")
 
 #: Chroma's own names of the embedding function that a collection gets when nobody names one: it is
 #: that model, run by onnxruntime.
@@ -60,6 +56,18 @@ class Collection:
     model: str
 
 
+class ChromaOptions(StoreOptions):
+    """Its options (docs/store-types.md)."""
+
+    collection: Words
+    model: Words = ""
+    text_key: Words = ""
+    where: Table = Field({})
+    #: What it calls the owner and the group of a collection where nobody has named them.
+    tenant: Words = "default_tenant"
+    database: Words = "default_database"
+
+
 class Chroma(HttpAdapter):
     """Asks one collection of a Chroma server, with our vector.
 
@@ -73,14 +81,11 @@ class Chroma(HttpAdapter):
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Check the options; nothing is sent."""
-        super().__init__(spec, line, OPTIONS)
-        options = self.options
-        self._called = options.required("collection")
-        self._model = options.words("model")
-        self._text_key = options.words("text_key")
-        self._filter = options.table("where")
-        tenant, database = options.words("tenant", TENANT), options.words("database", DATABASE)
-        self._path = f"/api/v2/tenants/{_part(tenant)}/databases/{_part(database)}/collections/"
+        super().__init__(spec, line)
+        self._options = options = ChromaOptions.of(spec)
+        self._called = options.collection
+        owner = f"tenants/{_part(options.tenant)}/databases/{_part(options.database)}"
+        self._path = f"/api/v2/{owner}/collections/"
         self._found: Collection | None = None
 
     async def search(self, asked: Asked) -> Answer:
@@ -88,7 +93,7 @@ class Chroma(HttpAdapter):
         known = self._found
         collection = known or await self._look_up(asked.seconds)
         # A person's word on the model comes first.
-        model = self._model or collection.model
+        model = self._options.model or collection.model
         if why := apart(asked, model=model, dimension=collection.dimension):
             return Answer((), (why,))
         try:
@@ -110,7 +115,7 @@ class Chroma(HttpAdapter):
             "collection": self._called,
             "dimension": found.dimension,
             "space": found.space,
-            "model": self._model or found.model or None,
+            "model": self._options.model or found.model or None,
         }
 
     async def _query(self, collection: Collection, asked: Asked) -> object:
@@ -121,8 +126,8 @@ class Chroma(HttpAdapter):
             "n_results": asked.limit,
             "include": ["documents", "metadatas", "distances"],
         }
-        if self._filter:
-            document["where"] = self._filter
+        if self._options.where:
+            document["where"] = self._options.where
         path = f"{self._path}{_part(collection.id)}/query"
         return await self.line.post(path, document, seconds=asked.seconds)
 
@@ -150,7 +155,7 @@ class Chroma(HttpAdapter):
         for row in rows:
             row["metadata"] = record(row["metadata"])
             # Its document, or what stands for it in the metadata.
-            row["text"] = text(row["text"]) or text(row["metadata"].get(self._text_key))
+            row["text"] = text(row["text"]) or text(row["metadata"].get(self._options.text_key))
         if rows and not any(row["text"] for row in rows):
             raise StoreUnusable(
                 f"the collection {self._called[:SHOWN]!r} has vectors without texts; set "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import Asked, fields, hits_in, measured, number, text
 from cortex_actors.federation.remote import HttpAdapter
+from cortex_actors.federation.schema import Below, StoreOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 #: Hits a daemon gives for a question at most, and for topics.
 MOST, TAGGED = 200, 50
-
-#: Where it is asked; an option leads elsewhere, such as through a proxy.
-_PATHS = {"recall_path": "/recall", "topic_path": "/seren/memory/by_topic"}
 
 #: What another daemon calls itself.
 SERVICE = "CortexActors"
@@ -46,6 +44,13 @@ _PARTLY = (
 _TOLD = ("collection", "project", "place", "heading", "agent")
 
 
+class CortexOptions(StoreOptions):
+    """Where it is asked; an option leads elsewhere, such as through a proxy."""
+
+    recall_path: Below = "/recall"
+    topic_path: Below = "/seren/memory/by_topic"
+
+
 class Cortex(HttpAdapter):
     """Asks another Cortex daemon whose http door is open.
 
@@ -56,8 +61,9 @@ class Cortex(HttpAdapter):
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
-        super().__init__(spec, line, _PATHS)
-        self._recall, self._topics = (self.options.path(*each) for each in _PATHS.items())
+        super().__init__(spec, line)
+        options = CortexOptions.of(spec)
+        self._recall, self._topics = options.recall_path, options.topic_path
 
     async def search(self, asked: Asked) -> Answer:
         """Return hits in the other daemon's order."""

@@ -22,23 +22,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+
+from pydantic import Field
 
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Outcome
 from cortex_actors.federation.answers import answer, foreign, id_of, measured, number, record, text
-from cortex_actors.federation.schema import Options
+from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words
 from cortex_actors.rules.addresses import SCHEMES, STDIO
 from cortex_actors.runtime.tasks import Background
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.domain.hit import Hit
     from cortex_actors.endpoint.connection import Line
@@ -209,8 +210,7 @@ _DIGITS = 20
 SHAPE = "a list of hits from an MCP tool; see options.hits and options.text"
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(StoreOptions):
     """Which fields of a row mean what; an empty one is guessed.
 
     Attributes:
@@ -220,13 +220,13 @@ class Fields:
 
     """
 
-    hits: str = ""
-    text: str = ""
-    id: str = ""
-    distance: str = ""
-    score: str = ""
-    relevance: str = ""
-    metadata: tuple[str, ...] = ()
+    hits: Words = ""
+    text: Words = ""
+    id: Words = ""
+    distance: Words = ""
+    score: Words = ""
+    relevance: Words = ""
+    metadata: Listing = ()
 
     def hit(self, row: Mapping[str, Any], *, store: str) -> Hit | None:
         """Return a row as a hit; None for one without a text."""
@@ -314,12 +314,6 @@ def _first(
     return next((each for each in found if each not in (None, "")), None)
 
 
-#: Its options (docs/store-types.md).
-OPTIONS = (
-    *("tool", "arguments", "hits", "text", "id", "distance", "score", "relevance", "metadata"),
-    *("path", "command", "env"),
-)
-
 #: What stands in the arguments for the question, for how many hits are wanted, and in a program's
 #: environment for the token.
 QUERY, LIMIT, TOKEN = "{query}", "{limit}", "{token}"
@@ -328,7 +322,18 @@ QUERY, LIMIT, TOKEN = "{query}", "{limit}", "{token}"
 AT_ONCE = 65_536
 
 #: A path that stays below the store's address.
-_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?\Z")
+_PATH = r"^(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$"
+
+
+class McpOptions(Fields):
+    """Its options (docs/store-types.md)."""
+
+    tool: Words
+    arguments: Table = Field({})
+    #: What follows the address; it may end in a slash, which an address here does not.
+    path: Annotated[Words, Field(pattern=_PATH, description="a path such as /mcp/")] = ""
+    command: Listing = ()
+    env: Annotated[Mapping[str, str], Field(description="a table of names and texts")] = Field({})
 
 
 class Mcp:
@@ -342,21 +347,14 @@ class Mcp:
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Check the options; nothing is sent, and no program started."""
-        options = Options(spec, OPTIONS)
+        self._fields = options = McpOptions.of(spec)
         self._name = spec.name
-        self._tool = options.required("tool")
-        self._arguments = options.table("arguments") or {"query": QUERY}
+        self._tool = options.tool
+        self._arguments = options.arguments or {"query": QUERY}
         if QUERY not in str(self._arguments):
             raise StoreUnusable(f"options.arguments nowhere holds {QUERY}, where the question goes")
-        self._fields = Fields(
-            **{
-                name: options.words(name)
-                for name in ("hits", "text", "id", "distance", "score", "relevance")
-            },
-            metadata=options.listing("metadata"),
-        )
         command, env = _program(spec, line, options)
-        self._link = Link(line, _path(options), command=command, env=env)
+        self._link = Link(line, options.path, command=command, env=env)
 
     async def search(self, asked: Asked) -> Answer:
         """Return what the tool finds, in its order."""
@@ -379,13 +377,13 @@ class Mcp:
 
 
 def _program(
-    spec: StoreSpec, line: Line, options: Options
+    spec: StoreSpec, line: Line, options: McpOptions
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the program to start and its environment; nothing for a server with an address.
 
     Who may add a store to a running daemon may not choose what the daemon runs.
     """
-    command, env = options.listing("command"), options.table("env")
+    command, env = tuple(options.command), options.env
     if line.address.scheme in SCHEMES and not command and not env:
         return (), {}
     if line.address.scheme != STDIO or not command:
@@ -397,17 +395,7 @@ def _program(
         raise StoreUnusable(
             "a program is started only for a store that [[federation.stores]] in cortex.toml names"
         )
-    if not all(isinstance(value, str) for value in env.values()):
-        raise StoreUnusable("options.env has to be a table of names and texts")
     return command, {name: value.replace(TOKEN, line.token) for name, value in env.items()}
-
-
-def _path(options: Options) -> str:
-    """Return what follows the address; it may end in a slash, which an address here does not."""
-    found = options.words("path")
-    if not _PATH.match(found):
-        raise StoreUnusable("options.path has to be a path such as /mcp/")
-    return found
 
 
 def _filled(value: Any, asked: Asked) -> Any:  # noqa: ANN401 - whatever a description holds

@@ -28,15 +28,17 @@ import json
 import os
 import re
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import AfterValidator, Field
 
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Layout, Odd
 from cortex_actors.federation.answers import Asked, apart, nearest, text
-from cortex_actors.federation.schema import Options
+from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words, needed
 from cortex_actors.federation.store import Answer, StoreSpec
 from cortex_actors.rules.addresses import Reach, reach
 
@@ -55,9 +57,8 @@ KEPT = 4
 #: What its addresses begin with.
 SCHEMES = ("postgresql", "postgres")
 
-#: How a connection is encrypted, in libpq's words; empty decides by where it leads.
+#: How a connection is encrypted that leads away, in libpq's words.
 _CHECKED = "verify-full"
-_MODES = ("", "disable", "prefer", "require", "verify-ca", _CHECKED)
 
 #: With these nobody on the way reads along.
 _ENCRYPTED = frozenset({"require", "verify-ca", _CHECKED})
@@ -66,7 +67,7 @@ _ENCRYPTED = frozenset({"require", "verify-ca", _CHECKED})
 _LOGINS_HERE, _LOGINS_AWAY = "scram-sha-256,md5,none", "scram-sha-256,none"
 
 #: A name of a database or a user; libpq takes a longer one for a whole description.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$@-]{0,62}\Z")
+_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.$@-]{0,62}"
 
 #: Who speaks to libpq; imported on a thread, at the first use.
 _DRIVER = "cortex_actors.federation.adapters.pgvector_session"
@@ -75,26 +76,21 @@ _DRIVER = "cortex_actors.federation.adapters.pgvector_session"
 class Link:
     """The connections to one database."""
 
-    def __init__(self, line: Line, options: Options, *, managed: bool) -> None:
+    def __init__(self, line: Line, options: PgvectorOptions, *, managed: bool) -> None:
         """Remember where, and how to log in; nothing is sent.
 
         Raises `StoreUnusable` for an address that is no database's. With `managed` a socket or a
         file of this machine may not be named: who may add a store to a running daemon may not
         choose what the daemon opens.
         """
-        self._user = options.words("user", "postgres")
-        self._sslmode = options.choice("sslmode", *_MODES)
-        self._sslrootcert = options.words("sslrootcert")
-        self._socket = options.words("socket")
-        if managed and (self._socket or self._sslrootcert):
+        self._options = options
+        if managed and (options.socket or options.sslrootcert):
             raise StoreUnusable(
                 "options.socket and options.sslrootcert name a path of this machine, which only "
                 "[[federation.stores]] in cortex.toml may do"
             )
-        if not _NAME.match(self._user):
-            raise StoreUnusable("options.user is no name of a user")
         self._database = line.address.path.strip("/")
-        if line.address.scheme not in SCHEMES or not _NAME.match(self._database):
+        if line.address.scheme not in SCHEMES or not re.fullmatch(_NAME, self._database):
             raise StoreUnusable("its address has to be like postgresql://127.0.0.1:5432/DATABASE")
         self._line = line
         self._free: list[Session] = []
@@ -158,9 +154,9 @@ class Link:
 
     def _params(self, ip: str) -> Mapping[str, Any]:
         """Return what libpq is told; everything that it would look up elsewhere is said here."""
-        where, sock = self._line.address, self._socket
+        where, sock = self._line.address, self._options.socket
         is_near = reach(ip) is Reach.LOOPBACK
-        mode = self._sslmode or ("prefer" if is_near else _CHECKED)
+        mode = self._options.sslmode or ("prefer" if is_near else _CHECKED)
         if not is_near and (sock or (self._line.token and mode not in _ENCRYPTED)):
             raise StoreUnusable(
                 "its password is not sent over a network without TLS; see options.sslmode"
@@ -173,7 +169,7 @@ class Link:
             "hostaddr": "" if sock else ip,
             "port": where.port,
             "dbname": self._database,
-            "user": self._user,
+            "user": self._options.user,
             "password": self._line.token,
             "passfile": os.devnull,
             "sslmode": "disable" if sock else mode,
@@ -189,8 +185,8 @@ class Link:
 
     def _authorities(self, mode: str) -> str:
         """Return whose certificates count: a file, or those of the operating system."""
-        if self._sslrootcert or mode != _CHECKED:
-            return self._sslrootcert
+        if self._options.sslrootcert or mode != _CHECKED:
+            return self._options.sslrootcert
         if self._line.trust_system_store:
             return "system"
         return os.environ.get("SSL_CERT_FILE") or str(import_module("certifi").where())
@@ -206,7 +202,7 @@ def _driver() -> Any:  # noqa: ANN401 - a module
         ) from error
 
 
-#: What the distances are called, and pgvector's operators for them; the first is the default.
+#: What the distances are called, and pgvector's operators for them.
 DISTANCES: Mapping[str, str] = {"cosine": "<=>", "l2": "<->", "ip": "<#>"}
 
 #: Characters of a text, of an id (one more than any may have) and of the metadata of one row that
@@ -232,24 +228,47 @@ _COLUMNS = (
 _LISTED = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Which columns of which table are read; every name is quoted already."""
+def name_of(written: str, *, most: int = 1) -> str:
+    """Return a name, quoted; with `most` 2 a schema may stand before it.
 
-    table: str
-    id: str
-    text: str
-    vector: str
-    distance: str
-    metadata: tuple[str, ...] = ()
-    where: Mapping[str, object] = field(default_factory=dict, hash=False)
+    Raises `StoreUnusable` for anything that is no plain name: nothing of a description gets into a
+    statement unread.
+    """
+    parts = written.split(".")
+    if len(parts) > most or not all(_IDENTIFIER.match(part) for part in parts):
+        raise StoreUnusable(
+            f"{written[:80]!r} is no name of a {'table' if most > 1 else 'column'}: letters, "
+            f"digits and _{', with a schema and a dot before it at most' if most > 1 else ''}"
+        )
+    return ".".join(f'"{part}"' for part in parts)
+
+
+def _named(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what columns have to hold, by their quoted names."""
+    return {name_of(name): value for name, value in given.items()}
+
+
+#: The name of a column, quoted.
+Column = Annotated[Words, AfterValidator(name_of)]
+
+
+class Reading(StoreOptions):
+    """The options that say which columns of which table are read; every name is quoted."""
+
+    table: Annotated[Words, AfterValidator(partial(name_of, most=2))]
+    id: Column = '"id"'
+    text: Column = '"text"'
+    vector: Column = '"embedding"'
+    metadata: Annotated[Listing, AfterValidator(lambda names: [*map(name_of, names)])] = ()
+    where: Annotated[Table, AfterValidator(_named)] = Field({})
+    distance: Literal["cosine", "l2", "ip"] = "cosine"
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that have to be there."""
         return (self.id, self.text, self.vector, *self.metadata, *self.where)
 
-    def embedding(self, layout: Layout, function: str, question: str) -> tuple[str, dict[str, Any]]:
+    def embed(self, layout: Layout, function: str, question: str) -> tuple[str, dict[str, Any]]:
         """Return what asks a function for the vector of a question."""
         query = f"SELECT CAST(CAST({function}(%(question)s::text) AS {layout.type}) AS text)"
         return query, {"question": question}
@@ -280,21 +299,6 @@ class Reading:
         return f"CASE WHEN length({made}) <= {METADATA_LIMIT} THEN {made} END"
 
 
-def name_of(written: str, *, most: int = 1) -> str:
-    """Return a name, quoted; with `most` 2 a schema may stand before it.
-
-    Raises `StoreUnusable` for anything that is no plain name: nothing of a description gets into a
-    statement unread.
-    """
-    parts = written.split(".")
-    if len(parts) > most or not all(_IDENTIFIER.match(part) for part in parts):
-        raise StoreUnusable(
-            f"{written[:80]!r} is no name of a {'table' if most > 1 else 'column'}: letters, "
-            f"digits and _{', with a schema and a dot before it at most' if most > 1 else ''}"
-        )
-    return ".".join(f'"{part}"' for part in parts)
-
-
 def read_layout(rows: Sequence[Sequence[Any]], reading: Reading) -> Layout:
     """Return what a table is; raises `StoreUnusable` for one that cannot be asked."""
     if not rows:
@@ -316,14 +320,19 @@ def read_layout(rows: Sequence[Sequence[Any]], reading: Reading) -> Layout:
     return Layout(f'{quoted}."{type_}"', quoted, size if size > 0 else None)
 
 
-#: Its options (docs/store-types.md).
-OPTIONS = (
-    *("table", "id", "text", "vector", "metadata", "where", "distance", "model"),
-    *("embedding", "embed_function", "user", "sslmode", "sslrootcert", "socket"),
-)
+class PgvectorOptions(Reading):
+    """Its options (docs/store-types.md)."""
 
-#: Who makes the vector of a question: we do, or a function of the database.
-OURS, QUERY_TEXT = "ours", "query_text"
+    model: Words = ""
+    #: Who makes the vector of a question: we do, or a function of the database.
+    embedding: Literal["ours", "query_text"] = "ours"
+    embed_function: Words = ""
+    user: Annotated[Words, Field(pattern=f"^{_NAME}$", description="a name of a user")] = "postgres"
+    #: How a connection is encrypted, in libpq's words; empty decides by where it leads.
+    sslmode: Literal["", "disable", "prefer", "require", "verify-ca", "verify-full"] = ""
+    sslrootcert: Words = ""
+    socket: Words = ""
+
 
 #: What its answers have to be.
 _SHAPE = "rows with ids and texts"
@@ -340,15 +349,15 @@ class Pgvector:
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Check the options; nothing is sent."""
-        options = Options(spec, OPTIONS)
+        self._options = options = PgvectorOptions.of(spec)
         self._name = spec.name
-        self._reading = _reading(options)
-        self._model = options.words("model")
+        self._model = options.model
         # The function that embeds a question there; empty when we do.
         self._function = ""
-        if options.choice("embedding", OURS, QUERY_TEXT) == QUERY_TEXT:
-            self._function = name_of(options.required("embed_function"), most=2)
-        self._table = options.required("table")
+        if options.embedding == "query_text":
+            if not options.embed_function:
+                raise needed(spec, "embed_function")
+            self._function = name_of(options.embed_function, most=2)
         self._link = Link(line, options, managed=spec.managed)
 
     async def search(self, asked: Asked) -> Answer:
@@ -385,13 +394,13 @@ class Pgvector:
             # As pgvector reads it; nine digits are a float32 to the last bit.
             vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
         await session.widen(asked.limit)
-        query, values = self._reading.query(layout, vector, asked.limit)
+        query, values = self._options.query(layout, vector, asked.limit)
         rows = await session.rows(query, values, most=asked.limit)
         found = [
             {"id": id_, "text": text(words), "distance": far, "metadata": _metadata(more)}
             for id_, words, far, more in rows
         ]
-        is_cosine = self._reading.distance == "cosine"
+        is_cosine = self._options.distance == "cosine"
         return nearest(self._name, found, is_cosine=is_cosine, limit=asked.limit, shape=_SHAPE)
 
     async def _ping(self, session: Session) -> dict[str, Any]:
@@ -405,7 +414,7 @@ class Pgvector:
             "service": "PostgreSQL",
             "version": text(versions[0])[:40],
             "pgvector": text(versions[1])[:40],
-            "table": self._table,
+            "table": self._options.table.replace('"', ""),
             "dimension": layout.dimension,
             "model": self._model or None,
         }
@@ -413,13 +422,13 @@ class Pgvector:
     async def _layout(self, session: Session) -> Layout:
         """Return the columns of the table, looked up once for each connection."""
         if session.layout is None:
-            rows = await session.rows(_COLUMNS, {"table": self._reading.table})
-            session.layout = read_layout(rows, self._reading)
+            rows = await session.rows(_COLUMNS, {"table": self._options.table})
+            session.layout = read_layout(rows, self._options)
         return session.layout
 
     async def _embedded(self, session: Session, question: str, layout: Layout) -> str:
         """Return the vector that a function of the database makes of a question."""
-        query, values = self._reading.embedding(layout, self._function, question)
+        query, values = self._options.embed(layout, self._function, question)
         rows = await session.rows(query, values)
         found = text(rows[0][0]) if rows else ""
         if not found:
@@ -428,19 +437,6 @@ class Pgvector:
                 "options.embed_function returns"
             )
         return found
-
-
-def _reading(options: Options) -> Reading:
-    """Return which columns are read."""
-    return Reading(
-        table=name_of(options.required("table"), most=2),
-        id=name_of(options.words("id", "id")),
-        text=name_of(options.words("text", "text")),
-        vector=name_of(options.words("vector", "embedding")),
-        metadata=tuple(name_of(each) for each in options.listing("metadata")),
-        where={name_of(name): value for name, value in options.table("where").items()},
-        distance=options.choice("distance", *DISTANCES),
-    )
 
 
 def _metadata(written: object) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import fields, hits_in, id_of, measured, number, record, text
 from cortex_actors.federation.remote import HttpAdapter
+from cortex_actors.federation.schema import Below, Flag, StoreOptions, Words
 from cortex_actors.federation.store import Answer, ByTopic, StoreSpec
 
 if TYPE_CHECKING:
@@ -32,22 +33,8 @@ if TYPE_CHECKING:
 #: Hits the server gives at most; it refuses a request for more, and then answers nothing at all.
 MOST = 50
 
-#: What is asked for with every question, and whether an option leaves it out.
-_TIERS = {
-    "include_short": True,
-    "include_near": True,
-    "include_long": True,
-    "include_superseded": False,
-}
-
-#: What servers have learned later: left out unless it is switched on, so that an old one is asked
-#: what it knows. It would not mind; another program with this contract may.
-_LATER = {"include_satellites": False}
-
-#: Whether what stands around a hit is asked for; a server that does not know this does not mind.
-_AROUND = "with_surroundings"
-
-_OPTIONS = (*_TIERS, *_LATER, _AROUND, "search_path", "topic_search_path")
+#: What every question says of what it is asked for.
+_TIERS = {"include_short", "include_near", "include_long", "include_superseded"}
 
 #: Numbers about a hit's surroundings that are shown with it.
 _COUNTED = ("satellites", "latest_satellite_at", "supersedes", "superseded_by")
@@ -76,6 +63,22 @@ class _Seren(HttpAdapter):
         return service, said
 
 
+class SerenMemoryOptions(StoreOptions):
+    """What is asked for with every question, unless an option says otherwise, and where."""
+
+    include_short: Flag = True
+    include_near: Flag = True
+    include_long: Flag = True
+    include_superseded: Flag = False
+    #: What servers have learned later: left out unless it is switched on, so that an old one is
+    #: asked what it knows. It would not mind; another program with this contract may.
+    include_satellites: Flag = False
+    #: What stands around a hit; a server that does not know this does not mind.
+    with_surroundings: Flag = True
+    search_path: Below = "/search"
+    topic_search_path: Below = "/by_topic"
+
+
 class SerenMemory(_Seren):
     """Asks a SerenMemory: what it remembers, in three tiers.
 
@@ -87,19 +90,19 @@ class SerenMemory(_Seren):
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
-        super().__init__(spec, line, _OPTIONS)
-        options = self.options
-        self._search = options.path("search_path", "/search")
-        self._topics = options.path("topic_search_path", "/by_topic")
-        self._always = {n: options.flag(n, default=default) for n, default in _TIERS.items()}
-        later = {n: options.flag(n, default=default) for n, default in _LATER.items()}
-        self._always |= {name: wanted for name, wanted in later.items() if wanted}
-        self._around = options.flag(_AROUND, default=True)
+        super().__init__(spec, line)
+        options = SerenMemoryOptions.of(spec)
+        self._search, self._topics = options.search_path, options.topic_search_path
+        self._around = options.with_surroundings
+        self._always = options.model_dump(include=_TIERS)
+        if options.include_satellites:
+            self._always["include_satellites"] = True
 
     async def search(self, asked: Asked) -> Answer:
         """Return hits in the store's own order, with what stands around them."""
         wanted = min(max(1, asked.limit), MOST)
-        body = {"query": asked.text, "n_results": wanted, **self._always, _AROUND: self._around}
+        body = {"query": asked.text, "n_results": wanted, **self._always}
+        body["with_surroundings"] = self._around
         document = await self.line.post(self._search, body, seconds=asked.seconds)
         return hits_in(document, self._found, limit=wanted, shape=self.shape)
 
@@ -194,16 +197,20 @@ def _entry(value: object, edge: str) -> dict[str, Any] | None:
 #: for (200) times the most a fan multiplies that by is still an answer that fits the size allowed.
 MOST_FACTS = 1_000
 
-#: What is asked for with every question, unless an option says otherwise.
-_KINDS = {"include_fundamentals": True, "include_superseded": False}
-
-_FACT_OPTIONS = (*_KINDS, "project", "search_path")
-
 #: What every fact says of itself.
 _TOLD = ("project", "key", "why", "match_kind", "source")
 
 #: What is shown only of facts it is true of: newer servers say it of all of them.
 _RARELY = ("superseded_at", "why_changed", "figures", "recheck")
+
+
+class SerenLociOptions(StoreOptions):
+    """What is asked for with every question, unless an option says otherwise, and where."""
+
+    include_fundamentals: Flag = True
+    include_superseded: Flag = False
+    project: Words = ""
+    search_path: Below = "/search"
 
 
 class SerenLoci(_Seren):
@@ -217,14 +224,11 @@ class SerenLoci(_Seren):
 
     def __init__(self, spec: StoreSpec, line: Line) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
-        super().__init__(spec, line, _FACT_OPTIONS)
-        options = self.options
-        self._search = options.path("search_path", "/search")
-        self._always: dict[str, object] = {
-            name: options.flag(name, default=default) for name, default in _KINDS.items()
-        }
-        if project := options.words("project"):
-            self._always["project"] = project
+        super().__init__(spec, line)
+        options = SerenLociOptions.of(spec)
+        self._search = options.search_path
+        left_out = {"search_path"} if options.project else {"search_path", "project"}
+        self._always = options.model_dump(exclude=left_out)
 
     async def search(self, asked: Asked) -> Answer:
         """Return facts in the store's own order."""

@@ -100,6 +100,14 @@ Ids: TypeAlias = "sa.Select[tuple[int]] | sa.CompoundSelect[tuple[int]]"
 #: The passages of items, which who asks joins.
 _PASSAGES = sa.select(schema.passages.c.id)
 
+#: What every agent may read all of.
+_VILLAGE = frozenset((memory_records.COLLECTIONS[Realm.VILLAGE],))
+
+#: The `rowid`s of memories.
+_ROWS = sa.select(sa.literal_column("memories.rowid", sa.Integer).label("id")).select_from(
+    schema.memories
+)
+
 #: Every collection that has passages.
 COLLECTIONS = (
     insight_records.COLLECTION,
@@ -131,7 +139,7 @@ class Scope:
     allowed: Ids | None
     memories: tuple[sa.Select[Any], ...] = ()
     others: Ids | None = None
-    whole: tuple[str, ...] = ()
+    whole: frozenset[str] = frozenset()
 
     @property
     def ids(self) -> Ids | None:
@@ -184,15 +192,20 @@ def scope(
         return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
     if said is None or not realms_searched.intersection(searched):
         return Scope(searched, allowed, others=others)
-    row = sa.select(sa.literal_column("memories.rowid", sa.Integer).label("id"))
-    row = row.select_from(schema.memories)
-    conditions, whole = [sa.and_(*memory_conditions(where, now, decays))], tuple[str, ...]()
-    if where.reader is not None and where == Where(reader=where.reader):
-        conditions = realms.beside_village(where.reader)
-        whole = (memory_records.COLLECTIONS[Realm.VILLAGE],)
-        whole = tuple(name for name in whole if name in searched)
-    rows = tuple(row.where(each) for each in conditions)
-    return Scope(searched, allowed, rows, others, whole)
+    rows, whole = _memory_rows(where, now, decays=decays)
+    return Scope(searched, allowed, rows, others, whole.intersection(searched))
+
+
+def _memory_rows(
+    where: Where, now: int, *, decays: Mapping[Layer, Decay]
+) -> tuple[tuple[sa.Select[Any], ...], frozenset[str]]:
+    """Return what selects `rowid`s of memories that meet the conditions, each once.
+
+    Beside them, the collections of which everything does.
+    """
+    if where.reader is None or where != Where(reader=where.reader):
+        return (_ROWS.where(*memory_conditions(where, now, decays)),), frozenset()
+    return tuple(_ROWS.where(each) for each in realms.beside_village(where.reader)), _VILLAGE
 
 
 def _together(selects: Sequence[sa.Select[tuple[int]]]) -> Ids | None:

@@ -158,16 +158,15 @@ class Search:
 
     def _answer(self, connection: Connection, run: _Run, asked: Asked | None) -> Found:
         """Ask every list, rank what they hold and look up the best (in a read transaction)."""
-        lists, texts, ids, plan = Lists(), None, None, None
-        moment = words.Moment(connection, self._postings)
+        lists, moment = Lists(), words.Moment(connection, self._postings)
+        texts, ids, plan = None, None, None
         if not run.is_whole:
             ids = moment.select(run.seen)
-            allowed = None if run.seen.allowed is None else ids
             if asked is not None:
-                answer = self._dense.near(connection, asked, allowed)
-                plan, taken = answer.plan, self._takes(DENSE_ALONE, DENSE_PAIRED)
-                run.way = plan.way
-                lists.said |= {name: answer.lists[name] for name in taken}
+                some = None if run.seen.allowed is None else ids
+                answer = self._dense.near(connection, asked, some)
+                plan, run.way = answer.plan, answer.plan.way
+                lists.said |= {name: answer.lists[name] for name in self._takes(*answer.lists)}
             terms = self._by_words(moment, run, lists)
             total = count(connection, run.seen) if self._profile.absent_last else None
         else:
