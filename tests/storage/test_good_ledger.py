@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import DiskFault, LedgerDown, StorageReadOnly
+from cortex_actors.home import Home
 from cortex_actors.storage.ledger import backups, faults, files, recovery
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.files import Halt, beside, reader
@@ -81,6 +82,29 @@ class TestUnreadDisk:
 
         assert not caught.value.ends_daemon
         assert not faults.marker(filed.path).exists()
+
+
+class TestHalfMade:
+    def test_first_transaction(self, filed: Filed, tmp_path: Path) -> None:
+        """A power cut in the first transaction of a new ledger leaves one that opens."""
+        made, home = tmp_path / "made.db", Home(tmp_path / "cut")
+        home.root.mkdir()
+        with closing(sqlite3.connect(made, isolation_level=None)) as opened:
+            opened.execute("PRAGMA cache_size = 1")  # so that pages are written before the end
+            opened.execute("BEGIN")
+            opened.execute("CREATE TABLE half (text)")
+            opened.executemany("INSERT INTO half VALUES (?)", [("x" * 4_000,)] * 50)
+            for end in ("", "-journal"):
+                found = made.with_name(made.name + end).read_bytes()
+                home.ledger.with_name(home.ledger.name + end).write_bytes(found)
+        with (
+            closing(reader(home.ledger)) as only_reads,
+            pytest.raises(sqlite3.OperationalError, match="readonly"),
+        ):
+            only_reads.execute("SELECT * FROM half")
+
+        assert recovery.ready(home, filed.clock) is None
+        assert not files.size(home.ledger)
 
 
 class TestNewer:
