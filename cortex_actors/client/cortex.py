@@ -34,6 +34,7 @@ class Cortex(Operations):
     """
 
     _door_kind = Blocking
+    _door: Blocking
 
     def close(self) -> None:
         """Let go of everything; an embedded tree ends. A second time does nothing."""
@@ -61,6 +62,7 @@ class AsyncCortex(Operations):
     """
 
     _door_kind = Awaited
+    _door: Awaited
 
     async def close(self) -> None:
         """Let go of everything; an embedded tree ends."""
