@@ -128,7 +128,8 @@ async def look(
 def _astray(path: str, project: Project, error: OSError | ValueError) -> FileState:
     """Return the state of what cannot be reached (on a thread).
 
-    Raises `FileNotFoundError` or `NotADirectoryError` when not even a link is there.
+    Raises `FileNotFoundError` or `NotADirectoryError` when not even a link is there. A file that
+    came in between has no size and time here: the next scan sees another one, and has it read.
     """
     try:
         found = os.lstat(path)
@@ -140,6 +141,8 @@ def _astray(path: str, project: Project, error: OSError | ValueError) -> FileSta
     reason = f"cannot read {path}: {why}; mend the path to it"
     if found is not None and stat.S_ISLNK(found.st_mode):
         reason = f"cannot read {path}: it is a link that leads nowhere ({why}); mend the link"
+    else:
+        found = None
     return replace(FileState.of(path, project.id, found=found), error=reason)
 
 

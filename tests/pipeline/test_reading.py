@@ -6,6 +6,7 @@ import hashlib
 import os
 import tempfile
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import pytest
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BadInput
 from cortex_actors.pipeline.reading import look, place
+from cortex_actors.storage.projects import FileState
 from tests.pipeline.spoiling import SPOILT, TOO_MANY, spoil
 
 if TYPE_CHECKING:
@@ -136,7 +138,31 @@ class TestBad:
             await look(f"{project.root}/{name}", project, limit=LIMIT)
 
 
+class Late(ThreadPoolExecutor):
+    """Runs jobs on a thread; after the first one a file is there that was not."""
+
+    path: Path | None = None
+
+    def submit(self, job: Any, /, *given: Any, **named: Any) -> Future[Any]:
+        """Run a job to its end before anything else happens."""
+        done = super().submit(job, *given, **named)
+        wait([done])
+        if self.path is not None:
+            self.path.write_text("x")
+            self.path = None
+        return done
+
+
 class TestThreads:
+    async def test_came_in_between(self, project: Project, path: Path) -> None:
+        """A file that came while it was looked at is not taken for what could not be read."""
+        with Late(1) as executor:
+            executor.path = path
+            found = await look(str(path), project, limit=LIMIT, executor=executor)
+
+        assert found.data is None
+        assert not found.state.same_stat(FileState.of(str(path), project.id, found=path.stat()))
+
     async def test_disk(
         self, project: Project, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
