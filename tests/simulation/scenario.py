@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import logging
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import topics
+from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import NamedActor
 from tests.simulation import audit
@@ -16,10 +17,12 @@ from tests.simulation.service import Service
 from tests.simulation.simulated_loop import Simulation, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from cortex_actors.tree import Tree
+
+T = TypeVar("T")
 
 #: How many things happen in one run: mostly few, because a short story is easier to read.
 SHORT = (2, 4, 6, 8, 16)
@@ -107,7 +110,7 @@ class Scenario:
             path = service.folders.path(name)
             if name in followed:
                 await self._taken_up(tree, path)
-            elif any(each["root"] == path for each in (await tree.cortex.projects())["projects"]):
+            elif path in await self._insist(lambda: self._followed(tree)):
                 await tree.cortex.remove_project(path)
         said = service.folders.insights(followed)
         try:
@@ -122,9 +125,22 @@ class Scenario:
         if service.problems:
             raise Broken("\n".join(service.problems[:10]))
 
+    async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return an answer once there is one: the calm may begin in the middle of a restart."""
+        end = self.simulation.clock.monotonic() + CALM
+        while True:
+            try:
+                return await ask()
+            except ActorAway:
+                if self.simulation.clock.monotonic() > end:
+                    raise
+
+    async def _followed(self, tree: Tree) -> set[str]:
+        return {each["root"] for each in (await tree.cortex.projects())["projects"]}
+
     async def _taken_up(self, tree: Tree, path: str) -> None:
         """Follow a project; in some stories its files are written."""
-        await tree.cortex.add_project(path)
+        await self._insist(lambda: tree.cortex.add_project(path))
         if self.service.writes:
             await tree.cortex.set_auto(path, on=True)
 
