@@ -536,7 +536,7 @@ PAGES = {
     "topics.md": topics_page,
     "../cortex_actors/client/cortex.pyi": library.stub,
     "python.md": library.python_page,
-    "realms.md": library.realms_page,
+    "agents.md": library.agents_page,
     str(TABLE): commands_table,
     "cli.md": library.cli_page,
 }

@@ -201,8 +201,8 @@ def _glossary() -> list[str]:
     return lines
 
 
-def realms_page() -> str:
-    """Return docs/realms.md; its matrix says which operations agents may ask."""
+def agents_page() -> str:
+    """Return docs/agents.md; its matrix says which operations agents may ask."""
     rows: dict[str, tuple[list[str], list[str], list[str]]] = {}
     for each in sorted(OPERATIONS.values(), key=lambda each: each.name):
         reads, changes, owners = rows.setdefault(_subject(each.method), ([], [], []))
@@ -211,7 +211,7 @@ def realms_page() -> str:
     lines = ["| about | agents may read | agents may change | yours alone |", "|---|---|---|---|"]
     for subject, columns in sorted(rows.items()):
         lines.append(f"| {subject} | {' | '.join(', '.join(each) or '-' for each in columns)} |")
-    return _put("realms.md", lines)
+    return _put("agents.md", lines)
 
 
 def cli_page() -> str:

@@ -32,7 +32,7 @@ class TestGenerated:
     @pytest.mark.parametrize(
         "page",
         [
-            *("actors.md", "configuration.md", "python.md", "realms.md", "topics.md"),
+            *("actors.md", "agents.md", "configuration.md", "python.md", "topics.md"),
             str(TABLE),
             *("../cortex_actors/api/operations.json", "../cortex_actors/client/cortex.pyi"),
         ],
