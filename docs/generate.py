@@ -66,22 +66,22 @@ def topics_page() -> str:
             "Made from `cortex_actors/topics.py` by `make docs`.",
             "",
             "A topic is `noun:state`. Events of a *durable* topic are rows of the ledger: they are",
-            "handled even if nobody was there when they were said. A field with `?` may be left",
-            "out, and so may `project_id` of `file:changed`. Waiting events with one *key*",
-            "are handled as one. *Heard by* names the actors that handle the event; tails (`cortex",
-            "logs -f`) see every topic.",
+            "handled even if no actor that hears them was running. A field with `?` may be left",
+            "out, and so may `project_id` of `file:changed`. Waiting events with one *key* are",
+            "handled as one. *Heard by* names the actors that handle the event; `cortex daemon",
+            "logs -f` shows every topic.",
             "",
             "| topic | payload | durable | key | said by | heard by | about |",
             "|---|---|---|---|---|---|---|",
             *rows,
             "",
-            "Other processes may say `custom:[a-z0-9-]{1,64}` with any JSON object of at most",
+            "Other processes may publish `custom:[a-z0-9-]{1,64}` with any JSON object of at most",
             f"{topics.PAYLOAD_LIMIT // 1024} KiB, and every topic above except `actor:*`,",
-            "`daemon:*` and `*:complete`, which only the daemon says:",
+            "`daemon:*` and `*:complete`, which only the daemon publishes:",
             "",
             "```console",
-            "$ cortex publish custom:deployed version=1.4 ok:=true",
-            "$ cortex publish scan:requested",
+            "$ cortex daemon publish custom:deployed version=1.4 ok:=true",
+            "$ cortex daemon publish scan:requested",
             "```",
             "",
             *_hearing(),
@@ -92,18 +92,18 @@ def topics_page() -> str:
 def _hearing() -> list[str]:
     """Return what docs/topics.md says of names, patterns and order."""
     return [
-        f"At most {CUSTOM_NAMES:,} custom names are kept in memory; one more takes the place of",
-        "the one that was said longest ago, unless somebody subscribes to that by its name.",
+        f"At most {CUSTOM_NAMES:,} custom names are kept in memory; one more replaces the one that",
+        "was published longest ago, unless that has a subscriber by its name.",
         "",
         "## Hearing",
         "",
-        "A pattern is `noun:state`, in which `*` stands for any run of letters, digits and",
-        "hyphens (`file:*`, `*:complete`), or `*` alone for everything. What is no pattern,",
-        "and a pattern that no topic can match, is an error.",
+        "A pattern is `noun:state`, in which `*` means any run of letters, digits and hyphens",
+        "(`file:*`, `*:complete`), or `*` alone for everything. An invalid pattern, and one that",
+        "no topic can match, is an error.",
         "",
-        "What one publisher says, every receiver gets in that order. A receiver that raises,",
-        "is slow or dies costs no other its event. Of each connection to the control socket",
-        "one request is in hand, so that a flood over it is slowed at its source.",
+        "Every receiver gets the events of one publisher in their order. A receiver that raises,",
+        "is slow or dies costs no other its event. Each connection to the control socket has one",
+        "request at a time, so that a flood over it is slowed at its source.",
         "",
     ]
 
@@ -114,13 +114,12 @@ def configuration_page() -> str:
     lines = [
         "# Configuration",
         "",
-        "Made from `cortex_actors/sections.py`, `federationsections.py`, `flowsections.py`,",
-        "`memorysections.py` and `modelsections.py` by `make docs`.",
+        "Made from `cortex_actors/sections.py` by `make docs`.",
         "",
         "Settings are read from `cortex.toml` in the home, then from the environment, which wins:",
         "`CORTEX_EMBEDDING__MODEL` is `model` of `[embedding]`. A key that does not exist is an",
-        "error (exit code 78). The daemon follows a change after `cortex reload`; some keys need",
-        "`cortex restart`, and `cortex reload` names them. The home is `--home`, else",
+        "error (exit code 78). `cortex daemon reload` applies a change; some keys need `cortex",
+        "daemon restart`, and `cortex daemon reload` names them. The home is `--home`, else",
         "`CORTEX_HOME`, else `$XDG_DATA_HOME/cortex-actors`.",
         "",
         "```toml",
@@ -252,9 +251,7 @@ def _comments() -> dict[tuple[str, str], str]:
     """Return the `#:` text of each setting, by class and key."""
     found: dict[tuple[str, str], str] = {}
     owner, comment = "", ""
-    modules = (sections, sections, sections, sections, sections)
-    texts = (Path(each.__file__ or "").read_text("utf-8") for each in modules)
-    for line in "\n".join(texts).splitlines():
+    for line in Path(sections.__file__ or "").read_text("utf-8").splitlines():
         if match := re.match(r"class (\w+)\(", line):
             owner, comment = match[1], ""
         elif match := re.match(r"    #: ?(.*)", line):
