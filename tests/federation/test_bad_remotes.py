@@ -149,7 +149,7 @@ class TestOneAnswer:
 
     @pytest.mark.skipif(sys.platform != "linux", reason="memory is read where Linux tells it")
     async def test_let_go(self, urls: Mapping[str, str]) -> None:
-        """What was read of an answer that is too large is let go of at once, not when cycles are."""
+        """What was read of an answer that is too large is let go of at once."""
         async with village(urls, ("good", "endless")) as some:
             await timed(some)
             gc.collect()
