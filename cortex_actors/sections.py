@@ -568,7 +568,7 @@ class StoreSettings(Section):
     token_keyring: str = ""
     #: Variable of the daemon's environment with its token.
     token_env: str = ""
-    #: What only its type understands (docs/store-types.md); a key that is not listed here is put
+    #: What only its type understands (docs/stores.md); a key that is not listed here is put
     #: there.
     options: Mapping[str, Any] = Field({})
 
@@ -646,7 +646,7 @@ class FederationSettings(Section):
     #: Seconds for which it is.
     breaker_pause_s: float = Field(30.0, gt=0, le=3_600)
     #: Hosts (`host` or `host:port`) that stores may be on; empty allows every address that is not
-    #: forbidden anyway (docs/remote-stores.md).
+    #: forbidden anyway (docs/stores.md).
     allow_hosts: tuple[str, ...] = ()
     #: The stores, each a table `[[federation.stores]]`.
     stores: tuple[StoreSettings, ...] = ()

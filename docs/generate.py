@@ -146,12 +146,10 @@ def configuration_page() -> str:
 
 
 def actors_page() -> str:
-    """Return docs/actors.md."""
+    """Return docs/supervision.md."""
     kinds = {kind.__name__.lower(): kind for kind in _below(AsyncioActor)}
     drawing = re.search(r"```\n.*?\n```", _doc("cortex_actors.tree"), re.DOTALL)
     lines = [
-        "# Actors",
-        "",
         "Made from the actors' cards, their classes and `cortex_actors/tree.py` by `make docs`;",
         "tests hold the cards to the code.",
         "",
@@ -169,10 +167,10 @@ def actors_page() -> str:
         "",
     ]
     for branch, names in _branches(TREE):
-        lines += [f"## {branch.name}", "", f"Strategy: `{branch.strategy}`.", ""]
+        lines += [f"### {branch.name}", "", f"Strategy: `{branch.strategy}`.", ""]
         for name in names:
             lines += _actor(kinds[name], name)
-    return "\n".join(lines)
+    return library.put("supervision.md", lines)
 
 
 def _branches(branch: Branch) -> Iterator[tuple[Branch, list[str]]]:
@@ -199,7 +197,7 @@ def _actor(kind: type[AsyncioActor], name: str) -> list[str]:
         ("message limit", f"{kind.message_limit:g} s" if kind.message_limit else "none"),
     ]
     return [
-        f"### {name}",
+        f"#### {name}",
         "",
         about[0].upper() + about[1:],
         "",
@@ -531,12 +529,12 @@ def _action(each: argparse.Action) -> Row:
 #: client's pages, and the table before the page of commands, which are made from them.
 PAGES = {
     "../cortex_actors/api/operations.json": library.snapshot,
-    "actors.md": actors_page,
+    "supervision.md": actors_page,
     "configuration.md": configuration_page,
     "topics.md": topics_page,
     "../cortex_actors/client/cortex.pyi": library.stub,
     "python.md": library.python_page,
-    "realms.md": library.realms_page,
+    "agents.md": library.agents_page,
     str(TABLE): commands_table,
     "cli.md": library.cli_page,
 }

@@ -138,7 +138,7 @@ def _words(takes: inspect.Signature, *, with_types: bool) -> Iterator[str]:
 LINE = 100
 
 #: What encloses the part of a page that is made from the code.
-BEGIN, END = "<!-- Made from the registry of operations by `make docs`. -->", "<!-- Until here. -->"
+BEGIN, END = "<!-- Made from the code by `make docs`. -->", "<!-- Until here. -->"
 
 #: The table that the command line is built from.
 _COMMANDS = DOCS.parent / "cortex_actors" / "cli" / "commands.json"
@@ -179,7 +179,7 @@ def python_page() -> str:
     lines = []
     for subject in sorted(rows):
         lines += [f"### {subject}", "", "| method | gives | |", "|---|---|---|", *rows[subject], ""]
-    return _put("python.md", [*lines, *_glossary()])
+    return put("python.md", [*lines, *_glossary()])
 
 
 def _glossary() -> list[str]:
@@ -201,8 +201,8 @@ def _glossary() -> list[str]:
     return lines
 
 
-def realms_page() -> str:
-    """Return docs/realms.md; its matrix says which operations agents may ask."""
+def agents_page() -> str:
+    """Return docs/agents.md; its matrix says which operations agents may ask."""
     rows: dict[str, tuple[list[str], list[str], list[str]]] = {}
     for each in sorted(OPERATIONS.values(), key=lambda each: each.name):
         reads, changes, owners = rows.setdefault(_subject(each.method), ([], [], []))
@@ -211,7 +211,7 @@ def realms_page() -> str:
     lines = ["| about | agents may read | agents may change | yours alone |", "|---|---|---|---|"]
     for subject, columns in sorted(rows.items()):
         lines.append(f"| {subject} | {' | '.join(', '.join(each) or '-' for each in columns)} |")
-    return _put("realms.md", lines)
+    return put("agents.md", lines)
 
 
 def cli_page() -> str:
@@ -225,7 +225,7 @@ def cli_page() -> str:
         words = " ".join(["cortex", path, *map(_usage, row["params"])]).split()
         said = " ".join(row.get("own", row["help"]).split("\n\n")[0].split())
         lines.append(f"| `{' '.join(words).replace('|', '&#124;')}` | {said} |")
-    return _put("cli.md", lines)
+    return put("cli.md", lines)
 
 
 def _usage(row: dict[str, Any]) -> str:
@@ -251,7 +251,7 @@ def _subject(method: str) -> str:
     return _SUBJECTS.get(first, first)
 
 
-def _put(page: str, lines: list[str]) -> str:
+def put(page: str, lines: list[str]) -> str:
     """Return a page with its made part anew; the rest of it is written by hand."""
     before, _, rest = (DOCS / page).read_text("utf-8").partition(f"{BEGIN}\n")
     text = "\n".join(lines).strip()

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.provider import Vectors
 
 
-#: Padded tokens computed at once; the best of docs/embedding.md's table.
+#: Padded tokens computed at once; the best of the table in benchmarks/README.md.
 BATCH_TOKENS = 256
 
 #: What the session is told. Waiting threads sleep and do not spin: the daemon is not alone.

@@ -3,7 +3,7 @@
 What an OpenAI-compatible endpoint answers, before anybody looks at what it holds. Pure.
 
 `verdict` says whether an answer is one, `document_of` takes the JSON object out of it. Which
-failure becomes which error is listed in docs/embedding.md.
+failure becomes which error is listed in docs/models.md.
 
 What a remote store answers, before an adapter looks at what it means. Pure.
 

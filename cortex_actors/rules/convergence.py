@@ -8,7 +8,7 @@ Vectors put "always" and "never" close together, so two messages stay apart, how
 the rules find that they contradict each other, that one is against what the other is for, that each
 has a number or name, or holds at a place, of its own, or that they have the same words in another
 order.
-(Measured with all-MiniLM-L6-v2 at .7: docs/village.md.)
+(Measured with all-MiniLM-L6-v2 at .7: docs/agents.md.)
 """
 
 from __future__ import annotations

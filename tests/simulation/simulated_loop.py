@@ -23,7 +23,7 @@ Deterministic simulation: a whole program in one process, in virtual time, from 
 `simulate(main, seed=7)` runs `main` on a `SimulatedLoop` and repeats the run, step by step, when it
 is called with that seed again. What `main` is handed makes clocks and chance for the program under
 test; what is outside of it (disks, processes, networks) it brings along as fakes. The idea is
-FoundationDB's. docs/simulation.md says how to use it.
+FoundationDB's. docs/supervision.md says how to use it.
 """
 
 from __future__ import annotations

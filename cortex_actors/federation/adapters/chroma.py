@@ -57,7 +57,7 @@ class Collection:
 
 
 class ChromaOptions(StoreOptions):
-    """Its options (docs/store-types.md)."""
+    """Its options (docs/stores.md)."""
 
     collection: Words
     model: Words = ""

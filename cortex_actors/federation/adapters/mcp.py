@@ -326,7 +326,7 @@ _PATH = r"^(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$"
 
 
 class McpOptions(Fields):
-    """Its options (docs/store-types.md)."""
+    """Its options (docs/stores.md)."""
 
     tool: Words
     arguments: Table = Field({})

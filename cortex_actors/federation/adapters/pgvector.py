@@ -321,7 +321,7 @@ def read_layout(rows: Sequence[Sequence[Any]], reading: Reading) -> Layout:
 
 
 class PgvectorOptions(Reading):
-    """Its options (docs/store-types.md)."""
+    """Its options (docs/stores.md)."""
 
     model: Words = ""
     #: Who makes the vector of a question: we do, or a function of the database.

@@ -2,13 +2,13 @@
 
 The store ranks by its own rule (three tiers, evidence), so the order of its hits is kept and its
 scores are only shown. What it knows beside a hit (its satellites, what it took the place of) comes
-with the hits and is no part of their order. The contract is described in docs/seren.md.
+with the hits and is no part of their order. The contract is described in docs/stores.md.
 
 SerenLoci: asks a store of facts that speaks its contract.
 
 A fact has an address (project and key) and one value that holds. The store puts what was asked for
 by its key first, with a relevance of 1; everything else it ranks by words, or by meaning too. The
-contract is described in docs/seren.md.
+contract is described in docs/stores.md.
 """
 
 from __future__ import annotations

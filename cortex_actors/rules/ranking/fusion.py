@@ -98,7 +98,7 @@ class Profile:
         return tuple(name for name in LISTS if self.weights.get(name, 0.0) > 0)
 
 
-#: What finds most on conversations and on abstracts alike (docs/search.md says how it was chosen).
+#: What finds most on conversations and on abstracts alike (benchmarks/README.md, Retrieval).
 MEASURED = Profile(
     "measured", 5, {DENSE_ALONE: 1.0, WORDS_ALONE: 1.0, DENSE_PAIRED: 1.0, WORDS_PAIRED: 2.0}
 )

@@ -9,7 +9,7 @@ Both look at every active memory there is: they are asked by people, now and the
 Duplicates: pairs of memories whose texts are nearly the same, by their stored vectors.
 
 Every memory is compared with every other: exact, and the cost grows with the square of their
-number (docs/attention.md says what that comes to). Products of matrices in single precision pick
+number (docs/memory.md says what that comes to). Products of matrices in single precision pick
 the pairs, which are compared once more in double precision, so that a pair's cosine depends on
 nothing but its two texts. It is done a block at a time, so that whoever waits for it can be called
 off between two.
