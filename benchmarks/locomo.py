@@ -279,10 +279,10 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="for a program")
     args = parser.parse_args(words)
     with daemon(args.provider, args.models) as home:
-        client = Client(home)
+        client = Client(home, timeout=TIMEOUT)
 
         async def ask(verb: str, **params: object) -> dict[str, Any]:
-            call = partial(client.call, verb, timeout=TIMEOUT, **params)
+            call = partial(client.call, verb, **params)
             return await asyncio.to_thread(call)
 
         conversations = corpora.locomo(args.data)

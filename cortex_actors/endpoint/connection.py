@@ -378,6 +378,7 @@ async def read_answer(
     async for piece in pieces:
         body += piece
         if response.is_success and len(body) > most:
+            body.clear()  # the refusal holds this frame, and its raiser's holds the refusal
             raise refusal
         if not response.is_success and len(body) >= ERROR_BYTES:
             break

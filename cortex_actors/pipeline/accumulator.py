@@ -226,8 +226,12 @@ class Accumulator(Consumer):
 
     hears: ClassVar[Mapping[str, str]] = {FILE_CHANGED: "on_changed", SCAN_REQUESTED: "on_scan"}
 
-    #: Files in hand at once: their texts gather in the embedder's batches. Each is at most 1 MiB.
-    concurrency = 8
+    #: Files in hand at once. Together they fill a batch of the embedder (20 texts) even where each
+    #: says one thing: eight such files waited half a second for others. Each is at most 1 MiB.
+    concurrency = 24
+
+    #: Threads that read and parse files.
+    threads: ClassVar[int] = 8
 
     def __init__(
         self,
@@ -249,7 +253,7 @@ class Accumulator(Consumer):
         self._embed = embed
         self._likeness = Likeness(records, neighbours, merge=settings.merge)
         # Its own, because a share that hangs must cost nobody else a thread.
-        self._threads = Threads("accumulator", self.concurrency)
+        self._threads = Threads("accumulator", self.threads)
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Hear the topics; the threads end with the actor, those that hang excepted."""

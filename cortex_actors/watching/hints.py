@@ -33,8 +33,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 #: Seconds in which changes of the set gather: a hundred watchers that start cause few rounds.
 GATHER = 0.05
 
-#: Milliseconds in which watchfiles gathers events before it hands them over.
-STEP_MS = 20
+#: Milliseconds in which watchfiles gathers events before it hands them over. Its thread wakes up
+#: at every step, whatever happens: at 20 it made half of the wake-ups of an idle daemon.
+STEP_MS = 50
 
 #: Rounds that may have a thread: the one that listens, and the one that is about to follow it.
 ROUNDS = 2

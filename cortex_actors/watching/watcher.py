@@ -155,6 +155,11 @@ class Pending:
         }
         return [path for path in different if self._is_due(path, now)]
 
+    @property
+    def waits(self) -> bool:
+        """Whether something differs from what the ledger knows."""
+        return bool(self._notes or self._missed)
+
     def repeated(self, paths: Iterable[str]) -> frozenset[str]:
         """Return those of some paths that were spoken of before, as they look now."""
         return frozenset(path for path in paths if path in self._notes)
@@ -192,6 +197,10 @@ READER = "accumulator"
 
 #: Seconds up to which a sweep is so quick that every hint is worth one.
 QUICK = 0.5
+
+#: How many times longer a project in which looks find nothing may go without one, while the kernel
+#: tells of every folder: 30 s as shipped. 25 projects took 2 % of a core at 5 s each.
+RARELY = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +252,8 @@ class Watcher(AsyncioActor):
         self._took = self._at = 0.0
         #: Seconds the last sweep took; before the first one, longer than any.
         self._last = math.inf
+        #: How many times longer than usual the next sweep may wait.
+        self._calm = 1
         #: Seconds to rest before the next look; 0 while looks succeed.
         self._rest = 0.0
 
@@ -325,6 +336,8 @@ class Watcher(AsyncioActor):
         await self._say([*(path for path in due if path not in waiting), *doubtful])
         self._pending.note(due, swept.files, self._at)
         self._doubts.settled(doubtful, ours)
+        stirs = polled or doubtful or self._pending.waits
+        self._calm = 1 if stirs else min(2 * self._calm, RARELY)
         self._is_first = False
         # The daily job counts the hours that a machine is awake: one that sleeps at night would be
         # scanned every third day.
@@ -385,7 +398,7 @@ class Watcher(AsyncioActor):
                 self._looked.clear()
                 self.look()
                 await self._looked.wait()
-                usual = max(self._parts.settings.sweep_s, self._took / SHARE)
+                usual = max(self._parts.settings.sweep_s * self._calm, self._took / SHARE)
                 await self._parts.clock.sleep(self._rest or usual)
         finally:
             self._parts.hints.forget(self._project.id)

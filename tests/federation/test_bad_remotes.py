@@ -38,6 +38,9 @@ BAR = 0.05
 #: Bytes that the memory may grow by.
 GROWTH = 50 * 1_048_576
 
+#: Bytes of six refused answers that may be left: each of them is read for four MiB.
+KEPT = 8 * 1_048_576
+
 #: The stores of the scenario.
 EVERYBODY = (*GOOD, *BAD)
 
@@ -143,6 +146,22 @@ class TestOneAnswer:
             await asyncio.gather(*(timed(some) for _ in range(8)))
 
         assert memory("VmHWM") - before <= GROWTH
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="memory is read where Linux tells it")
+    async def test_let_go(self, urls: Mapping[str, str]) -> None:
+        """What was read of an answer that is too large is let go of at once."""
+        async with village(urls, ("good", "endless")) as some:
+            await timed(some)
+            gc.collect()
+            gc.disable()
+            try:
+                before = memory("VmRSS")
+                for _ in range(6):
+                    await timed(some)
+            finally:
+                gc.enable()
+
+        assert memory("VmRSS") - before <= KEPT
 
     async def test_beside(self, urls: Mapping[str, str]) -> None:
         """What is asked beside an answer has no time of its own: the whole takes no longer."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.event import AccumulationComplete, ScanRequested
+from cortex_actors.pipeline.accumulator import Accumulator
+from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.storage import projects
 from cortex_actors.topics import ACCUMULATION_COMPLETE, SCAN_REQUESTED
 from tests.pipeline.support import TWO, Office, write
@@ -89,6 +91,12 @@ class TestReading:
         assert run.error is not None
         assert "cortex init" in run.error
         assert [] == await office.contents()
+
+
+class TestManyFiles:
+    def test_batches(self) -> None:
+        """Files that say one thing each fill a batch of the embedder, and do not wait for more."""
+        assert Accumulator.concurrency > EmbeddingSettings().batch_items
 
 
 @pytest.mark.usefixtures("accumulator")

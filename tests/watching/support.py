@@ -16,7 +16,7 @@ from cortex_actors.storage.tables.schema import deliveries
 from cortex_actors.testing import eventually
 from cortex_actors.watching.hints import Hints
 from cortex_actors.watching.sweep import sweep
-from cortex_actors.watching.watcher import Watcher, WatcherParts
+from cortex_actors.watching.watcher import RARELY, Watcher, WatcherParts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -65,8 +65,15 @@ class Watch:
         await self.office.write(unit)
 
     async def sweep(self) -> None:
-        """Let the time of a sweep pass and return once it has looked."""
-        await self.turn(SWEEP)
+        """Let a time pass in which every project is swept, and return once it has looked."""
+        await self.turn(RARELY * SWEEP)
+
+    async def pause(self) -> float:
+        """Let the next sweep come; return how long it took, seconds."""
+        await eventually(lambda: self.office.clock.sleepers > 0)
+        due = self.office.clock.due
+        await self.turn(due)
+        return due
 
     async def turn(self, seconds: float) -> None:
         """Let some time pass and return once the watcher has looked."""

@@ -9,6 +9,8 @@ from cortex_actors.domain.project import file_hash
 from cortex_actors.testing import eventually
 from cortex_actors.watching import watcher as watcher_module
 from cortex_actors.watching.hints import WatchMode
+from cortex_actors.watching.watcher import RARELY
+from tests.watching.support import SWEEP
 
 if TYPE_CHECKING:
     import pytest
@@ -113,6 +115,27 @@ class TestHints:
         target.write_text("## A\n\nanother text\n")
 
         await watch.told("CLAUDE.md")
+
+
+class TestQuiet:
+    async def test_rarely(self, watch: Watch) -> None:
+        """Looks that find nothing come ever more rarely; one that finds something ends that."""
+        await watch.begin()
+        pauses = [await watch.pause() for _ in range(5)]
+        watch.write("new/CLAUDE.md")
+        await watch.turn(pauses[-1])
+        await watch.told("new/CLAUDE.md")
+
+        assert sorted(pauses) == pauses
+        assert RARELY * SWEEP == pauses[-1]
+        assert SWEEP == await watch.pause()
+
+    async def test_polled(self, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the kernel tells of nothing, every look comes after the same time."""
+        monkeypatch.setattr(watcher_module, "mounts", lambda: {"/": "nfs4"})
+        await watch.begin()
+
+        assert {SWEEP} == {await watch.pause() for _ in range(4)}
 
 
 class TestModes:

@@ -10,6 +10,7 @@ from cortex_actors.storage import projects
 from cortex_actors.watching.sweep import sweep
 from cortex_actors.watching.watcher import AGAIN
 from tests.pipeline.support import Embedder
+from tests.watching.support import SWEEP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ class TestLedger:
         await watch.heard()
         counts = []
         for _ in range(3 * AGAIN + 1):
-            await watch.sweep()
+            await watch.turn(SWEEP)
             await watch.heard()
             counts.append(len(watch.said))
 
