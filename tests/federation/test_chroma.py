@@ -162,10 +162,9 @@ class TestServer:
 
 class TestDialect:
     async def test_asking(self) -> None:
-        """The vector is sent and the text is not; the collection is looked up once."""
+        """The collection is looked up first; then the vector is sent, and the text is not."""
         line = canned(columns())
         adapter = speaking(Chroma, "chroma", line, collection="notes", where={"a": 1})
-        await adapter.search(asked())
         await adapter.search(asked())
 
         wanted = {
@@ -174,10 +173,19 @@ class TestDialect:
             "include": ["documents", "metadatas", "distances"],
             "where": {"a": 1},
         }
-        assert [PLACE + "notes", PLACE + "1f/query", PLACE + "1f/query"] == [
-            p for p, _ in line.sent
-        ]
+        assert [PLACE + "notes", PLACE + "1f/query"] == [path for path, _ in line.sent]
         assert wanted == line.sent[-1][1]
+
+    async def test_changed_model(self) -> None:
+        """Each question goes by the model that the collection has by then."""
+        line = canned(columns())
+        adapter = speaking(Chroma, "chroma", line, collection="notes")
+        counts = []
+        for model in ("bge-small", MODEL, "bge-small", MODEL):
+            line.documents[PLACE + "notes"] = {**DESCRIBED, "metadata": {"model": model}}
+            counts.append(len((await adapter.search(asked())).hits))
+
+        assert [0, 1, 0, 1] == counts
 
     async def test_names(self) -> None:
         """A name of a tenant, a database or a collection stays one part of the path."""
