@@ -137,7 +137,7 @@ async def within(
         async with asyncio.timeout(seconds + GRACE):
             answer, reason = await ask(), ""
     except LeftAlone as error:
-        return Told(left_out=(str(error),))
+        return Told(left_out=(visible(str(error)[:REASON]),))
     except TimeoutError:
         reason = f"timeout after {seconds:.2f} s"
     except Exception as error:

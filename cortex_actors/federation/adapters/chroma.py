@@ -12,17 +12,18 @@ from urllib.parse import quote
 
 from pydantic import Field
 
+from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import Asked, apart, fields, foreign, nearest, record, text
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import SHOWN, StoreOptions, Table, Words
-from cortex_actors.federation.store import Answer, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.endpoint.connection import Line
+    from cortex_actors.federation.store import Answer, StoreSpec
 
 #: Chroma's own names of the embedding function that a collection gets when nobody names one: it is
 #: that model, run by onnxruntime.
@@ -88,12 +89,15 @@ class Chroma(HttpAdapter):
         self._path = f"/api/v2/{owner}/collections/"
 
     async def search(self, asked: Asked) -> Answer:
-        """Return the nearest documents, in the collection's own order."""
+        """Return the nearest documents, in the collection's own order.
+
+        Raises `LeftAlone` where our vector means nothing to the collection's.
+        """
         collection = await self._look_up(asked.seconds)
         # A person's word on the model comes first.
         model = self._options.model or collection.model
         if why := apart(asked, model=model, dimension=collection.dimension):
-            return Answer((), (why,))
+            raise LeftAlone(why)
         document = await self._query(collection, asked)
         return self._read(document, collection, asked.limit)
 
