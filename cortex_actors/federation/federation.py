@@ -46,6 +46,7 @@ from cortex_actors.federation.store import LOCAL, ByTopic, Member, Outcome, Ques
 from cortex_actors.rules.ranking import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.storage.search.hits import plain
 from cortex_actors.text.summary import BESIDE, absent_price, format_recalled, price, tokens
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ def _edges(hits: Sequence[Hit], asked: Sequence[str]) -> list[Hit]:
         said = metadata.get("matched_topics") if isinstance(metadata, dict) else None
         named = hit.extra.get("matched_topics") or said
         some = named if isinstance(named, list) and named else topics([hit])
-        known = {" ".join(each.lower().split()) for each in some if isinstance(each, str)}
-        shared = [each for each in asked if each in known]
+        known = {each for topic in some if isinstance(topic, str) for each in plain([topic])}
+        shared = [each for each in asked if known.issuperset(plain([each]))]
         overlap = float(len(shared))
         extra = {**hit.extra, "source": SOURCE, "matched_topics": shared, "overlap": overlap}
         bare_hit = replace(hit, score=0.0, base_relevance=0.0, store_rank=rank)

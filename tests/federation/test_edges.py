@@ -97,6 +97,14 @@ class TestEdges:
 
         assert ["ci"] == found.beside[0].extra["matched_topics"]
 
+    async def test_inner_blanks(self) -> None:
+        """A store is asked for a topic as it writes it; blanks make no other topic of it."""
+        far = Filed(hit("a", topic="Queue  Workers"), filed=[filed("t", "queue workers")])
+        found = await ask(remote(far))
+
+        assert [(("queue  workers",), ("a",))] == far.topics
+        assert ["queue  workers"] == found.beside[0].extra["matched_topics"]
+
     async def test_budget(self) -> None:
         """There are no more of them than the budget, and the answer has its own number."""
         far = Filed(*(hit(str(n), topic="ci") for n in range(5)), filed=[filed("t"), filed("u")])
