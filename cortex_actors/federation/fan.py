@@ -162,12 +162,14 @@ class Party:
         members: those who are, in the configured order.
         question: what they are asked; where collections were named like stores, only those.
         skipped: (name, reason) of those who cannot be asked.
+        answered: those who answered, once they have been asked.
 
     """
 
     members: tuple[Member, ...]
     question: Question
     skipped: tuple[tuple[str, str], ...] = ()
+    answered: tuple[Member, ...] = ()
 
     @property
     def is_alone(self) -> bool:

@@ -283,8 +283,8 @@ class Federation(AsyncioActor):
         there is not, and `ModelChanged` when another model answers by now. While no text can be
         embedded, words alone are searched, and why is under `skipped`, as is a store that cannot
         be asked; a store that does not answer is under `failed`. Other stores are asked without
-        what is secret in the question, and not at all when that cannot be told. All of it takes
-        no longer than one store may: what a slow one leaves no time for is not looked for.
+        what is secret in the question, and not at all when that cannot be told. All of it takes at
+        most `LONGEST` more than one store may, for what stands beside the answer.
         """
         fan.admit(question)
         begun = self._clock.monotonic()
@@ -305,7 +305,7 @@ class Federation(AsyncioActor):
         packet = await _merged(first.lists, wants, knobs=knobs, frame=absent_price(absent))
         answered = [each for each in whom.members if each.store.name in first.answered]
         beside = await self._found_beside(
-            replace(whom, members=tuple(answered)), packet, knobs, until=until
+            replace(whom, answered=tuple(answered)), packet, knobs, until=until
         )
         hits = await _looked_through([bare(one.shown) for one in packet])
         more = await _looked_through(beside)
@@ -340,11 +340,13 @@ class Federation(AsyncioActor):
     ) -> list[Hit]:
         """Return what stands beside an answer: around a hit, under its topics, one step behind.
 
-        It ends by the monotonic time `until`, with what there is by then. Whatever fails is left
-        out in silence: the answer is whole without.
+        It ends by the monotonic time `until`, or `LONGEST` from now where that is later, with what
+        there is by then. Whatever fails is left out in silence: the answer is whole without.
         """
         if not packet or whom.question.past is not None:
             return []
+        # What a slow store took of its seconds is not taken from the others.
+        until = max(until, self._clock.monotonic() + min(knobs.per_store_timeout_s, LONGEST))
         around = satellites([one.hit for one in packet], knobs.satellite_budget)
         filed, behind = await asyncio.gather(
             _or_nothing(self._filed(whom, packet, knobs, until=until)),
@@ -369,7 +371,7 @@ class Federation(AsyncioActor):
             return []
         filed = topics_of(packet)
         return await edges(
-            whom.members, whom.question, filed, budget=budget, seconds=left, clock=self._clock
+            whom.answered, whom.question, filed, budget=budget, seconds=left, clock=self._clock
         )
 
     async def _behind(
@@ -392,7 +394,7 @@ class Federation(AsyncioActor):
             left = max(until - self._clock.monotonic(), 0.0)
             # Other programs are asked only where they may hear of something new.
             may = question.outward is not None
-            members = [each for each in whom.members if may or each.store.kind == LOCAL]
+            members = [each for each in whom.answered if may or each.store.kind == LOCAL]
             told = await fan.asked(
                 members, question, limit=len(known) + room, seconds=left, clock=self._clock
             )
