@@ -223,10 +223,8 @@ class StoreChanges:
         kept: list[Auth] = []
         try:
             for each in new:
-                if each.spec.auth.token:
-                    place = await self._books.binder.vault.keep(
-                        each.spec.name, each.spec.auth.token
-                    )
+                if token := each.spec.auth.token:
+                    place = await self._books.binder.vault.keep(each.spec.name, token)
                     kept.append(place.auth)
                     each.spec = replace(each.spec, auth=place.auth)
                     each.warnings += [place.warning] if place.warning else []
@@ -305,9 +303,8 @@ class StoreChanges:
             self._tune(draft, name, how)
         await self._books.follow(draft)
         self._register.turn(knobs, {})
-        changed = dict(given)
-        if STORES in changes:
-            changed[STORES] = [{"name": name, **how} for name, how in stores]
+        told = [{"name": name, **how} for name, how in stores]
+        changed = {**given, STORES: told} if STORES in changes else given
         lasts = RESTART if given else draft.lasts
         return Done({"changed": changed, "lasts": lasts, "kept": sorted(draft.kept)})
 

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.hit import REMOTE, Hit, Recall
 from cortex_actors.errors import CortexError
 from cortex_actors.federation import fan
-from cortex_actors.federation.answers import flagged
+from cortex_actors.federation.answers import flagged, record
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, ByTopic, Member, Outcome, Question
@@ -233,11 +233,12 @@ def bare(hit: Hit) -> Hit:
 
 def _around(hit: Hit) -> Iterator[Hit]:
     """Return what stands around one hit, in its store's order."""
-    some = hit.extra.get(SURROUNDINGS)
+    some, own = hit.extra.get(SURROUNDINGS), record(hit.extra.get("metadata"))
+    # The tier and the topic of a hit are those of what stands around it.
+    same = {name: own[name] for name in ("tier", "topic") if own.get(name)}
     for each in some if isinstance(some, list) else ():
         if not isinstance(each, dict) or each.get("edge") not in EDGES:
             continue
-        metadata = each.get("metadata")
         yield Hit(
             id=str(each.get("id") or ""),
             text=str(each.get("text") or ""),
@@ -248,7 +249,7 @@ def _around(hit: Hit) -> Iterator[Hit]:
             extra={
                 "source": EDGES[each["edge"]],
                 "around": hit.id,
-                "metadata": metadata if isinstance(metadata, dict) else {},
+                "metadata": same | record(each.get("metadata")),
             },
         )
 

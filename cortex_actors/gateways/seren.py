@@ -63,14 +63,20 @@ _STORE: Final = (
 #: Where a hit stands, if it stands somewhere.
 _PLACE: Final = ("project", "path", "line_start", "heading")
 
+#: What stands around a hit, by its source: how it names that hit, and what it is itself.
+_AROUND: Final = {
+    "satellite-edge": ("core_id", "satellite"),
+    "supersedes-edge": ("superseded_by", "core"),
+}
+
 #: What nobody but we says of a hit, whether or not there is anything to say: how it was found, and
 #: whether to believe it. The contract has a store's own words beside these.
 _OURS: Final = frozenset(
-    {"around", "hop", "hop_bridge", "matched_topics", "overlap", "suspicious", "trust"}
+    {"around", "edge_of", "hop", "hop_bridge", "matched_topics", "overlap", "suspicious", "trust"}
 )
 
 #: What we say under `source` of what stands beside an answer; a store has other words there.
-_WAYS: Final = (federation.SOURCE, federation.HOP_SOURCE, *federation.EDGES.values())
+_WAYS: Final = (federation.SOURCE, federation.HOP_SOURCE, *_AROUND)
 
 #: Milliseconds of a second.
 _MS: Final = 1_000
@@ -209,6 +215,9 @@ def _metadata(hit: Mapping[str, Any]) -> dict[str, Any]:
     ours |= {name: hit[name] for name in _PLACE if hit[name] is not None}
     if hit["trust"] == REMOTE:
         ours["trust"] = REMOTE
+    if ours.get("source") in _AROUND:
+        name, kind = _AROUND[ours["source"]]
+        ours |= {"edge_of": ours["around"], name: ours["around"], "kind": kind}
     told = {**theirs, **ours}
     tags = told.get("tags")
     if isinstance(tags, list) and tags:
