@@ -350,8 +350,7 @@ def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:
         if not isinstance(name, str) or strange:
             what = f"{strange[0][:64]!r} of {name!r}" if strange else f"a store named {name!r}"
             raise BadInput(f"cannot configure {what[:200]}: a store has a name, weight and floor")
-        how = {key: each[key] for key in _TUNED if each.get(key) is not None}
-        found.append((name, how))
+        found.append((name, {key: each[key] for key in _TUNED if each.get(key) is not None}))
     return found
 
 

@@ -85,8 +85,7 @@ class LocalStore:
         """Return what is nearest in the collections; each hit keeps its own as its store."""
         same: dict[str, Any] = {name: getattr(question, name) for name in _SAME}
         searched = question.collections if self._only is None else (self._only,)
-        query = Query(limit=limit, collections=searched, **same)
-        found = await self._search.find(query)
+        found = await self._search.find(Query(limit=limit, collections=searched, **same))
         hits = tuple(_measured(hit) for hit in found.hits)
         return Answer(hits, tuple(reason for _, reason in found.skipped))
 
