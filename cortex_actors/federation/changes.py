@@ -381,8 +381,7 @@ def foreseen(
         for each in said.stores
     )
     given = replace(said, stores=tuple(stores))
-    found = asyncio.run(changes.foreseen(given, may_replace=may_replace))
-    return {**found, "warnings": []}
+    return asyncio.run(changes.foreseen(given, may_replace=may_replace)) | {"warnings": []}
 
 
 def _literal(host: str, _port: int) -> Sequence[str]:

@@ -188,8 +188,7 @@ def party(fan: Fan, question: Question) -> Party:
     unmet = {each.store.name: each.store.unmet(question) for each in wanted}
     able = tuple(each for each in wanted if not unmet[each.store.name])
     meant = [one for one in fan.unbindable if not question.stores or one[0] in question.stores]
-    strange = [(name, why) for name, why in unmet.items() if why]
-    return Party(able, question, (*meant, *strange))
+    return Party(able, question, (*meant, *((name, why) for name, why in unmet.items() if why)))
 
 
 def _wanted(fan: Fan, question: Question) -> tuple[list[Member], Question]:
@@ -283,8 +282,7 @@ def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
     most = HITS_LIMIT if budget is not None else knobs.n_results
     rows = most if given is None else given
     multiplier = 1 if whom.is_alone else knobs.fetch_multiplier
-    short = knobs.n_results if given is None else given
-    ask = asks(short, multiplier=multiplier, budget=budget)
+    ask = asks(knobs.n_results if given is None else given, multiplier=multiplier, budget=budget)
     return Wanted(rows, min(ask, HITS_LIMIT) if whom.is_alone else ask, budget)
 
 

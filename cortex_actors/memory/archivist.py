@@ -245,8 +245,7 @@ class Archivist(AsyncioActor):
         """Return what is said of a plan: what was saved, and what it became one with."""
         said: list[Event[Payload]] = []
         if plan.is_new:
-            new = Ids((plan.first.id,))
-            said.append(self._publisher.event(topics.MEMORY_REMEMBERED, new))
+            said.append(self._publisher.event(topics.MEMORY_REMEMBERED, Ids((plan.first.id,))))
         if plan.steps:
             merged = Ids((plan.last.id, plan.first.id, *plan.absorbed))
             said.append(self._publisher.event(topics.MEMORY_MERGED, merged))
