@@ -133,8 +133,9 @@ class TestOne:
         _write(tmp_path / "good.md", LONG)
         (tmp_path / "bad.md").write_bytes(b"a\0b")
         (tmp_path / "link.md").symlink_to("/etc/passwd")
+        _write(tmp_path / ".draft.md", LONG)
         found = await desk.ingest(str(tmp_path))
 
         assert {"added": 1, "failed": 1} == found["counts"]
         assert "NUL" in next(each["error"] for each in found["documents"] if "error" in each)
-        assert [str(tmp_path / "link.md")] == found["skipped"]
+        assert [str(tmp_path / ".draft.md"), str(tmp_path / "link.md")] == found["skipped"]
