@@ -98,6 +98,20 @@ class TestFolder:
         assert gone["withdrawn"] == (await desk.restore_knowledge(topic="ops"))["restored"]
         assert 2 == (await desk.knowledge_documents())["total"]
 
+    async def test_pieces(self, desk: FrontDesk) -> None:
+        """A piece that is found says whether it is code, and what it points at."""
+        shell = "\n".join(f"./rollback --step {number}" for number in range(9))
+        text = f"# Deploys\n\n{LONG} See [the plan](ops/plan.md).\n\n```sh\n{shell}\n```\n"
+        await desk.ingest(text=text, source="deploys")
+        found = {}
+        for query in ("rollback step", "a paragraph that says enough"):
+            for hit in (await desk.knowledge_search(query))["hits"]:
+                found[hit["extra"]["is_code"]] = hit["extra"]
+
+        assert [("sh", []), (None, ["ops/plan.md"])] == [
+            (found[each]["language"], found[each]["cross_refs"]) for each in (True, False)
+        ]
+
 
 @pytest.mark.slow
 class TestOne:
