@@ -304,7 +304,7 @@ def _row(run: Answer) -> tuple[object, ...]:
         iso(run["finished_at"]),
         run["kind"],
         run["path"] or run["project"] or "",
-        run["state"],
+        f"{run['state']}, dry run" if run.get("dry_run") else run["state"],
         round((run["finished_at"] - run["started_at"]) / 1_000, 1),
         shortened(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new",
     )
