@@ -196,8 +196,7 @@ def flagged(hit: Hit) -> Hit:
 
 def told(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a store says of itself, fit to be shown: bounded, and with nothing hidden."""
-    plain: dict[str, Any] = _Plain().of(dict(document), DEEP)
-    return plain
+    return dict(_Plain().of(dict(document), DEEP))
 
 
 def cut(text: str) -> str:

@@ -111,13 +111,12 @@ class Binder:
             raise StoreUnusable(f"there is no type {spec.type[:64]!r}; there are: {known}")
         line = self._line(spec, await self.vault.token(spec.auth))
         try:
-            settings = self.settings
             # Keeps one store from costing the others anything.
             guard = Guard(
                 self.clock,
-                at_once=settings.at_once,
-                failures=settings.breaker_failures,
-                pause=settings.breaker_pause_s,
+                at_once=self.settings.at_once,
+                failures=self.settings.breaker_failures,
+                pause=self.settings.breaker_pause_s,
             )
             return Bound(spec, RemoteStore(spec, kind(spec, line), guard), line)
         except CortexError:

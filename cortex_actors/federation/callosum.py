@@ -114,8 +114,7 @@ def _stores(entries: list[Any]) -> tuple[list[StoreSpec], list[tuple[str, str]]]
     wrong: list[tuple[str, str]] = []
     for number, entry in enumerate(entries, start=1):
         name = entry.get("name") if isinstance(entry, Mapping) else None
-        is_named = isinstance(name, str) and name.strip()
-        what = _shortened(name) if is_named else f"entry {number}"
+        what = _shortened(name) if isinstance(name, str) and name.strip() else f"entry {number}"
         try:
             store = _store(entry)
         except BadInput as error:

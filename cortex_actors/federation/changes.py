@@ -223,10 +223,8 @@ class StoreChanges:
         kept: list[Auth] = []
         try:
             for each in new:
-                if each.spec.auth.token:
-                    place = await self._books.binder.vault.keep(
-                        each.spec.name, each.spec.auth.token
-                    )
+                if token := each.spec.auth.token:
+                    place = await self._books.binder.vault.keep(each.spec.name, token)
                     kept.append(place.auth)
                     each.spec = replace(each.spec, auth=place.auth)
                     each.warnings += [place.warning] if place.warning else []
@@ -305,9 +303,8 @@ class StoreChanges:
             self._tune(draft, name, how)
         await self._books.follow(draft)
         self._register.turn(knobs, {})
-        changed = dict(given)
-        if STORES in changes:
-            changed[STORES] = [{"name": name, **how} for name, how in stores]
+        told = [{"name": name, **how} for name, how in stores]
+        changed = {**given, STORES: told} if STORES in changes else given
         lasts = RESTART if given else draft.lasts
         return Done({"changed": changed, "lasts": lasts, "kept": sorted(draft.kept)})
 
@@ -353,8 +350,7 @@ def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:
         if not isinstance(name, str) or strange:
             what = f"{strange[0][:64]!r} of {name!r}" if strange else f"a store named {name!r}"
             raise BadInput(f"cannot configure {what[:200]}: a store has a name, weight and floor")
-        how = {key: each[key] for key in _TUNED if each.get(key) is not None}
-        found.append((name, how))
+        found.append((name, {key: each[key] for key in _TUNED if each.get(key) is not None}))
     return found
 
 
@@ -385,8 +381,7 @@ def foreseen(
         for each in said.stores
     )
     given = replace(said, stores=tuple(stores))
-    found = asyncio.run(changes.foreseen(given, may_replace=may_replace))
-    return {**found, "warnings": []}
+    return asyncio.run(changes.foreseen(given, may_replace=may_replace)) | {"warnings": []}
 
 
 def _literal(host: str, _port: int) -> Sequence[str]:

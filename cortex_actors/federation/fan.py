@@ -137,7 +137,7 @@ async def within(
         async with asyncio.timeout(seconds + GRACE):
             answer, reason = await ask(), ""
     except LeftAlone as error:
-        return Told(left_out=(str(error),))
+        return Told(left_out=(visible(str(error)[:REASON]),))
     except TimeoutError:
         reason = f"timeout after {seconds:.2f} s"
     except Exception as error:
@@ -162,12 +162,14 @@ class Party:
         members: those who are, in the configured order.
         question: what they are asked; where collections were named like stores, only those.
         skipped: (name, reason) of those who cannot be asked.
+        answered: those who answered, once they have been asked.
 
     """
 
     members: tuple[Member, ...]
     question: Question
     skipped: tuple[tuple[str, str], ...] = ()
+    answered: tuple[Member, ...] = ()
 
     @property
     def is_alone(self) -> bool:
@@ -186,8 +188,7 @@ def party(fan: Fan, question: Question) -> Party:
     unmet = {each.store.name: each.store.unmet(question) for each in wanted}
     able = tuple(each for each in wanted if not unmet[each.store.name])
     meant = [one for one in fan.unbindable if not question.stores or one[0] in question.stores]
-    strange = [(name, why) for name, why in unmet.items() if why]
-    return Party(able, question, (*meant, *strange))
+    return Party(able, question, (*meant, *((name, why) for name, why in unmet.items() if why)))
 
 
 def _wanted(fan: Fan, question: Question) -> tuple[list[Member], Question]:
@@ -278,11 +279,9 @@ def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
     is asked for no more than is wanted while nobody else is: nothing of it is pushed out.
     """
     given, budget = whom.question.limit, whom.question.budget_tokens
-    most = HITS_LIMIT if budget is not None else knobs.n_results
-    rows = most if given is None else given
+    rows = given or (HITS_LIMIT if budget is not None else knobs.n_results)
     multiplier = 1 if whom.is_alone else knobs.fetch_multiplier
-    short = knobs.n_results if given is None else given
-    ask = asks(short, multiplier=multiplier, budget=budget)
+    ask = asks(knobs.n_results if given is None else given, multiplier=multiplier, budget=budget)
     return Wanted(rows, min(ask, HITS_LIMIT) if whom.is_alone else ask, budget)
 
 

@@ -39,13 +39,14 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.hit import REMOTE, Hit, Recall
 from cortex_actors.errors import CortexError
 from cortex_actors.federation import fan
-from cortex_actors.federation.answers import flagged
+from cortex_actors.federation.answers import flagged, record
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, ByTopic, Member, Outcome, Question
 from cortex_actors.rules.ranking import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.storage.search.hits import plain
 from cortex_actors.text.summary import BESIDE, absent_price, format_recalled, price, tokens
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ def _edges(hits: Sequence[Hit], asked: Sequence[str]) -> list[Hit]:
         said = metadata.get("matched_topics") if isinstance(metadata, dict) else None
         named = hit.extra.get("matched_topics") or said
         some = named if isinstance(named, list) and named else topics([hit])
-        known = {" ".join(each.lower().split()) for each in some if isinstance(each, str)}
-        shared = [each for each in asked if each in known]
+        known = {each for topic in some if isinstance(topic, str) for each in plain([topic])}
+        shared = [each for each in asked if known.issuperset(plain([each]))]
         overlap = float(len(shared))
         extra = {**hit.extra, "source": SOURCE, "matched_topics": shared, "overlap": overlap}
         bare_hit = replace(hit, score=0.0, base_relevance=0.0, store_rank=rank)
@@ -232,11 +233,12 @@ def bare(hit: Hit) -> Hit:
 
 def _around(hit: Hit) -> Iterator[Hit]:
     """Return what stands around one hit, in its store's order."""
-    some = hit.extra.get(SURROUNDINGS)
+    some, own = hit.extra.get(SURROUNDINGS), record(hit.extra.get("metadata"))
+    # The tier and the topic of a hit are those of what stands around it.
+    same = {name: own[name] for name in ("tier", "topic") if own.get(name)}
     for each in some if isinstance(some, list) else ():
         if not isinstance(each, dict) or each.get("edge") not in EDGES:
             continue
-        metadata = each.get("metadata")
         yield Hit(
             id=str(each.get("id") or ""),
             text=str(each.get("text") or ""),
@@ -247,7 +249,7 @@ def _around(hit: Hit) -> Iterator[Hit]:
             extra={
                 "source": EDGES[each["edge"]],
                 "around": hit.id,
-                "metadata": metadata if isinstance(metadata, dict) else {},
+                "metadata": same | record(each.get("metadata")),
             },
         )
 
@@ -282,8 +284,8 @@ class Federation(AsyncioActor):
         there is not, and `ModelChanged` when another model answers by now. While no text can be
         embedded, words alone are searched, and why is under `skipped`, as is a store that cannot
         be asked; a store that does not answer is under `failed`. Other stores are asked without
-        what is secret in the question, and not at all when that cannot be told. All of it takes
-        no longer than one store may: what a slow one leaves no time for is not looked for.
+        what is secret in the question, and not at all when that cannot be told. All of it takes at
+        most `LONGEST` more than one store may, for what stands beside the answer.
         """
         fan.admit(question)
         begun = self._clock.monotonic()
@@ -304,7 +306,7 @@ class Federation(AsyncioActor):
         packet = await _merged(first.lists, wants, knobs=knobs, frame=absent_price(absent))
         answered = [each for each in whom.members if each.store.name in first.answered]
         beside = await self._found_beside(
-            replace(whom, members=tuple(answered)), packet, knobs, until=until
+            replace(whom, answered=tuple(answered)), packet, knobs, until=until
         )
         hits = await _looked_through([bare(one.shown) for one in packet])
         more = await _looked_through(beside)
@@ -339,11 +341,13 @@ class Federation(AsyncioActor):
     ) -> list[Hit]:
         """Return what stands beside an answer: around a hit, under its topics, one step behind.
 
-        It ends by the monotonic time `until`, with what there is by then. Whatever fails is left
-        out in silence: the answer is whole without.
+        It ends by the monotonic time `until`, or `LONGEST` from now where that is later, with what
+        there is by then. Whatever fails is left out in silence: the answer is whole without.
         """
         if not packet or whom.question.past is not None:
             return []
+        # What a slow store took of its seconds is not taken from the others.
+        until = max(until, self._clock.monotonic() + min(knobs.per_store_timeout_s, LONGEST))
         around = satellites([one.hit for one in packet], knobs.satellite_budget)
         filed, behind = await asyncio.gather(
             _or_nothing(self._filed(whom, packet, knobs, until=until)),
@@ -368,7 +372,7 @@ class Federation(AsyncioActor):
             return []
         filed = topics_of(packet)
         return await edges(
-            whom.members, whom.question, filed, budget=budget, seconds=left, clock=self._clock
+            whom.answered, whom.question, filed, budget=budget, seconds=left, clock=self._clock
         )
 
     async def _behind(
@@ -391,7 +395,7 @@ class Federation(AsyncioActor):
             left = max(until - self._clock.monotonic(), 0.0)
             # Other programs are asked only where they may hear of something new.
             may = question.outward is not None
-            members = [each for each in whom.members if may or each.store.kind == LOCAL]
+            members = [each for each in whom.answered if may or each.store.kind == LOCAL]
             told = await fan.asked(
                 members, question, limit=len(known) + room, seconds=left, clock=self._clock
             )

@@ -85,8 +85,7 @@ class LocalStore:
         """Return what is nearest in the collections; each hit keeps its own as its store."""
         same: dict[str, Any] = {name: getattr(question, name) for name in _SAME}
         searched = question.collections if self._only is None else (self._only,)
-        query = Query(limit=limit, collections=searched, **same)
-        found = await self._search.find(query)
+        found = await self._search.find(Query(limit=limit, collections=searched, **same))
         hits = tuple(_measured(hit) for hit in found.hits)
         return Answer(hits, tuple(reason for _, reason in found.skipped))
 
@@ -150,8 +149,9 @@ UNCHECKED = "the question was not sent: it could not be checked for secrets"
 #: Why nothing leaves when the question is nothing but what may not.
 EMPTY = "the question was not sent: nothing is left of it without what nobody sees"
 
-#: Topics that a store is asked about, and characters that each may have.
-TOPICS, TOPIC = 16, 64
+#: Topics that a store is asked about, and characters that each may have. To look through so much
+#: for secrets takes the loop 12 ms; topics as they are in fact take less than 2 ms.
+TOPICS, TOPIC = 100, 256
 
 
 def masked(text: str) -> str:
@@ -186,9 +186,10 @@ def is_public(hit: Hit) -> bool:
 def topics(hits: Iterable[Hit]) -> list[str]:
     """Return what some hits are filed under, each topic once: every hit's first, then the second.
 
-    Small letters; what a store writes as one text is several topics with commas between them. What
-    looks like a secret is none. Of one hit no more are looked at than a store is asked about: a
-    store may file a hit under thousands, each is checked on the loop, and others have topics too.
+    Small letters, and else as the store writes them: it compares whole topics. What it writes as
+    one text is several topics with commas between them. What looks like a secret is none. Of one
+    hit no more are looked at than a store is asked about: a store may file a hit under thousands,
+    each is checked on the loop, and others have topics too.
     """
     each_of = (islice(_topics_of(hit), TOPICS) for hit in hits)
     found = dict.fromkeys(filter(None, chain.from_iterable(zip_longest(*each_of))))
@@ -202,4 +203,4 @@ def _topics_of(hit: Hit) -> Iterator[str]:
     said = metadata.get("topic") if isinstance(metadata, dict) else hit.extra.get("tags")
     for text in said if isinstance(said, list | tuple) else [said]:
         for topic in text.split(",") if isinstance(text, str) else ():
-            yield " ".join(topic.lower().split())
+            yield topic.strip().lower()

@@ -324,9 +324,7 @@ class StoreHealth:
             return replace(
                 self, failed=failed, in_a_row=in_a_row, reason=why, last_error=why, asked_at=at
             )
-        mean = seconds
-        if self.answered:
-            mean = self.mean_s + NEWEST * (seconds - self.mean_s)
+        mean = self.mean_s + NEWEST * (seconds - self.mean_s) if self.answered else seconds
         return replace(
             self,
             answered=self.answered + 1,

@@ -454,7 +454,8 @@ class Changes(Body):
 def asked(query: str) -> str:
     """Return a question as it is looked for; empty when there is nothing to look for.
 
-    The contracts know no longest question, so what is more than one may have is not looked for.
+    The contracts know no longest question, so what is more than one may have is not looked for; the
+    answer says so.
     """
     return query.strip()[:QUESTION_LIMIT].strip()
 

@@ -38,6 +38,7 @@ from fastapi import APIRouter, Depends, Request
 from cortex_actors.domain.hit import REMOTE
 from cortex_actors.errors import BadInput, CortexError, Refused, StoreUnusable
 from cortex_actors.federation import federation
+from cortex_actors.federation.fan import QUESTION_LIMIT
 from cortex_actors.gateways import admission
 from cortex_actors.rules.ranking import fusion
 
@@ -63,14 +64,20 @@ _STORE: Final = (
 #: Where a hit stands, if it stands somewhere.
 _PLACE: Final = ("project", "path", "line_start", "heading")
 
+#: What stands around a hit, by its source: how it names that hit, and what it is itself.
+_AROUND: Final = {
+    "satellite-edge": ("core_id", "satellite"),
+    "supersedes-edge": ("superseded_by", "core"),
+}
+
 #: What nobody but we says of a hit, whether or not there is anything to say: how it was found, and
 #: whether to believe it. The contract has a store's own words beside these.
 _OURS: Final = frozenset(
-    {"around", "hop", "hop_bridge", "matched_topics", "overlap", "suspicious", "trust"}
+    {"around", "edge_of", "hop", "hop_bridge", "matched_topics", "overlap", "suspicious", "trust"}
 )
 
 #: What we say under `source` of what stands beside an answer; a store has other words there.
-_WAYS: Final = (federation.SOURCE, federation.HOP_SOURCE, *federation.EDGES.values())
+_WAYS: Final = (federation.SOURCE, federation.HOP_SOURCE, *_AROUND)
 
 #: Milliseconds of a second.
 _MS: Final = 1_000
@@ -92,14 +99,14 @@ def _questions(router: APIRouter, premises: Premises) -> None:
     async def search(body: admission.FanSearch, request: Request) -> dict[str, Any]:
         """Return what all stores know about a question, as far as whoever asks may read it."""
         query, limit = admission.asked(body.query), body.n_results
-        if not query or (limit is not None and limit < 1):
-            return _answered(body, {})
-        found = await desk.recall(
-            query,
-            None if limit is None else min(limit, MOST),
-            budget_tokens=body.budget_tokens,
-            caller=admission.caller_of(request),
-        )
+        found: dict[str, Any] = {}
+        if query and (limit is None or limit > 0):
+            found = await desk.recall(
+                query,
+                None if limit is None else min(limit, MOST),
+                budget_tokens=body.budget_tokens,
+                caller=admission.caller_of(request),
+            )
         return _answered(body, found)
 
 
@@ -175,6 +182,7 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
 
 def _answered(body: admission.FanSearch, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a recall as the answer of a search."""
+    cut = _cut(body.query, wanted=body.n_results, given=len(found.get("hits", ())))
     return {
         "query": body.query,
         "hits": [_hit(each) for each in (*found.get("hits", ()), *found.get("beside", ()))],
@@ -182,8 +190,21 @@ def _answered(body: admission.FanSearch, found: Mapping[str, Any]) -> dict[str, 
         "tokens": found.get("tokens", 0),
         "stores_searched": list(found.get("stores_searched", ())),
         "failed": _reasons(found.get("failed", ())),
-        "skipped": _reasons(found.get("skipped", ())),
+        "skipped": [
+            *_reasons(found.get("skipped", ())),
+            *({"name": name, "reason": reason} for name, reason in cut.items()),
+        ],
     }
+
+
+def _cut(query: str, *, wanted: int | None = None, given: int = 0) -> dict[str, str]:
+    """Return what of a request was not done in full, by the field that asked for it."""
+    cut, most, length = {}, QUESTION_LIMIT, len(query.strip())
+    if length > most:
+        cut["query"] = f"it has {length:,} characters, and the first {most:,} were looked for"
+    if wanted is not None and wanted > MOST <= given:
+        cut["n_results"] = f"{wanted:,} were asked for, and one answer has {MOST} at most"
+    return cut
 
 
 def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,6 +230,9 @@ def _metadata(hit: Mapping[str, Any]) -> dict[str, Any]:
     ours |= {name: hit[name] for name in _PLACE if hit[name] is not None}
     if hit["trust"] == REMOTE:
         ours["trust"] = REMOTE
+    if ours.get("source") in _AROUND:
+        name, kind = _AROUND[ours["source"]]
+        ours |= {"edge_of": ours["around"], name: ours["around"], "kind": kind}
     told = {**theirs, **ours}
     tags = told.get("tags")
     if isinstance(tags, list) and tags:
@@ -320,15 +344,14 @@ def _recall(router: APIRouter, premises: Premises) -> None:
             "service": premises.service,
             "version": premises.version,
             "query": body.query,
-            "hits": [
-                {
-                    name: admission.clean(told) if isinstance(told, str) else told
-                    for name, told in hit.items()
-                }
-                for hit in found["hits"]
-            ],
-            "skipped": found["skipped"],
+            "hits": [_cleaned(hit) for hit in found["hits"]],
+            "skipped": [*found["skipped"], *_cut(body.query).values()],
         }
+
+
+def _cleaned(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a hit in valid Unicode."""
+    return {n: admission.clean(said) if isinstance(said, str) else said for n, said in hit.items()}
 
 
 #: Seconds for which a count is told again.
@@ -381,7 +404,9 @@ def _facts(router: APIRouter, premises: Premises) -> None:
         is_lexical = any(each.startswith(_WORDS_ALONE) for each in found["skipped"])
         finder = LEXICAL if is_lexical else HYBRID
         hits = [_fact(each, finder) for each in found["facts"]]
-        return {"query": body.query, "project": body.project, "hits": hits, "finder": finder}
+        cut = _cut(body.query, wanted=body.n_results, given=len(hits))
+        told = {"query": body.query, "project": body.project, "hits": hits, "finder": finder}
+        return {**told, "skipped": cut} if cut else told
 
 
 def _kept_facts(router: APIRouter, premises: Premises) -> None:
@@ -455,7 +480,8 @@ def _memories(router: APIRouter, premises: Premises) -> None:
                 query, body.n_results, layers=_layers(tiers), surroundings=True
             )
         hits = _hits(found["hits"], inline=body.with_surroundings)
-        return {"query": body.query, "hits": hits, "searched_tiers": tiers}
+        told = {"query": body.query, "hits": hits, "searched_tiers": tiers}
+        return {**told, "skipped": cut} if (cut := _cut(body.query)) else told
 
     @router.post("/by_topic")
     async def by_topic(body: admission.TopicSearch) -> dict[str, Any]:
@@ -540,10 +566,10 @@ def _row(found: Mapping[str, Any], **more: object) -> dict[str, Any]:
 def _surroundings(found: Mapping[str, Any], *, inline: bool) -> dict[str, Any]:
     """Return what lies around a memory; its episodes in full where that was asked."""
     around = found["surroundings"]
-    before, latest = around["replaced"], around["latest_at"]
+    before, at = around["replaced"], around["latest_at"]
     told: dict[str, Any] = {
         "satellites": around["parts"],
-        "latest_satellite_at": None if latest is None else admission.seconds(latest),
+        "latest_satellite_at": None if at is None else admission.seconds(at),
         "supersedes": None if before is None else before["id"],
         "superseded_by": None,
     }

@@ -227,8 +227,7 @@ class Archivist(AsyncioActor):
                 done += 1
                 continue
             async with self._lineup.turn(Scope.of(each), vector):
-                plan = await self._planner.plan(each, vector, is_new=False)
-                done += await self._absorbed(plan)
+                done += await self._absorbed(await self._planner.plan(each, vector, is_new=False))
         return done > 0
 
     async def _absorbed(self, plan: Plan) -> bool:
@@ -245,8 +244,7 @@ class Archivist(AsyncioActor):
         """Return what is said of a plan: what was saved, and what it became one with."""
         said: list[Event[Payload]] = []
         if plan.is_new:
-            new = Ids((plan.first.id,))
-            said.append(self._publisher.event(topics.MEMORY_REMEMBERED, new))
+            said.append(self._publisher.event(topics.MEMORY_REMEMBERED, Ids((plan.first.id,))))
         if plan.steps:
             merged = Ids((plan.last.id, plan.first.id, *plan.absorbed))
             said.append(self._publisher.event(topics.MEMORY_MERGED, merged))

@@ -148,7 +148,7 @@ class Custodian(Consumer):
         if not found:
             return Outcome()
         return Outcome(
-            work=lambda c: memory_attention.crystallise(c, found, now=now, by=NAME),
+            work=lambda c: memory_attention.crystallise(c, ids, now=now, by=NAME),
             say=[self.say(MEMORY_PROMOTED, Ids(some)) for some in parts(found, NAMED)],
         )
 

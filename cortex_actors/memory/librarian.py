@@ -60,7 +60,7 @@ class Shelf:
     Attributes:
         files: the documents, each with its topic: the first folder below the root.
         skipped: folders that were passed over, with everything in them, and documents that are
-            links to somewhere else.
+            hidden, or links to somewhere else.
         closed: folders that cannot be read.
 
     """
@@ -138,9 +138,9 @@ def _walk(root: Path, found: Shelf, skips: Collection[str]) -> None:
         topic = inside[0] if inside else GENERAL
         for name in sorted(files):
             path = Path(folder, name)
-            if path.suffix.lower() not in SUFFIXES or name.startswith("."):
+            if path.suffix.lower() not in SUFFIXES:
                 continue
-            if path.is_symlink():
+            if name.startswith(".") or path.is_symlink():
                 found.skipped.append(str(path))
             else:
                 found.files.append((str(path), topic))

@@ -52,7 +52,10 @@ _ANSWERS: dict[str, dict[str, Any]] = {
                 "auto": False,
             }
         ],
-        "broken": [{"path": "/a/X.md", "reason": "no text"}],
+        "broken": [
+            {"path": "/a/X.md", "reason": "no text"},
+            {"path": "/a/L.md", "reason": "cannot read /b/L.md: it is a folder"},
+        ],
         "left_out": [{"path": "/a/AGENTS.md", "lines": 14}],
     },
     "project_files": {
@@ -132,6 +135,7 @@ _SHOWN = {
         "14",
         "poll",
         "cannot read /a/X.md: no text",
+        "\ncannot read /b/L.md: it is a folder",
         "/a/AGENTS.md: 14 lines not read, another tool keeps them up to date",
     ],
     "projects files atlas": ["/a/AGENTS.md", "9", "14", "cannot read /a/B.md: x"],

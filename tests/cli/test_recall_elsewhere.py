@@ -45,7 +45,15 @@ ANSWER: dict[str, Any] = {
             "score": 0.0,
             "store": "cortex_knowledge",
             "trust": "local",
-            "extra": {"source": "hop", "hop": 2, "hop_bridge": "Mira sits", "document": "/d.md"},
+            "extra": {
+                "source": "hop",
+                "hop": 2,
+                "hop_bridge": "Mira sits",
+                "document": "/d.md",
+                "is_code": True,
+                "language": "sh",
+                "cross_refs": ["ops/plan.md", "#7"],
+            },
         },
     ],
     "failed": [{"store": "slow", "reason": "timeout after 5.00 s"}],
@@ -117,8 +125,9 @@ class TestShown:
         assert [
             "2. by topic ops, ci  from the store team",
             "3. was before r1  from the store team",
-            "4. by way of: Mira sits  /d.md",
+            "4. by way of: Mira sits  /d.md  code sh",
         ] == [line for line in lines[at:] if line[:2] in ("2.", "3.", "4.")]
+        assert "   points at ops/plan.md, #7" in lines
 
     def test_end(self, lines: list[str]) -> None:
         """Who did not answer, who was not asked and what it costs stand at the end."""

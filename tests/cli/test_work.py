@@ -54,7 +54,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
         "runs": [
             _RUN,
             {**_RUN, "state": "failed", "error": "it is no text", "path": "/a/CLAUDE.md"},
-            {**_RUN, "counts": {}},
+            {**_RUN, "counts": {}, "dry_run": True},
         ],
     },
     "reconcile": {"id": "evt_1", "topic": "reconciliation:requested", "seq": 7},
@@ -78,6 +78,7 @@ _SHOWN = {
         "atlas",
         "12.3",
         "since 2026-01-01T00:00:00Z, 3 new insights",
+        "completed, dry run",
     ],
     "runs --failed": ["/a/CLAUDE.md", "failed", "it is no text", "nothing new"],
     "reconcile": ["comparing all insights anew, seq 7", "cortex debug runs --kind reconciler"],

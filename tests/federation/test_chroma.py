@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.clock import SystemClock
+from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.endpoint.connection import Line
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.chroma import Chroma
@@ -107,19 +108,18 @@ class TestServer:
     async def test_skipped(self, server: ChromaServer) -> None:
         """A collection of another model, or of nobody knows which, is left out with the reason."""
         async with self.opened(server, collection="strange") as adapter:
-            strange = await adapter.search(asked())
+            with pytest.raises(LeftAlone, match="of the model bge-small,"):
+                await adapter.search(asked())
         async with self.opened(server, collection="nobodys") as adapter:
-            nobodys = await adapter.search(asked())
+            with pytest.raises(LeftAlone, match=r"options\.model"):
+                await adapter.search(asked())
         async with self.opened(server, collection="nobodys", model=MODEL) as adapter:
             told = await adapter.search(asked())
         async with self.opened(server, collection="cosines") as adapter:
-            short = await adapter.search(asked(vector=row_of("x")[:3]))
+            with pytest.raises(LeftAlone, match="384 numbers"):
+                await adapter.search(asked(vector=row_of("x")[:3]))
 
-        assert (0, 1) == (len(strange.hits), len(strange.skipped))
-        assert "of the model bge-small," in strange.skipped[0]
-        assert "options.model" in nobodys.skipped[0]
         assert ("n1", ()) == (told.hits[0].id, told.skipped)
-        assert "384 numbers" in short.skipped[0]
 
     async def test_no_texts(self, server: ChromaServer) -> None:
         """Vectors without texts are no answer, unless the description says where the texts are."""
@@ -162,10 +162,9 @@ class TestServer:
 
 class TestDialect:
     async def test_asking(self) -> None:
-        """The vector is sent and the text is not; the collection is looked up once."""
+        """The collection is looked up first; then the vector is sent, and the text is not."""
         line = canned(columns())
         adapter = speaking(Chroma, "chroma", line, collection="notes", where={"a": 1})
-        await adapter.search(asked())
         await adapter.search(asked())
 
         wanted = {
@@ -174,10 +173,22 @@ class TestDialect:
             "include": ["documents", "metadatas", "distances"],
             "where": {"a": 1},
         }
-        assert [PLACE + "notes", PLACE + "1f/query", PLACE + "1f/query"] == [
-            p for p, _ in line.sent
-        ]
+        assert [PLACE + "notes", PLACE + "1f/query"] == [path for path, _ in line.sent]
         assert wanted == line.sent[-1][1]
+
+    async def test_changed_model(self) -> None:
+        """Each question goes by the model that the collection has by then."""
+        line = canned(columns())
+        adapter = speaking(Chroma, "chroma", line, collection="notes")
+        counts = []
+        for model in ("bge-small", MODEL, "bge-small", MODEL):
+            line.documents[PLACE + "notes"] = {**DESCRIBED, "metadata": {"model": model}}
+            with suppress(LeftAlone):
+                await adapter.search(asked())
+            counts.append(len(line.sent))
+
+        # Two requests for an answer, and the look-up alone where it does not fit.
+        assert [1, 3, 4, 6] == counts
 
     async def test_names(self) -> None:
         """A name of a tenant, a database or a collection stays one part of the path."""
@@ -207,10 +218,10 @@ class TestDialect:
         }
         adapter = speaking(Chroma, "chroma", canned(columns(), described), collection="notes")
         answer = await adapter.search(asked(model="all-MiniLM-L6-v2+int8-7f4e9655"))
-        other = await adapter.search(asked())
+        with pytest.raises(LeftAlone, match="all-MiniLM-L6-v2"):
+            await adapter.search(asked())
 
         assert ["a"] == [hit.id for hit in answer.hits]
-        assert "all-MiniLM-L6-v2" in other.skipped[0]
 
     @pytest.mark.parametrize(
         "answer",

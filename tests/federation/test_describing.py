@@ -60,6 +60,7 @@ class TestShown:
         """Options are shown but for those whose name says that they are secret, however deep."""
         options = {
             "path": "/q",
+            "text_key": "body",
             "api_key": "s3cr3t",
             "more": {"Authorization": "s3cr3t", "X": "y"},
             "env": {"PAT": "s3cr3t"},
@@ -70,6 +71,7 @@ class TestShown:
 
         assert {
             "path": "/q",
+            "text_key": "body",
             "api_key": "***",
             "more": {"Authorization": "***", "X": "y"},
             "env": {"PAT": "***"},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import StoreDown
-from cortex_actors.federation.store import LOCAL
+from cortex_actors.federation.store import LOCAL, Answer, ByTopic, Question
 from cortex_actors.sections import FederationSettings
 from tests.federation.remotes import Far, Filed, hit, remote
 from tests.federation.support import Shelf, Village
@@ -21,6 +21,22 @@ def filed(id_: str, *matched: str) -> Hit:
     """Return a hit as a store gives it by topic."""
     found = hit(id_, matched_topics=list(matched), overlap=len(matched))
     return replace(found, native_score=float(len(matched)), base_relevance=0.0)
+
+
+class Tagged(Shelf):
+    """What is known here, filed under one tag."""
+
+    has_topics = True
+
+    async def recall(self, question: Question, *, limit: int, seconds: float) -> Answer:
+        """Return the hits with their tag."""
+        answer = await super().recall(question, limit=limit, seconds=seconds)
+        return Answer(tuple(replace(each, extra={"tags": ["ci"]}) for each in answer.hits))
+
+    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
+        """Return one more that has the tag."""
+        assert ("ci",) == tuple(asked.topics)
+        return Answer((filed("t", "ci"),))
 
 
 async def ask(*stores: Any, **knobs: Any) -> Recall:
@@ -97,6 +113,14 @@ class TestEdges:
 
         assert ["ci"] == found.beside[0].extra["matched_topics"]
 
+    async def test_inner_blanks(self) -> None:
+        """A store is asked for a topic as it writes it; blanks make no other topic of it."""
+        far = Filed(hit("a", topic="Queue  Workers"), filed=[filed("t", "queue workers")])
+        found = await ask(remote(far))
+
+        assert [(("queue  workers",), ("a",))] == far.topics
+        assert ["queue  workers"] == found.beside[0].extra["matched_topics"]
+
     async def test_budget(self) -> None:
         """There are no more of them than the budget, and the answer has its own number."""
         far = Filed(*(hit(str(n), topic="ci") for n in range(5)), filed=[filed("t"), filed("u")])
@@ -141,6 +165,23 @@ class TestEdges:
         await ask(remote(far, "far"), remote(other, "other"))
 
         assert ([], 1) == (far.topics, len(other.topics))
+
+    async def test_slow_store(self) -> None:
+        """A slow store costs the others none of their edges."""
+        far, slow = Filed(hit("a", topic="ci"), filed=[filed("t", "ci")]), Far()
+        slow.gate.clear()
+        found = await ask(remote(far), remote(slow, "slow"), per_store_timeout_s=0.5)
+
+        assert ["slow"] == [name for name, _ in found.failed]
+        assert ["t"] == [each.id for each in found.beside]
+
+    async def test_slow_alone(self) -> None:
+        """What is known here has its edges, too, where the only other store was too slow."""
+        only, slow = Tagged("local", ("a", 0.5), kind=LOCAL), Far()
+        slow.gate.clear()
+        found = await ask(only, remote(slow, "slow"), per_store_timeout_s=0.5)
+
+        assert ["t"] == [each.id for each in found.beside]
 
     async def test_alone(self) -> None:
         """What is known here tells what is near by itself while nobody else is asked."""

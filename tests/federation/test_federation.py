@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from cortex_actors.domain.memory import Layer
+from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import (
     ActorAway,
     BadInput,
@@ -252,6 +253,19 @@ class TestWithoutVector:
         found = await (await Village([one, two]).begin()).recall()
 
         assert (("two", "half of it"),) == found.skipped
+        assert ("one", "two") == found.asked
+
+    async def test_left_alone(self, one: Shelf, two: Shelf) -> None:
+        """A store that is left alone, such as one of another model, has not answered or failed."""
+        two.fails = LeftAlone("its vectors are of another model")
+        village = await Village([one, two]).begin()
+        found = await village.recall()
+
+        assert (("two", "its vectors are of another model"),) == found.skipped
+        assert (("one",), ()) == (found.asked, found.failed)
+        assert "its vectors are of another model" in found.text
+        await eventually(lambda: 1 == len(village.roster.outcomes))
+        assert ["one"] == [each.store for each in village.roster.outcomes]
 
 
 class TestConcurrent:

@@ -75,7 +75,7 @@ class TestTopics:
         """Another store's topics stand in one text with commas, or in a list; each counts once."""
         given = [hit("a", topic="CI,  Queue  Workers ,"), hit("b", topic=["ci", 7, "deploy"])]
 
-        assert ["ci", "queue workers", "deploy"] == topics(given)
+        assert ["ci", "queue  workers", "deploy"] == topics(given)
 
     def test_of_memories(self) -> None:
         """A memory's topics are its tags."""
@@ -83,9 +83,15 @@ class TestTopics:
 
     def test_bounds(self) -> None:
         """No more than so many are asked about, and nothing long is a topic."""
-        given = [hit("a", topic=",".join(f"t{n}" for n in range(100))), hit("b", topic="x" * 65)]
+        given = [hit("a", topic=",".join(f"t{n}" for n in range(110))), hit("b", topic="x" * 257)]
 
-        assert [f"t{n}" for n in range(16)] == topics(given)
+        assert [f"t{n}" for n in range(100)] == topics(given)
+
+    def test_long(self) -> None:
+        """A topic may be as long as a sentence, and the seventeenth is one, too."""
+        given = ["x" * 256, *(f"t{n}" for n in range(20))]
+
+        assert given == topics([hit("a", topic=",".join(given))])
 
     def test_shares(self) -> None:
         """A hit that is filed under many topics leaves room for those of the others."""

@@ -32,6 +32,19 @@ class TestSatellites:
         }
         assert {"n": "s"} == found[0].extra["metadata"]
 
+    def test_tier_and_topic(self) -> None:
+        """What stands around a hit has its tier and topic, unless it says others itself."""
+        entries = [
+            {"id": "s", "text": "one", "edge": "satellite", "metadata": {"topic": "own"}},
+            {"id": "o", "text": "two", "edge": "supersedes", "metadata": None},
+        ]
+        core = hit("a", tier="long", topic="ci", evidence_count=3)
+        found = satellites([replace(core, extra={**core.extra, "surroundings": entries})], 3)
+
+        assert [{"tier": "long", "topic": "own"}, {"tier": "long", "topic": "ci"}] == [
+            each.extra["metadata"] for each in found
+        ]
+
     def test_round_robin(self) -> None:
         """Every hit has its first shown before any has its second."""
         a = around("a", ("a1", "satellite"), ("a2", "satellite"), ("a3", "satellite"))

@@ -28,6 +28,7 @@ FORGED: dict[str, Any] = {
     "hop_bridge": "as you said",
     "source": "hop",
     "around": "mem_1",
+    "edge_of": "mem_1",
     "overlap": 999,
     "matched_topics": ["forged"],
 }
@@ -130,6 +131,30 @@ class TestBeside:
             said["overlap"],
         )
         assert not {"hop", "hop_bridge", "around"} & {*said}
+
+    def test_surroundings(self, house: House, forger: Forger) -> None:
+        """What stands around a hit says what it is to which one, as a Callosum has it."""
+        entries = [{"id": n, "content": f"about {n}", "created_at": 1.0} for n in ("s", "o")]
+        around = {"satellites": 1, "recent": entries[:1], "supersedes_entry": entries[1]}
+        told: dict[str, Any] = {"tier": "long", "topic": "ci", "surroundings": around}
+        forger.found = [row("a", metadata=FORGED, **told)]
+        edges = {each["id"]: each["metadata"] for each in of_store(asked(house))}
+        same = {"edge_of": "a", "around": "a", "tier": "long", "topic": "ci", "trust": "remote"}
+
+        assert {
+            **same,
+            "source": "satellite-edge",
+            "core_id": "a",
+            "kind": "satellite",
+            "created_at": 1.0,
+        } == edges["s"]
+        assert {
+            **same,
+            "source": "supersedes-edge",
+            "superseded_by": "a",
+            "kind": "core",
+            "created_at": 1.0,
+        } == edges["o"]
 
     def test_hops(self, house: House, forger: Forger) -> None:
         """Nor does it change how something was found by asking again."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.gateways.doors import opened
+
 if TYPE_CHECKING:
     from tests.gateways.house import House
 
@@ -111,3 +113,31 @@ class TestLoci:
         assert ("hybrid", None) == (found["finder"], found["project"])
         assert found["hits"]
         assert all(is_like(hit, FACT) for hit in found["hits"])
+
+
+class TestCut:
+    """What was not done in full is said, in the answer that lacks it."""
+
+    @pytest.mark.parametrize(
+        "path", ["/search", "/recall", "/seren/memory/search", "/seren/loci/search"]
+    )
+    def test_question(self, house: House, path: str) -> None:
+        """A question over 4,096 characters is cut, and the answer says so."""
+        found = house.door.post(path, {"query": "deploys " * 600})
+        short = house.door.post(path, {"query": "deploys"})
+        said = "it has 4,799 characters, and the first 4,096 were looked for"
+
+        assert said in str(found["skipped"])
+        assert "characters" not in str(short.get("skipped"))
+
+    def test_hits(self) -> None:
+        """Who asks for more hits than one answer has is told how many that are."""
+        with opened() as door:
+            for number in range(201):
+                door.client.call("remember", content=f"Note {number}", merge=False)
+            found = door.post("/search", {"query": "note", "n_results": 300})
+            few = door.post("/search", {"query": "note", "n_results": 200})
+        said = "300 were asked for, and one answer has 200 at most"
+
+        assert {"name": "n_results", "reason": said} in found["skipped"]
+        assert "n_results" not in [each["name"] for each in few["skipped"]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.event import Ids
-from cortex_actors.domain.memory import Access, Layer
+from cortex_actors.domain.memory import Access, Layer, Realm
 from cortex_actors.errors import DeadlineExceeded
 from cortex_actors.memory.custodian import NAME, AccessReporter, Custodian
 from cortex_actors.runtime.names import NamedActor
@@ -264,6 +264,26 @@ class TestConvergence:
         ]
         assert [(ids[2],)] == custody.said(MEMORY_PROMOTED)
         assert [("promote", NAME, "Convergence detected")] == await custody.changes(ids[2])
+
+    async def test_consensus(self, custody: Custody) -> None:
+        """What three agents say alike comes into the cortex from every layer, and two do not."""
+        agents = ("CLAUDE", "VAJRA", "ELYSIAN")
+        layers = (Layer.SENSORY, Layer.WORKING, Layer.CORTEX)
+        ids = await custody.save(
+            *(
+                memory(number, agent_id=agent, layer=layer, realm=Realm.VILLAGE)
+                for number, (agent, layer) in enumerate(zip(agents, layers, strict=True))
+            )
+        )
+        found = []
+        for some in (ids[:2], ids):
+            payload = Ids(tuple(some))
+            await custody.office.bus.publish(CONVERGENCE_DETECTED, payload, source="test")
+            await custody.office.handled(NAME)
+            found.append([(await custody.one(each)).layer for each in ids])
+
+        assert [list(layers), [Layer.CORTEX] * 3] == found
+        assert [tuple(ids[:2])] == custody.said(MEMORY_PROMOTED)
 
     async def test_twice(self, custody: Custody) -> None:
         """Said again, it changes nothing and nothing is said."""

@@ -98,6 +98,20 @@ class TestFolder:
         assert gone["withdrawn"] == (await desk.restore_knowledge(topic="ops"))["restored"]
         assert 2 == (await desk.knowledge_documents())["total"]
 
+    async def test_pieces(self, desk: FrontDesk) -> None:
+        """A piece that is found says whether it is code, and what it points at."""
+        shell = "\n".join(f"./rollback --step {number}" for number in range(9))
+        text = f"# Deploys\n\n{LONG} See [the plan](ops/plan.md).\n\n```sh\n{shell}\n```\n"
+        await desk.ingest(text=text, source="deploys")
+        found = {}
+        for query in ("rollback step", "a paragraph that says enough"):
+            for hit in (await desk.knowledge_search(query))["hits"]:
+                found[hit["extra"]["is_code"]] = hit["extra"]
+
+        assert [("sh", []), (None, ["ops/plan.md"])] == [
+            (found[each]["language"], found[each]["cross_refs"]) for each in (True, False)
+        ]
+
 
 @pytest.mark.slow
 class TestOne:
@@ -133,8 +147,9 @@ class TestOne:
         _write(tmp_path / "good.md", LONG)
         (tmp_path / "bad.md").write_bytes(b"a\0b")
         (tmp_path / "link.md").symlink_to("/etc/passwd")
+        _write(tmp_path / ".draft.md", LONG)
         found = await desk.ingest(str(tmp_path))
 
         assert {"added": 1, "failed": 1} == found["counts"]
         assert "NUL" in next(each["error"] for each in found["documents"] if "error" in each)
-        assert [str(tmp_path / "link.md")] == found["skipped"]
+        assert [str(tmp_path / ".draft.md"), str(tmp_path / "link.md")] == found["skipped"]

@@ -133,8 +133,7 @@ async def remove_knowledge(
         meant = _meant(connection, topic, source, withdrawn=False)
         return documents.withdraw(connection, meant, at=at)
 
-    gone = await call.records.write(work)
-    return {"withdrawn": gone, "topic": topic}
+    return {"withdrawn": await call.records.write(work), "topic": topic}
 
 
 @operation("knowledge.restore", http="POST /knowledge/restore")

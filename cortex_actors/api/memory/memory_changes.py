@@ -286,8 +286,7 @@ async def undo(call: Call, change: int, *, as_agent: str | None = None) -> dict[
 
     def work(connection: Connection) -> dict[str, Any]:
         reader = caller.agent
-        found = memory_history.one(connection, change, reader=reader)
-        _require_change(connection, found, caller)
+        _require_change(connection, memory_history.one(connection, change, reader=reader), caller)
         done, changed = memory_undo.undo(connection, change, by=caller.by, at=at, reader=reader)
         return {"change": change, "kind": str(done.kind), "memory": done.memory_id} | {
             "changed": changed

@@ -153,8 +153,7 @@ async def stale(
     some, total = await call.records.read(
         lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
     )
-    told = [idle(each, now, decays) for each in some]
-    return {"stale": told, "total": total, "days": days}
+    return {"stale": [idle(each, now, decays) for each in some], "total": total, "days": days}
 
 
 @operation("memory.duplicates", http="GET /memories/duplicates", agents=True)
@@ -243,8 +242,7 @@ async def memory_health(
     found = await call.records.read(
         lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
     )
-    pairs = (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None
-    told = health(found, pairs)
+    told = health(found, (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None)
     if call.caller.reader(as_agent) is not None:
         return told
     return {**told, "accesses": await accesses(call)}
@@ -288,8 +286,7 @@ async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
 
 async def accesses(call: Call) -> dict[str, Any]:
     """Return how reads are taken down; `unheard` are those that found nobody who does."""
-    custodian = call.actors.custodian.within(SOON)
-    found = await status.guarded(custodian.ask(Custodian.describe))
+    found = await status.guarded(call.actors.custodian.within(SOON).ask(Custodian.describe))
     return {**found, "unheard": call.accesses.lost}
 
 

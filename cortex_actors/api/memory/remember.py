@@ -294,8 +294,7 @@ async def _waiting(call: Call, question: Question) -> list[tuple[str, str]]:
     if question.past is not None:
         return []
     model, now = call.model(), call.clock.now()
-    decays = call.settings().memory.decays
-    seen = scope(question.where, _rooms(question), now=now, decays=decays)
+    seen = scope(question.where, _rooms(question), now=now, decays=call.settings().memory.decays)
     missing, is_all = await call.records.read(lambda c: late(c, model, seen))
     if not missing:
         return []

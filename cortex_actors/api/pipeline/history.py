@@ -200,8 +200,7 @@ def _chain(connection: Connection, start: Start) -> _Chain:
     found.revoked = insight_lists.taken_back(connection, _keys(found, start))
     sides = {side for each in found.against for side in each.pair}
     some = {each.insight_id for few in found.made_of.values() for each in few}
-    others = {*sides, *some} - set(found.insights)
-    told = insight_lists.by_ids(connection, sorted(others))
+    told = insight_lists.by_ids(connection, sorted({*sides, *some} - set(found.insights)))
     found.mentioned = {each.id: each.content for each in (*found.insights.values(), *told.values())}
     return found
 
@@ -220,8 +219,7 @@ def _keys(chain: _Chain, start: Start) -> Iterator[tuple[SourceKind, str]]:
 
 def _ordered(chain: _Chain, seeds: Sequence[str]) -> Iterator[Insight]:
     """Yield what was asked about first, then what says the same, the most believed first."""
-    first = [chain.insights[each] for each in seeds if each in chain.insights]
-    yield from first
+    yield from (chain.insights[each] for each in seeds if each in chain.insights)
     rest = [each for each in chain.insights.values() if each.id not in set(seeds)]
     yield from sorted(rest, key=lambda each: (-each.confidence, each.id))
 
@@ -337,8 +335,7 @@ def of_line(connection: Connection, seen: Seen) -> dict[str, Any]:
     if not seen.is_ours:
         start = standing_at(connection, seen.path, seen.line)
         return {"asked": asked, "matches": [{**history(connection, start), "bullet": None}]}
-    here = [row for row in standing(connection) if row[0] == seen.path]
-    found = _nearest(seen.text, here)
+    found = _nearest(seen.text, [row for row in standing(connection) if row[0] == seen.path])
     if found is None:
         raise NotFound(
             f"line {seen.line} of {seen.path} stands in our section and is none of its bullets; "

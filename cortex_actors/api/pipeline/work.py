@@ -94,8 +94,7 @@ async def project_files(call: Call, project: str) -> dict[str, Any]:
             | shapes.fields_of(state, "path", "error")
             for path, state in sorted(stored.files(connection, found.id).items())
         ]
-        known = insights.count_by_project(connection).get(found.id, 0)
-        return {"insights": known, "files": rows}
+        return {"insights": insights.count_by_project(connection).get(found.id, 0), "files": rows}
 
     return {**shapes.all_fields(found, "added_at"), **await call.records.read(look)}
 
@@ -206,8 +205,7 @@ def _runs(connection: Connection, *, wanted: stored.Wanted) -> dict[str, Any]:
     """Return runs as a client gets them. Raises `NotFound`."""
     kinds = stored.kinds(connection)
     if wanted.kind is not None and kinds and wanted.kind not in kinds:
-        known = ", ".join(kinds)
-        raise NotFound(f"there is no run of {wanted.kind}; there are runs of {known}")
+        raise NotFound(f"there is no run of {wanted.kind}; there are runs of {', '.join(kinds)}")
     names = stored.names(connection)
     return {
         "kinds": kinds,

@@ -97,13 +97,12 @@ def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str,
 def statement(hit: Hit, roots: Sequence[str]) -> dict[str, Any]:
     """Return a statement as a fact of its project."""
     place = f"{relative(hit.path or '', roots)}:{hit.line_start}"
-    observed = hit.extra.get("observed")
     return {
         "id": hit.id,
         "project": hit.project or "",
         "key": resolutions.key(hit.text, hit.heading),
         "value": hit.text,
-        "why": f"{place} says so, seen {times(observed)}",
+        "why": f"{place} says so, seen {times(hit.extra.get('observed'))}",
         "source": "file",
         "distance": far(hit),
     }
@@ -232,7 +231,7 @@ def _near(
     pairs = [(hit, look) for look, hits in zip(asked.looks, found, strict=True) for hit in hits]
     pairs.sort(key=lambda pair: -pair[0].score)
     became = resolutions.principles_of(connection, [hit.id for hit, _ in pairs])
-    known = _principles(connection, set(became.values()))
+    known = _principles(connection, list(set(became.values())))
     made: list[dict[str, Any]] = []
     for hit, look in pairs:
         whole = known.get(became.get(hit.id, ""))
@@ -243,12 +242,11 @@ def _near(
     return [{**each, "match": "near"} for each in made]
 
 
-def _principles(connection: Connection, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+def _principles(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return principles as facts, by id."""
-    wanted = list(ids)
-    known = principles.by_ids(connection, wanted)
-    counted = principle_decay.evidence(connection, wanted)
-    return {each: principle(known[each], counted.get(each)) for each in wanted if each in known}
+    known = principles.by_ids(connection, ids)
+    counted = principle_decay.evidence(connection, ids)
+    return {each: principle(known[each], counted.get(each)) for each in ids if each in known}
 
 
 #: Where memories lie.
@@ -370,5 +368,4 @@ async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Re
 
 def _gaps(found: Recall) -> list[str]:
     """Return which parts of a search were left out, and why; how it went is nobody's business."""
-    told = (*found.failed, *found.skipped)
-    return [why for _, why in told if sameness.is_gap(why)]
+    return [why for _, why in (*found.failed, *found.skipped) if sameness.is_gap(why)]

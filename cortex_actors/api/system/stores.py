@@ -53,7 +53,6 @@ async def add_store(
     the token is never shown again. Raises `BadInput` for what is no store,
     `Refused` for a name that is taken, `StoreUnusable` for one that could not be asked.
     """
-    auth = Auth(token or "", token_keyring or "", token_env or "")
     spec = StoreSpec(
         name.strip(),
         type.strip(),
@@ -63,7 +62,7 @@ async def add_store(
         enabled=enabled,
         options=dict(options or {}),
         managed=True,
-        auth=auth,
+        auth=Auth(token or "", token_keyring or "", token_env or ""),
     )
     return await _changed(call, lambda stores: stores.add(spec))
 

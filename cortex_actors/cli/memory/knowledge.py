@@ -40,8 +40,7 @@ def show_read(found: Answer) -> None:
     show.lines(f"{counts or 'no document'} in {found['root']}")
     for each in found["documents"]:
         show.lines(*_told(each)[:_NAMED])
-    if found["skipped"]:
-        show.lines(f"passed over: {', '.join(found['skipped'][:_NAMED])}")
+    show.lines(*(f"passed over: {each}" for each in found["skipped"]))
     show.lines(*(f"cannot be read: {folder}" for folder in found["closed"]))
 
 

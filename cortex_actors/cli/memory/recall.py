@@ -235,16 +235,25 @@ def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
 
 
 def _voice(extra: dict[str, Any], now: int) -> list[str]:
-    """Return who said something, who may read it, in which thread and layer, and how long ago."""
+    """Return who said something, who may read it, in which thread and layer, and how long ago.
+
+    Of a document's piece whether it is code, and when it was read.
+    """
     facts = [str(extra.get(key) or "") for key in ("agent", "realm", "layer", "thread")]
     if "created_at" not in extra:
-        return [*facts, str(extra.get("at") or "")]
+        code = f"code {extra['language'] or ''}".strip() if extra.get("is_code") else ""
+        return [*facts, code, str(extra.get("at") or "")]
     return [*facts, age(extra["created_at"], now)]
 
 
 def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> None:
-    """Print what a memory is called, and what is to be known before it is believed."""
+    """Print what a memory is called, and what is to be known before it is believed.
+
+    Of a document's piece what it points at.
+    """
     if "created_at" not in extra:
+        if refs := extra.get("cross_refs"):
+            out.print(visible(f"   points at {', '.join(refs)}"), style="dim")
         return
     merged, believed = extra.get("merged_from"), None
     if "believed_from" in extra:

@@ -209,8 +209,9 @@ def show_projects(found: Answer) -> None:
     names = ("name", "files", "insights", "watched by", "resolved", "id", "folder")
     show.table("Projects", names, rows, empty=empty)
     for file in found["broken"]:
-        named = file["path"] in file["reason"]
-        show.lines(file["reason"] if named else f"cannot read {file['path']}: {file['reason']}")
+        # The reason may name the file that a link leads to.
+        is_whole = file["path"] in file["reason"] or file["reason"].startswith("cannot ")
+        show.lines(file["reason"] if is_whole else f"cannot read {file['path']}: {file['reason']}")
     for file in found.get("left_out", ()):
         show.lines(_left_out(file["path"], file["lines"]))
 
@@ -303,7 +304,7 @@ def _row(run: Answer) -> tuple[object, ...]:
         iso(run["finished_at"]),
         run["kind"],
         run["path"] or run["project"] or "",
-        run["state"],
+        f"{run['state']}, dry run" if run.get("dry_run") else run["state"],
         round((run["finished_at"] - run["started_at"]) / 1_000, 1),
         shortened(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new",
     )

@@ -12,17 +12,18 @@ from urllib.parse import quote
 
 from pydantic import Field
 
+from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import Asked, apart, fields, foreign, nearest, record, text
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import SHOWN, StoreOptions, Table, Words
-from cortex_actors.federation.store import Answer, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cortex_actors.endpoint.connection import Line
+    from cortex_actors.federation.store import Answer, StoreSpec
 
 #: Chroma's own names of the embedding function that a collection gets when nobody names one: it is
 #: that model, run by onnxruntime.
@@ -72,8 +73,8 @@ class Chroma(HttpAdapter):
     """Asks one collection of a Chroma server, with our vector.
 
     Added with `cortex stores add papers chroma http://127.0.0.1:8000 --option collection=papers`.
-    What the collection says of itself is looked up once. One that was deleted and made again has
-    another id: it is then looked up again.
+    What the collection says of itself is looked up with every question: it may have been made again
+    under another id, filled, or given the vectors of another model since the last one.
     """
 
     #: A page of a busy collection; the server itself has no limit that is small.
@@ -86,23 +87,18 @@ class Chroma(HttpAdapter):
         self._called = options.collection
         owner = f"tenants/{_part(options.tenant)}/databases/{_part(options.database)}"
         self._path = f"/api/v2/{owner}/collections/"
-        self._found: Collection | None = None
 
     async def search(self, asked: Asked) -> Answer:
-        """Return the nearest documents, in the collection's own order."""
-        known = self._found
-        collection = known or await self._look_up(asked.seconds)
+        """Return the nearest documents, in the collection's own order.
+
+        Raises `LeftAlone` where our vector means nothing to the collection's.
+        """
+        collection = await self._look_up(asked.seconds)
         # A person's word on the model comes first.
         model = self._options.model or collection.model
         if why := apart(asked, model=model, dimension=collection.dimension):
-            return Answer((), (why,))
-        try:
-            document = await self._query(collection, asked)
-        except Unwelcome as error:
-            if known is None or error.status != _GONE:
-                raise
-            self._found = None  # deleted, and perhaps made again: then its id is another one
-            return await self.search(asked)
+            raise LeftAlone(why)
+        document = await self._query(collection, asked)
         return self._read(document, collection, asked.limit)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
@@ -132,7 +128,7 @@ class Chroma(HttpAdapter):
         return await self.line.post(path, document, seconds=asked.seconds)
 
     async def _look_up(self, seconds: float) -> Collection:
-        """Return what the server says of the collection, and keep it once that cannot change."""
+        """Return what the server says of the collection."""
         path = self._path + _part(self._called)
         try:
             document = await self.line.get(path, seconds=seconds)
@@ -146,7 +142,6 @@ class Chroma(HttpAdapter):
         found = _collection(fields(document, shape=_SHAPE))
         if not found.id:
             raise foreign(_SHAPE)
-        self._found = found if found.dimension is not None else None
         return found
 
     def _read(self, document: object, collection: Collection, limit: int) -> Answer:

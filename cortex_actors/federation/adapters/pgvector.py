@@ -34,12 +34,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
+from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Ended, Layout, Odd
 from cortex_actors.federation.answers import Asked, apart, nearest, text
 from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words, needed
-from cortex_actors.federation.store import Answer, StoreSpec
 from cortex_actors.rules.addresses import Reach, reach
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.endpoint.connection import Line
     from cortex_actors.federation.adapters.pgvector_session import Session
+    from cortex_actors.federation.store import Answer, StoreSpec
 
 
 T = TypeVar("T")
@@ -361,18 +362,20 @@ class Pgvector:
         self._link = Link(line, options, managed=spec.managed)
 
     async def search(self, asked: Asked) -> Answer:
-        """Return the nearest rows, nearest first."""
+        """Return the nearest rows, nearest first.
+
+        Raises `LeftAlone` where our vector means nothing to the table's.
+        """
         if not self._function and (why := apart(asked, model=self._model, dimension=None)):
-            return Answer((), (why,))
+            raise LeftAlone(why)
         try:
             return await self._link.run(lambda session: self._search(session, asked), asked.seconds)
         except Odd as odd:
             if self._function:
                 raise
             # A column without a length of its own, with vectors of another one.
-            return Answer(
-                (), (f"its vectors have another length than ours, of {asked.model}: {odd}",)
-            )
+            why = f"its vectors have another length than ours, of {asked.model}: {odd}"
+            raise LeftAlone(why) from odd
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return the versions there, and what the table's vectors are."""
@@ -389,7 +392,7 @@ class Pgvector:
             vector = await self._embedded(session, asked.text, layout)
         else:
             if why := apart(asked, model=self._model, dimension=layout.dimension):
-                return Answer((), (why,))
+                raise LeftAlone(why)
             assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
             # As pgvector reads it; nine digits are a float32 to the last bit.
             vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"

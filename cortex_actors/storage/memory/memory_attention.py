@@ -36,6 +36,7 @@ from cortex_actors.clock import DAY, Clock, in_days
 from cortex_actors.domain.event import Event, Ids, Payload, parts
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.rules import decay
+from cortex_actors.rules.convergence import CONSENSUS
 from cortex_actors.rules.decay import CLOSE, WHOLE, Decay, Earning, Judged, attention, kept
 from cortex_actors.storage import memory_history
 from cortex_actors.storage.ledger.connection import driver_of
@@ -254,10 +255,19 @@ def sink(
 
 
 def converged(connection: Connection, ids: Iterable[str]) -> list[str]:
-    """Return the memories that a convergence moves into the cortex: those one layer above it."""
+    """Return the memories that a convergence moves into the cortex: those one layer above it.
+
+    Of as many agents as make a consensus, those of every layer.
+    """
     named = memory_history.current(connection, ids).values()
     found = held(connection, [each for each in named if each is not None])
-    return sorted(each.id for each in found.values() if each.layer is Layer.LONG_TERM)
+    said = rows_in(connection, select(memories.c.agent_id), memories.c.id, ids)
+    is_consensus = len({row.agent_id for row in said}) >= CONSENSUS
+    return sorted(
+        each.id
+        for each in found.values()
+        if each.layer is Layer.LONG_TERM or (is_consensus and each.layer is not Layer.CORTEX)
+    )
 
 
 def crystallise(connection: Connection, ids: Iterable[str], *, now: int, by: str) -> list[str]:

@@ -223,7 +223,9 @@ def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> lis
             extra={
                 **{name: getattr(chunk, name) for name in ("source", "ordinal", "topic", "title")},
                 "headings": list(chunk.headings),
+                "is_code": chunk.is_code,
                 "language": chunk.language,
+                "cross_refs": list(chunk.cross_refs),
                 "at": iso(chunk.read_at),
                 "tags": list(chunk.tags),
             },
