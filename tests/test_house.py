@@ -58,6 +58,7 @@ PLANTED: tuple[tuple[str, dict[str, str], int], ...] = (
     ("sqlite", {"storage/a.py": "Q = 'SELECT value FROM json_each(?)'"}, 1),
     ("sqlite", {"storage/a.py": "def f(t):\n    return f'SELECT 1 FROM {t} WHERE {t} MATCH ?'"}, 1),
     ("sqlite", {"storage/a.py": "Q = func.json_each(b).table_valued('value')"}, 1),
+    ("sqlite", {"storage/a.py": "Q = 'SELECT iif(a, b, group_concat(c)) FROM t INDEXED BY i'"}, 1),
     ("mixins", {"bus/a.py": "class GoingMixin: ...\nclass GoVerbs: ..."}, 2),
     (
         "mixins",
@@ -94,6 +95,7 @@ ALLOWED: tuple[tuple[str, dict[str, str]], ...] = (
     ("folder rings", {"a.py": "import cortex_actors.b", "b.py": "import cortex_actors.a"}),
     ("sqlite", {"storage/a.py": '"""MATCH and json_each."""\nfound = pattern.match(text)'}),
     ("sqlite", {"storage/ledger/a.py": "import sqlite3", "storage/search/words.py": "Q = 'MATCH'"}),
+    ("sqlite", {"storage/tables/dialect.py": "import sqlite3\nQ = 'json_each(?)'"}),
     ("mixins", {"bus/a.py": "class A(Generic[T], B, C, D, E): ..."}),
     ("lone protocols", {"bus/a.py": f"{_PORT}\n{_FITS.format('A')}\n{_FITS.format('B')}"}),
     ("lone protocols", {"bus/a.py": "class Port(Protocol):\n    def __call__(self): ..."}),
