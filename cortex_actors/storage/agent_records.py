@@ -197,15 +197,9 @@ class Tally:
 def leave(connection: sa.Connection, crumb: Crumb) -> None:
     """Write a crumb, to be found from now on; an agent that is not known yet becomes so."""
     know(connection, (crumb.agent_id,), at=crumb.left_at)
-    connection.execute(
-        sa.insert(crumbs),
-        columns.as_row(
-            crumbs,
-            crumb,
-            emotional_state=dict(crumb.emotional_state),
-            links={k: list(some) for k, some in crumb.references.items()},
-        ),
-    )
+    links = {kind: list(some) for kind, some in crumb.references.items()}
+    row = columns.as_row(crumbs, crumb, emotional_state=dict(crumb.emotional_state), links=links)
+    connection.execute(sa.insert(crumbs), row)
     remake(connection, (crumb.id,))
 
 

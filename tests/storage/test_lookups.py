@@ -57,7 +57,7 @@ ASKED = {
 }
 
 #: What a plan may walk through: the ids that were asked about, and what was found of them.
-SMALL = {"json_each", "j", "asked", "same", "met", "p", "(subquery-4)"}
+SMALL = {"json_each", "j", "asked", "same", "met", "p"}
 
 #: Searches that find all there is: nothing stands for most texts, and most pairs are undecided.
 WIDE = ("(status=?)", "_vectors_1 (model=?)")

@@ -106,13 +106,8 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[Change]:
     if _is_of_another(connection, model):
         return []
     query = (
-        sa.select(
-            index_ops.c.seq,
-            index_ops.c.collection,
-            index_ops.c.item_id,
-            passages.c.text_hash,
-            vectors.c.vector,
-        )
+        sa.select(*index_ops.c["seq", "collection", "item_id"])
+        .add_columns(passages.c.text_hash, vectors.c.vector)
         .select_from(index_ops)
         .outerjoin(passages, _waits())
         .outerjoin(vectors, embeddings.of_text(passages, model))

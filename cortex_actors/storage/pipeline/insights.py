@@ -47,12 +47,13 @@ if TYPE_CHECKING:
 
 #: The first place of each statement, where it is another than the one that is shown.
 _FIRST = (
-    "SELECT p.said_id, i.content, p.heading, p.kind FROM (SELECT said_id, heading, kind,"
-    " row_number() OVER (PARTITION BY said_id ORDER BY path, line_start, ordinal) AS place"
-    " FROM insight_sources WHERE withdrawn_at IS NULL AND said_id IN :ids) AS p"
-    " JOIN insights AS i ON i.id = p.said_id"
-    " WHERE p.place = 1 AND i.granularity = 'statement'"
+    "SELECT p.said_id, i.content, p.heading, p.kind FROM insights AS i"
+    " JOIN insight_sources AS p ON p.said_id = i.id AND p.withdrawn_at IS NULL"
+    " WHERE i.id IN :ids AND i.granularity = 'statement'"
     " AND (i.heading IS NOT p.heading OR i.kind IS NOT p.kind)"
+    " AND NOT EXISTS (SELECT 1 FROM insight_sources AS o WHERE o.said_id = p.said_id"
+    " AND o.withdrawn_at IS NULL AND (o.path, o.line_start, o.ordinal)"
+    " < (p.path, p.line_start, p.ordinal))"
 )
 
 
@@ -61,17 +62,9 @@ def face(connection: Connection, ids: Iterable[str]) -> None:
     rows = []
     for insight_id, content, heading, kind in execute_for(connection, _FIRST, ids):
         taken = classify(content, heading)
-        rows.append(
-            {
-                "one": insight_id,
-                "heading": heading,
-                "kind": kind,
-                "category": str(taken.category),
-                "tags": list(taken.tags),
-                "domain": taken.domain,
-                "verdict": taken.confidence,
-            }
-        )
+        said = {name: getattr(taken, name) for name in ("category", "tags", "domain")}
+        place = {"one": insight_id, "heading": heading, "kind": kind}
+        rows.append({**place, **said, "verdict": taken.confidence})
     columns.change_rows(connection, insights, rows)
 
 
@@ -193,22 +186,14 @@ def attach(
     `counted` names the insight for which a text counts, where that is another one.
     """
     more = {"project_id": project_id, "seen_at": at, "withdrawn_at": None}
-    rows = [
-        columns.as_row(
-            insight_sources,
-            each,
-            insight_id=counted.get(each.said, each.said),
-            said_id=each.said,
-            **more,
-        )
-        for each in found
-    ]
-    if not rows:
-        return
+    key = ("fragment_id", "ordinal")
+
+    def row(each: InsightSource) -> dict[str, Any]:
+        whole = counted.get(each.said, each.said)
+        return columns.as_row(insight_sources, each, insight_id=whole, said_id=each.said, **more)
+
     execute_many(connection, _OTHERWISE, ((*each.spot, each.said) for each in found))
-    columns.put_rows(
-        connection, insight_sources, rows, change=_PLACED, key=("fragment_id", "ordinal")
-    )
+    columns.put_rows(connection, insight_sources, map(row, found), change=_PLACED, key=key)
 
 
 def observe(connection: Connection, path: str, found: Iterable[InsightSource], at: int) -> None:
@@ -500,19 +485,13 @@ def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> N
 def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
     """Write insights, or note that they were seen again."""
     new = {"status": InsightStatus.WITHDRAWN, "first_seen_at": at, "last_seen_at": at}
-    rows = [
-        columns.as_row(
-            insights,
-            finding,
-            id=finding.insight_id,
-            heading=finding.source.heading,
-            kind=finding.source.kind,
-            **new,
-        )
-        for finding in findings
-    ]
-    if rows:
-        again = {"index_elements": ["id"], "set_": _SEEN_AGAIN}
+    again = {"index_elements": ["id"], "set_": _SEEN_AGAIN}
+
+    def row(each: Finding) -> dict[str, Any]:
+        own = {"id": each.insight_id, "heading": each.source.heading, "kind": each.source.kind}
+        return columns.as_row(insights, each, **own, **new)
+
+    if rows := list(map(row, findings)):
         connection.execute(insert(connection, insights).on_conflict_do_update(**again), rows)
 
 
