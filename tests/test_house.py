@@ -55,6 +55,7 @@ PLANTED: tuple[tuple[str, dict[str, str], int], ...] = (
     ),
     ("sqlite", {"bus/a.py": "if TYPE_CHECKING:\n    import sqlite3"}, 1),
     ("sqlite", {"storage/a.py": "from sqlalchemy.dialects.sqlite import insert"}, 1),
+    ("sqlite", {"bus/a.py": "from cortex_actors.storage.ledger.connection import driver_of"}, 1),
     ("sqlite", {"storage/a.py": "Q = 'SELECT value FROM json_each(?)'"}, 1),
     ("sqlite", {"storage/a.py": "def f(t):\n    return f'SELECT 1 FROM {t} WHERE {t} MATCH ?'"}, 1),
     ("sqlite", {"storage/a.py": "Q = func.json_each(b).table_valued('value')"}, 1),

@@ -102,7 +102,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 60_921, "modules": 291}
+BOUNDS: dict[str, int] = {"code lines": 60_920, "modules": 291}
 
 
 @dataclass(frozen=True)
@@ -196,6 +196,8 @@ def _drivers(module: Module) -> Iterator[tuple[int, str]]:
             yield line, name.split(".", maxsplit=1)[0]
         elif name.startswith("sqlalchemy.dialects.sqlite"):
             yield line, "sqlalchemy.dialects.sqlite"
+        elif name.endswith(".driver_of"):
+            yield line, "driver_of"
 
 
 def _dialect(module: Module) -> Iterator[tuple[int, str]]:
