@@ -206,10 +206,9 @@ def stats(connection: Connection) -> dict[str, int]:
         func.coalesce(func.sum(_ROWS.size), 0).label("bytes"),
         func.coalesce(func.sum(_ROWS.redacted), 0).label("redacted"),
     ).where(_ROWS.withdrawn_at.is_(None))
+    code = _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1
     return {
         **connection.execute(query).mappings().one(),
         "pieces": count_chunks(connection),
-        "code": columns.count_rows(
-            connection, knowledge_chunks, _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1
-        ),
+        "code": columns.count_rows(connection, knowledge_chunks, *code),
     }

@@ -320,13 +320,6 @@ def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
         )
 
 
-_INSERT_CLUSTER = (
-    "INSERT INTO clusters (id, medoid_id, model, centroid, coherence, made_at)"
-    " VALUES (?, ?, ?, ?, ?, ?)"
-)
-_JOIN = "INSERT INTO cluster_insights (insight_id, cluster_id) VALUES (?, ?)"
-
-
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """Insights that say nearly the same.
@@ -427,13 +420,16 @@ def replace_clusters(
     columns.drop_in(connection, cluster_insights.c.cluster_id, old)
     columns.drop_in(connection, clusters.c.id, old)
     named = [(cluster_id(each.members), each) for each in made]
-    rows = [
-        (name, it.medoid, model, embeddings.stored(it.centroid), it.coherence, since.get(name, at))
-        for name, it in named
-    ]
-    execute_many(connection, _INSERT_CLUSTER, rows)
-    joined = [(item, name) for name, each in named for item in each.members]
-    execute_many(connection, _JOIN, joined)
+
+    def row(name: str, it: clustering.Cluster) -> dict[str, Any]:
+        made = {"medoid_id": it.medoid, "made_at": since.get(name, at)}
+        centroid = embeddings.stored(it.centroid)
+        return columns.as_row(clusters, it, id=name, model=model, centroid=centroid, **made)
+
+    columns.put_rows(connection, clusters, (row(*each) for each in named))
+    inside_of = [(item, name) for name, each in named for item in each.members]
+    rows = ({"insight_id": item, "cluster_id": name} for item, name in inside_of)
+    columns.put_rows(connection, cluster_insights, rows)
 
 
 def _found(connection: Connection, query: Any) -> list[Cluster]:
