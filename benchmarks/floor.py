@@ -10,7 +10,7 @@ from benchmarks.said import fields
 from cortex_actors import topics
 from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -35,7 +35,7 @@ from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage import embeddings, projects
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.pipeline import insights
 from cortex_actors.storage.pipeline.insights import Finding
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix

@@ -10,7 +10,7 @@ import numpy as np
 from cortex_actors.clock import SystemClock, ulid
 from cortex_actors.embedding.factory import DIMENSION, HashingProvider
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 
 if TYPE_CHECKING:
     import sqlite3

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import stat
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -281,7 +280,7 @@ def _unreadable(copy: backups.Backup) -> str:
     """Return why a copy cannot be opened as a ledger; "" when it can."""
     try:
         return "" if backups.version(copy.path) else "it is no ledger"
-    except (sqlite3.Error, OSError) as error:
+    except files.UNREADABLE as error:
         return str(error)
 
 
@@ -303,7 +302,7 @@ LEDGER: tuple[tuple[str, file.Check], ...] = (
     ("beliefs", rows.beliefs),
     ("lineage", rows.lineages),
     ("passages", passages.passages),
-    ("words", passages.words),
+    ("words", file.words),
     ("model", models.answering),
     ("embedding", passages.waiting),
     ("vectors", passages.sound),

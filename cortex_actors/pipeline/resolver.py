@@ -42,8 +42,8 @@ from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import Publisher, store
-from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
+from cortex_actors.storage.tables.dialect import execute
 from cortex_actors.topics import ORGANISATION_COMPLETE, RESOLUTION_COMPLETE, RESOLUTION_REQUESTED
 
 if TYPE_CHECKING:
@@ -151,16 +151,15 @@ class Errands:
         said = Approval(principle.id, Decision.APPROVED, self._clock.now(), OWNER.by, Way.REVIEW)
 
         def suppose(connection: Connection) -> Offer:
-            driver = driver_of(connection)
-            driver.execute("SAVEPOINT supposed")
+            execute(connection, "SAVEPOINT supposed")
             try:
                 principles.add(connection, [principle])
                 principles.derive(connection, owed)
                 reviews.decide_approval(connection, said)
                 return offer(connection, self._maker.model)
             finally:
-                driver.execute("ROLLBACK TO supposed")
-                driver.execute("RELEASE supposed")
+                execute(connection, "ROLLBACK TO supposed")
+                execute(connection, "RELEASE supposed")
 
         return await self._records.write(suppose)
 

@@ -49,8 +49,7 @@ from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import Done, Job, Timer, again, age_of, first, late
 from cortex_actors.storage import passages, projects
 from cortex_actors.storage.events import Publisher
-from cortex_actors.storage.health import passages as words
-from cortex_actors.storage.health.file import NO_LIMIT, Reader, Scope
+from cortex_actors.storage.health.file import NO_LIMIT, Reader, Scope, words
 from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
 from cortex_actors.storage.ledger.files import Halt
@@ -274,7 +273,7 @@ class Upkeep:
         backups.note_check(self.home.backups, now)
         scope = Scope(ledger, now, model="", online=True)
         with Reader(ledger, self.clock, self._halt) as reader:
-            found = reader.ask(lambda opened: list(words.words(opened, scope)), within=NO_LIMIT)
+            found = reader.ask(lambda opened: list(words(opened, scope)), within=NO_LIMIT)
         return "every page of the ledger is sound", any(each.repair for each in found)
 
 

@@ -22,8 +22,7 @@ from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
-from cortex_actors.storage.ledger.connection import execute_for
-from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables import columns, dialect
 from cortex_actors.storage.tables.schema import agents, crumbs, memories, memory_agents
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 #: Whoever remembers or asks runs it: building it each time would cost more than it does.
-_NAMES = "SELECT id, display_name FROM agents WHERE id IN (SELECT value FROM json_each(?))"
+_NAMES = "SELECT id, display_name FROM agents WHERE id IN :ids"
 
 #: What of an agent may be empty, and is NULL then.
 _EMPTY = ("lineage", "specialization", "origin_story")
@@ -110,7 +109,7 @@ def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
 
 def _names(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what those agents are called that have a row."""
-    rows = execute_for(connection, _NAMES, ids)
+    rows = dialect.execute_for(connection, _NAMES, ids)
     return {name: columns.given_text(display) or "" for name, display in rows}
 
 
@@ -155,7 +154,7 @@ _ROWS = crumbs.c
 #: Newest first; of several of one microsecond, the one that was written last.
 _NEWEST: tuple[sa.ColumnElement[Any], ...] = (
     _ROWS.left_at.desc(),
-    sa.literal_column("crumbs.rowid").desc(),
+    dialect.number(crumbs).desc(),
 )
 
 
@@ -198,15 +197,9 @@ class Tally:
 def leave(connection: sa.Connection, crumb: Crumb) -> None:
     """Write a crumb, to be found from now on; an agent that is not known yet becomes so."""
     know(connection, (crumb.agent_id,), at=crumb.left_at)
-    connection.execute(
-        sa.insert(crumbs),
-        columns.as_row(
-            crumbs,
-            crumb,
-            emotional_state=dict(crumb.emotional_state),
-            links={k: list(some) for k, some in crumb.references.items()},
-        ),
-    )
+    links = {kind: list(some) for kind, some in crumb.references.items()}
+    row = columns.as_row(crumbs, crumb, emotional_state=dict(crumb.emotional_state), links=links)
+    connection.execute(sa.insert(crumbs), row)
     remake(connection, (crumb.id,))
 
 
@@ -265,7 +258,7 @@ def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     if wanted.since is not None:
         found.append(_ROWS.left_at >= wanted.since)
     if wanted.unfinished:
-        found.append(sa.func.json_array_length(_ROWS.unfinished) > 0)
+        found.append(_ROWS.unfinished != [])
     return found
 
 

@@ -19,11 +19,10 @@ from cortex_actors.clock import SECOND
 from cortex_actors.domain.event import Event, Payload, merged, typed
 from cortex_actors.errors import CortexError
 from cortex_actors.sections import LONGEST_REST
-from cortex_actors.storage.ledger.connection import driver_of, marks
 from cortex_actors.storage.tables.columns import given_text, stored_text
+from cortex_actors.storage.tables.dialect import execute, marks
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from sqlalchemy import Connection
@@ -112,17 +111,16 @@ def handed_next(
     project.
     Raises `UnreadableError` for the first that cannot be read.
     """
-    driver = driver_of(connection)
-    first = _first(driver, consumer, in_hand)
+    first = _first(connection, consumer, in_hand)
     if first is None:
         return None
-    due = driver.execute(_LATEST, (consumer,)).fetchone()[0] or 0
+    due = execute(connection, _LATEST, consumer).fetchone()[0] or 0
     # Further ahead than anybody ever rests: the wall clock has jumped back.
     if now < due <= now + LONGEST_REST * SECOND:
         return Rest((due - now) / SECOND)
     rows = [first]
     if first.key is not None:
-        rows = _alike(driver, consumer, first.topic, first.key, limit=CONFLATED)
+        rows = _alike(connection, consumer, first.topic, first.key, limit=CONFLATED)
         project = project_of(first.payload)  # raises, where nobody knows its topic
         if topics.find(first.topic).key != topics.ONE_KEY:
             rows = list(takewhile(lambda row: project_of(row.payload) == project, rows))
@@ -135,18 +133,18 @@ def handed_next(
     return Delivery(consumer, event, tuple(row.seq for row in rows), last.key, attempts)
 
 
-def _first(driver: sqlite3.Connection, consumer: str, in_hand: Sequence[Delivery]) -> _Row | None:
+def _first(connection: Connection, consumer: str, in_hand: Sequence[Delivery]) -> _Row | None:
     """Return the oldest row that may be handed out: none goes past one its project withholds.
 
     What is withheld withholds its own repeats, of whatever project, and what is behind those.
     """
-    held = _withheld(driver, consumer, in_hand)
+    held = _withheld(connection, consumer, in_hand)
     others = list(map(_but, in_hand))
     free = "".join(condition for condition, _ in others)
     given = chain.from_iterable(marked for _, marked in others)
     values = (consumer, *given, LOOKED_AT if held else 1)
     passed: set[tuple[str, str | bytes]] = set()
-    for row in map(_Row._make, driver.execute(_OLDEST.format(free=free), values)):
+    for row in map(_Row._make, execute(connection, _OLDEST.format(free=free), *values)):
         if not held:
             return row
         project = project_of(row.payload) or _NONE
@@ -161,9 +159,7 @@ def _first(driver: sqlite3.Connection, consumer: str, in_hand: Sequence[Delivery
     return None
 
 
-def _withheld(
-    driver: sqlite3.Connection, consumer: str, in_hand: Sequence[Delivery]
-) -> dict[str, int]:
+def _withheld(connection: Connection, consumer: str, in_hand: Sequence[Delivery]) -> dict[str, int]:
     """Return the projects that have a repeat of what is in hand waiting, and its number.
 
     Such a file may have come to another project, and back. Of more repeats than are looked at, the
@@ -174,7 +170,7 @@ def _withheld(
         if each.key is None:
             continue
         topic = each.event.topic
-        found = _alike(driver, consumer, topic, each.key, limit=LOOKED_AT, but=each.seqs)
+        found = _alike(connection, consumer, topic, each.key, limit=LOOKED_AT, but=each.seqs)
         for row in found:
             if project := project_of(row.payload):
                 held[project] = min(row.seq, held.get(project, row.seq))
@@ -184,7 +180,7 @@ def _withheld(
 
 
 def _alike(
-    driver: sqlite3.Connection,
+    connection: Connection,
     consumer: str,
     topic: str,
     key: str,
@@ -194,7 +190,7 @@ def _alike(
 ) -> list[_Row]:
     """Return the waiting events of a topic and a key, oldest first."""
     query = _ALIKE.format(free=f" AND d.seq NOT IN ({marks(but)})" if but else "")
-    found = driver.execute(query, (consumer, stored_text(key), topic, *but, limit))
+    found = execute(connection, query, consumer, stored_text(key), topic, *but, limit)
     return [_Row._make(each) for each in found]
 
 

@@ -185,12 +185,13 @@ def listed(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return documents by source, of a topic or of all, and how many there are."""
     where = [_held(withdrawn=withdrawn)] + ([] if topic is None else [_ROWS.topic == topic])
-    query = select(documents).where(*where).order_by(_ROWS.source).limit(limit).offset(skip)
-    found = (asdict(columns.entity(Document, row)) for row in connection.execute(query))
+    query = select(documents).where(*where).order_by(_ROWS.source)
+    rows, total = columns.page(connection, query, limit=limit, skip=skip)
+    found = (asdict(columns.entity(Document, row)) for row in rows)
     return [
         {**each, "content_hash": each["content_hash"].hex(), "tags": list(each["tags"])}
         for each in found
-    ], columns.count_rows(connection, documents, *where)
+    ], total
 
 
 def _held(*, withdrawn: bool) -> ColumnElement[bool]:
@@ -205,10 +206,9 @@ def stats(connection: Connection) -> dict[str, int]:
         func.coalesce(func.sum(_ROWS.size), 0).label("bytes"),
         func.coalesce(func.sum(_ROWS.redacted), 0).label("redacted"),
     ).where(_ROWS.withdrawn_at.is_(None))
+    code = _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1
     return {
         **connection.execute(query).mappings().one(),
         "pieces": count_chunks(connection),
-        "code": columns.count_rows(
-            connection, knowledge_chunks, _CHUNKS.status == ACTIVE, _CHUNKS.is_code == 1
-        ),
+        "code": columns.count_rows(connection, knowledge_chunks, *code),
     }

@@ -17,7 +17,6 @@ a disk show: there are too many or too few, they are no numbers, or the length i
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -27,7 +26,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from cortex_actors.domain.memory import PAIRED, Place
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.tables import dialect
 from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows
 from cortex_actors.storage.tables.schema import index_ops, memories, passages, vectors
 
@@ -122,9 +121,9 @@ _ENDS = (
     "SELECT item_id FROM index_ops ORDER BY seq DESC LIMIT ?",
 )
 _BARE = (
-    "SELECT id, text_hash FROM passages WHERE item_id IN (SELECT value FROM json_each(?2))"
+    "SELECT id, text_hash FROM passages WHERE item_id IN :ids"
     " AND NOT EXISTS (SELECT 1 FROM vectors"
-    " WHERE model = ?1 AND vectors.text_hash = passages.text_hash)"
+    " WHERE model = ?2 AND vectors.text_hash = passages.text_hash)"
 )
 
 #: The collection of the index that a passage lies in.
@@ -149,10 +148,10 @@ def stored_vectors(
     connection: sa.Connection, model: str, digests: Sequence[bytes]
 ) -> dict[bytes, Matrix]:
     """Return the vectors the ledger has for texts, by hash; those that are damaged are left out."""
-    driver, found = driver_of(connection), dict[bytes, bytes]()
+    found: dict[bytes, bytes] = {}
     for some in chunks(digests):
-        marks = ", ".join("?" * len(some))
-        found.update(driver.execute(f"{_STORED} ({marks})", (model, *some)))
+        query = f"{_STORED} ({dialect.marks(some)})"
+        found.update(dialect.execute(connection, query, model, *some))
     return sound(found)
 
 
@@ -197,12 +196,11 @@ def some_unembedded(
     """
     ids: set[str] = set()
     is_all = False
-    driver = driver_of(connection)
     for query in _ENDS:
-        found = driver.execute(query, (_PROBE,)).fetchall()
+        found = dialect.execute(connection, query, _PROBE).fetchall()
         is_all |= len(found) < _PROBE
         ids.update(each for (each,) in found)
-    rows = dict(driver.execute(_BARE, (model, json.dumps(sorted(ids)))).fetchall())
+    rows = dict(dialect.execute_for(connection, _BARE, ids, model).fetchall())
     if rows and among is not None:
         # Each part is asked for them: within the whole of it SQLite would look for all first.
         parts: Sequence[Any] = among.selects if isinstance(among, sa.CompoundSelect) else [among]
@@ -241,7 +239,7 @@ def _merged(model: str) -> sa.CompoundSelect[Any]:
 
 
 #: The number of a memory's row: its id is no number, and units go on behind one.
-_ROW: sa.ColumnElement[int] = sa.literal_column("memories.rowid")
+_ROW: sa.ColumnElement[int] = dialect.number(memories)
 
 
 @dataclass(frozen=True, slots=True)

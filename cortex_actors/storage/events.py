@@ -31,12 +31,11 @@ from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.event import Event, Payload, plain
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.storage.deliveries import UnreadableError, handed_next
-from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.dialect import execute, execute_many, is_like
 from cortex_actors.storage.tables.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from cortex_actors.bus.bus import Bus
@@ -48,6 +47,8 @@ _EVENT = (
     "ON CONFLICT (id) DO NOTHING"
 )
 _DELIVERY = "INSERT INTO deliveries (consumer, seq, key) VALUES (?, ?, ?)"
+_LAST = "SELECT max(seq) FROM events"
+_NUMBER = "SELECT seq FROM events WHERE id = ?"
 
 
 def store(connection: sa.Connection, said: Iterable[Event[Payload]]) -> list[Event[Payload]]:
@@ -55,19 +56,18 @@ def store(connection: sa.Connection, said: Iterable[Event[Payload]]) -> list[Eve
     events = list(said)
     if not events:
         return []
-    driver = driver_of(connection)
-    before = _number(driver, "SELECT max(seq) FROM events")
-    written = driver.executemany(_EVENT, map(_row, events)).rowcount
+    before = _number(connection, _LAST)
+    written = execute_many(connection, _EVENT, map(_row, events))
     if written == len(events):
         # Nobody else writes meanwhile, so their numbers follow each other.
-        last = _number(driver, "SELECT last_insert_rowid()")
+        last = _number(connection, _LAST)
         seqs = list(range(last - written + 1, last + 1))
     else:
-        seqs = [_number(driver, "SELECT seq FROM events WHERE id = ?", each.id) for each in events]
+        seqs = [_number(connection, _NUMBER, each.id) for each in events]
     new = {seq: each for seq, each in zip(seqs, events, strict=True) if seq > before}
     deliveries = [row for seq, each in new.items() for row in _deliveries(each, seq)]
     if deliveries:
-        driver.executemany(_DELIVERY, deliveries)
+        execute_many(connection, _DELIVERY, deliveries)
     return [replace(each, seq=seq) for each, seq in zip(events, seqs, strict=True)]
 
 
@@ -104,13 +104,13 @@ class Publisher:
 
 def is_stored(connection: sa.Connection, event_id: str) -> bool:
     """Tell whether an event of that id was written already."""
-    driver = driver_of(connection)
-    return bool(_number(driver, "SELECT count(*) FROM events WHERE id = ?", event_id))
+    return bool(_number(connection, _NUMBER, event_id))
 
 
-def _number(driver: sqlite3.Connection, query: str, *values: object) -> int:
+def _number(connection: sa.Connection, query: str, *values: object) -> int:
     """Return the one number a query finds; 0 for none."""
-    return int(driver.execute(query, values).fetchone()[0] or 0)
+    found = execute(connection, query, *values).fetchone()
+    return int(found[0] or 0) if found else 0
 
 
 def _row(event: Event[Payload]) -> tuple[Any, ...]:
@@ -193,7 +193,7 @@ def listed(connection: sa.Connection, wanted: Wanted) -> list[StoredEvent]:
         sa.select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
     )
     if wanted.topic is not None:
-        query = query.where(events.c.topic.op("GLOB")(wanted.topic))
+        query = query.where(is_like(events.c.topic, wanted.topic))
     tables = [deliveries] * wanted.waiting + [dead_letters] * wanted.dead
     if tables:
         left = sa.union_all(*(sa.select(table.c.seq) for table in tables))
@@ -381,7 +381,7 @@ def _settle(
 ) -> list[Event[Payload]]:
     """Acknowledge, apply and say, in the caller's transaction."""
     mine = [(delivery.consumer, seq) for seq in delivery.seqs]
-    gone = driver_of(connection).executemany(_SETTLED, mine).rowcount
+    gone = execute_many(connection, _SETTLED, mine)
     if gone == 0:
         return []
     if gone != len(delivery.seqs):

@@ -25,8 +25,8 @@ from cortex_actors.domain.memory import Passage, Place
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.dialect import aside, execute, execute_for
 from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
@@ -50,7 +50,7 @@ _END = "/"
 #: Statuses of what files say and people see, in an order that makes the same statement each time.
 SEEN = tuple(sorted(LIVE))
 
-_AMONG = "SELECT i.id FROM json_each(?) AS j CROSS JOIN insights AS i ON i.id = j.value WHERE "
+_AMONG = "SELECT i.id FROM :each(?1) AS j CROSS JOIN insights AS i ON i.id = j.value WHERE "
 
 
 def live_insights() -> sa.ColumnElement[bool]:
@@ -61,9 +61,9 @@ def live_insights() -> sa.ColumnElement[bool]:
 def live_among() -> sa.ColumnElement[bool]:
     """Return the condition that one of some insights is live, for a query that names their ids.
 
-    The plus has SQLite look them up: from a dozen on it would walk all that are live.
+    Aside, or from a dozen on SQLite would walk all that are live.
     """
-    return sa.literal_column("+insights.status", insights.c.status.type).in_(SEEN)
+    return aside(insights.c.status).in_(SEEN)
 
 
 def among(connection: sa.Connection, condition: str, *, ids: Iterable[str]) -> set[str]:
@@ -192,7 +192,7 @@ def _projects() -> sa.ColumnElement[str]:
         .correlate(insights)
     )
     return (
-        sa.select(sa.func.group_concat(projects.c.name + _END))
+        sa.select(sa.func.aggregate_strings(projects.c.name + _END, ","))
         .where(projects.c.id.in_(saying))
         .correlate(insights)
         .scalar_subquery()
@@ -247,7 +247,7 @@ def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None
 
 def looked_at(connection: sa.Connection, insight_id: str, at: int) -> None:
     """End the alerts of a text that a person has decided about; a secret is one still."""
-    driver_of(connection).execute(_LOOKED_AT, (at, insight_id))
+    execute(connection, _LOOKED_AT, at, insight_id)
 
 
 def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
@@ -333,12 +333,12 @@ _SETTLE = (
     " AND s.withdrawn_at IS NULL) THEN 'withdrawn'"
     " WHEN i.review IS NOT NULL THEN 'pending_review'"
     f" WHEN {_FIRST} OR {_SECOND} THEN 'contradicted'"
-    " ELSE 'active' END WHERE i.id IN (SELECT value FROM json_each(?))"
+    " ELSE 'active' END WHERE i.id IN :ids"
 )
 
 #: Those insights, and whoever contradicts one of them, or what says the same as one of them.
 _CONCERNED = (
-    "WITH asked(id) AS (SELECT value FROM json_each(?)),"
+    "WITH asked(id) AS (SELECT value FROM :each(?1) AS j),"
     " same(id) AS (SELECT id FROM asked UNION SELECT i.superseded_by FROM insights AS i"
     " JOIN asked USING (id) WHERE i.superseded_by IS NOT NULL"
     " UNION SELECT m.id FROM insights AS m JOIN asked ON m.superseded_by = asked.id),"
@@ -365,11 +365,8 @@ def approve(connection: sa.Connection, insight_id: str, *, at: int) -> bool:
 
     It never waits again, whoever says it, and its alerts end.
     """
-    driver = driver_of(connection)
-    changed = driver.execute(
-        "UPDATE insights SET review = NULL WHERE id = ? AND review IS NOT NULL", (insight_id,)
-    )
-    if not changed.rowcount:
+    free = "UPDATE insights SET review = NULL WHERE id = ? AND review IS NOT NULL"
+    if not execute(connection, free, insight_id).rowcount:
         return False
     looked_at(connection, insight_id, at)
     settle(connection, [insight_id])

@@ -29,9 +29,16 @@ import sqlalchemy as sa
 from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
 from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.tables.columns import change_in, change_rows, count_rows, entity, grouped
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    change_in,
+    change_rows,
+    entity,
+    grouped,
+    page,
+)
+from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_changes
 
 if TYPE_CHECKING:
@@ -51,8 +58,8 @@ _AGENT = "-"
 _EMPTY = (
     "UPDATE memory_changes SET reason = NULL, before = '{}'"
     " WHERE (reason IS NOT NULL OR before <> '{}')"
-    " AND (memory_id IN (SELECT value FROM json_each(?1)) OR EXISTS (SELECT 1 FROM"
-    " json_each(others) AS o WHERE o.value IN (SELECT value FROM json_each(?1))))"
+    " AND (memory_id IN :ids OR EXISTS (SELECT 1 FROM"
+    " :each(others) AS o WHERE o.value IN :ids))"
 )
 
 
@@ -89,13 +96,10 @@ def note(connection: sa.Connection, *changes: Change) -> list[int]:
     """Write down what was done; return the numbers of the changes."""
     numbers = []
     for each in changes:
-        row = {name: getattr(each, name) for name in ("kind", "memory_id", "by", "at")}
-        row |= {"others": list(each.others), "before": dict(each.before)}
-        row["reason"] = each.reason or None
-        done = connection.execute(
-            sa.insert(memory_changes).values(row).returning(memory_changes.c.id)
-        )
-        numbers.append(int(done.scalar_one()))
+        row = as_row(memory_changes, each, before=dict(each.before), reason=each.reason or None)
+        del row["id"]
+        statement = sa.insert(memory_changes).values(row).returning(memory_changes.c.id)
+        numbers.append(int(connection.execute(statement).scalar_one()))
     return numbers
 
 
@@ -114,9 +118,9 @@ def listed(
     that this agent may read; that one was forgotten is told to who forgot it.
     """
     query = _narrowed(sa.select(memory_changes), memory, kind, reader)
-    newest = query.order_by(memory_changes.c.id.desc()).limit(limit).offset(skip)
-    found = [_change(row, reader) for row in connection.execute(newest)]
-    return found, count_rows(connection, query.subquery())
+    query = query.order_by(memory_changes.c.id.desc())
+    rows, total = page(connection, query, limit=limit, skip=skip)
+    return [_change(row, reader) for row in rows], total
 
 
 def one(connection: sa.Connection, number: int, *, reader: str | None = None) -> Change:
@@ -213,20 +217,20 @@ _BRIEF = 200
 
 _UP = (
     "WITH RECURSIVE up(id, whole) AS (SELECT id, merged_into FROM memories"
-    " WHERE id IN (SELECT value FROM json_each(?))"
+    " WHERE id IN :ids"
     " UNION SELECT m.id, m.merged_into FROM up JOIN memories AS m ON m.id = up.whole)"
     " SELECT up.id, up.whole, m.status FROM up JOIN memories AS m ON m.id = up.id"
 )
 
 DOWN = (
     "WITH RECURSIVE down(id) AS (SELECT id FROM memories"
-    " WHERE id IN (SELECT value FROM json_each(?))"
+    " WHERE id IN :ids"
     " UNION SELECT m.id FROM down JOIN memories AS m ON m.merged_into = down.id)"
 )
 _BELOW = f"{DOWN} SELECT id FROM down"  # noqa: S608 - ours
 _TREE = (
     f"{DOWN} SELECT m.id, m.merged_into, m.status,"  # noqa: S608 - ours
-    f" iif(m.abstract = '', substr(m.text, 1, {_BRIEF}), m.abstract)"
+    f" CASE m.abstract WHEN '' THEN substr(m.text, 1, {_BRIEF}) ELSE m.abstract END"
     " FROM down JOIN memories AS m ON m.id = down.id ORDER BY m.merged_as"
 )
 
@@ -235,7 +239,7 @@ _TREE = (
 #: not made of others. A pair comes once, so a ring of parts (somebody wrote by hand) ends.
 PARTS = (
     "WITH RECURSIVE below(whole, id) AS (SELECT merged_into, id FROM memories"
-    " WHERE merged_into IN (SELECT value FROM json_each(?))"
+    " WHERE merged_into IN :ids"
     " UNION SELECT below.whole, m.id FROM below"
     " CROSS JOIN memories AS m ON m.merged_into = below.id)"
 )

@@ -39,7 +39,6 @@ from sqlalchemy import ColumnElement, Connection, Table, exists, insert, or_, se
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, passages
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.realms import shared
 from cortex_actors.storage.tables.columns import (
     as_row,
@@ -50,6 +49,7 @@ from cortex_actors.storage.tables.columns import (
     put_rows,
     rows_in,
 )
+from cortex_actors.storage.tables.dialect import execute, execute_for
 from cortex_actors.storage.tables.schema import (
     beliefs,
     memories,
@@ -61,7 +61,6 @@ from cortex_actors.storage.tables.schema import (
 from cortex_actors.text.terms import MOST
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
@@ -81,11 +80,11 @@ _HELD = tuple(
 _READ = (
     f"SELECT {', '.join(_HELD)} FROM memories"  # noqa: S608 - names of the schema
     " LEFT JOIN memory_attention ON memory_attention.memory_id = memories.id"
-    " WHERE memories.id IN (SELECT value FROM json_each(?))"
+    " WHERE memories.id IN :ids"
 )
 _LINKED = [
     f"SELECT memory_id, {column} FROM {table.name}"  # noqa: S608 - names of the schema
-    f" WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY {column}"
+    f" WHERE memory_id IN :ids ORDER BY {column}"
     for table, column in _LINKS.items()
 ]
 
@@ -176,12 +175,12 @@ _LATER: Final = (
 )
 _BEFORE: Final = (
     f"SELECT m.id, ({_EARLIER} LIMIT 1)"  # noqa: S608 - as above
-    " FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.thread <> ''"
+    " FROM memories AS m WHERE m.id IN :ids AND m.thread <> ''"
 )
 _AROUND: Final = (
     f"SELECT m.id, (SELECT group_concat(id) FROM ({_EARLIER} LIMIT ?2)),"  # noqa: S608 - as above
     f" (SELECT group_concat(id) FROM ({_LATER} LIMIT ?2))"
-    " FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?1)) AND m.thread <> ''"
+    " FROM memories AS m WHERE m.id IN :ids AND m.thread <> ''"
 )
 _NEXT: Final = (
     "SELECT (SELECT f.id FROM memories AS f INDEXED BY memories_by_thread"
@@ -189,20 +188,19 @@ _NEXT: Final = (
     " AND (f.created_at, f.id) > (m.created_at, m.id)"
     " AND (m.realm = 'village' OR f.agent_id = m.agent_id)"
     " ORDER BY f.created_at, f.id LIMIT 1) AS following"
-    " FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?))"
+    " FROM memories AS m WHERE m.id IN :ids"
     " AND m.thread <> '' AND m.realm <> 'bridge'"
 )
 _SPOKEN: Final = (
     "SELECT id, text, coalesce(nullif(role, ''), agent_id), coalesce(said_from, created_at)"
-    " FROM memories WHERE id IN (SELECT value FROM json_each(?))"
+    " FROM memories WHERE id IN :ids"
 )
 _PAIRS: Final = (
-    "SELECT item_id, id, collection FROM passages"
-    " WHERE item_id IN (SELECT value FROM json_each(?)) AND place <> 'alone'"
+    "SELECT item_id, id, collection FROM passages WHERE item_id IN :ids AND place <> 'alone'"
 )
 _BRIDGES: Final = (
     "SELECT m.thread, min(m.created_at) FROM memories AS m"
-    " WHERE m.id IN (SELECT value FROM json_each(?)) AND m.thread <> '' AND m.realm = 'bridge'"
+    " WHERE m.id IN :ids AND m.thread <> '' AND m.realm = 'bridge'"
     " GROUP BY m.thread"
 )
 _ALONG: Final = (
@@ -258,17 +256,17 @@ def following(connection: Connection, ids: Sequence[str]) -> list[str]:
     """
     found = [each for (each,) in execute_for(connection, _NEXT, ids) if each is not None]
     for thread, since in execute_for(connection, _BRIDGES, ids).fetchall():
-        found += _on_bridge(driver_of(connection), thread, since, changed=set(ids))
+        found += _on_bridge(connection, thread, since, changed=set(ids))
     return list(dict.fromkeys(found))
 
 
 def _on_bridge(
-    driver: sqlite3.Connection, thread: Any, since: int, *, changed: Collection[str]
+    connection: Connection, thread: Any, since: int, *, changed: Collection[str]
 ) -> list[str]:
     """Return which memories of a bridge have one that changed before them."""
     # Where the last one that changed stands, and the last one of each circle of readers.
     last, seen, found = -2, dict[str, int](), list[str]()
-    for place, (each, active, readers) in enumerate(driver.execute(_ALONG, (thread, since))):
+    for place, (each, active, readers) in enumerate(execute(connection, _ALONG, thread, since)):
         if active:
             if seen.get(readers, -1) <= last:
                 found.append(each)
@@ -280,22 +278,19 @@ def _on_bridge(
 
 #: Whoever remembers runs these: building them each time would cost more than they do.
 _REOPEN = (
-    "UPDATE beliefs SET ended_at = NULL WHERE memory_id IN (SELECT value FROM json_each(?1))"
+    "UPDATE beliefs SET ended_at = NULL WHERE memory_id IN :ids"
     " AND ended_at >= ?2 AND began_at ="
     " (SELECT max(o.began_at) FROM beliefs AS o WHERE o.memory_id = beliefs.memory_id)"
 )
 _OPEN = (
-    "INSERT INTO beliefs (memory_id, began_at) SELECT value, ?2 FROM json_each(?1)"
+    "INSERT INTO beliefs (memory_id, began_at) SELECT value, ?2 FROM :each(?1) AS wanted"
     " WHERE NOT EXISTS (SELECT 1 FROM beliefs WHERE memory_id = value AND ended_at IS NULL)"
 )
 _CLOSE = (
-    "UPDATE beliefs SET ended_at = max(began_at, ?2)"
-    " WHERE ended_at IS NULL AND memory_id IN (SELECT value FROM json_each(?1))"
+    "UPDATE beliefs SET ended_at = CASE WHEN began_at > ?2 THEN began_at ELSE ?2 END"
+    " WHERE ended_at IS NULL AND memory_id IN :ids"
 )
-_SWEEP = (
-    "DELETE FROM beliefs WHERE ended_at = began_at AND ended_at <= ?2"
-    " AND memory_id IN (SELECT value FROM json_each(?1))"
-)
+_SWEEP = "DELETE FROM beliefs WHERE ended_at = began_at AND ended_at <= ?2 AND memory_id IN :ids"
 
 
 def begin(connection: Connection, ids: Sequence[str], at: int) -> None:
@@ -304,12 +299,14 @@ def begin(connection: Connection, ids: Sequence[str], at: int) -> None:
     Where the last stretch of a memory ends at that moment (or later, because the clock was set
     back), it goes on instead.
     """
-    _run(connection, (_REOPEN, _OPEN), ids, at)
+    execute_for(connection, _REOPEN, ids, at)
+    execute_for(connection, _OPEN, ids, at)
 
 
 def end(connection: Connection, ids: Sequence[str], at: int) -> None:
     """Note that memories are active until a moment, and not from it on."""
-    _run(connection, (_CLOSE, _SWEEP), ids, at)
+    execute_for(connection, _CLOSE, ids, at)
+    execute_for(connection, _SWEEP, ids, at)
 
 
 def held_at(moment: int) -> ColumnElement[bool]:
@@ -324,13 +321,7 @@ def held_at(moment: int) -> ColumnElement[bool]:
 def of(connection: Connection, memory_id: str) -> list[tuple[int, int | None]]:
     """Return when a memory was active, first things first; None is the end of what goes on."""
     query = "SELECT began_at, ended_at FROM beliefs WHERE memory_id = ? ORDER BY began_at"
-    return list(driver_of(connection).execute(query, (memory_id,)).fetchall())
-
-
-def _run(connection: Connection, statements: Sequence[str], ids: Sequence[str], at: int) -> None:
-    """Run statements about some memories and a moment."""
-    for each in statements if ids else ():
-        execute_for(connection, each, ids, at)
+    return execute(connection, query, memory_id).fetchall()
 
 
 #: Realm -> the collection of the vector index that its memories lie in.

@@ -7,7 +7,6 @@ is a unit of work or a query, but for `chosen`, which reads the file before ther
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, select, 
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.ledger.files import beside, reader, size
+from cortex_actors.storage.ledger.files import UNREADABLE, beside, reader, size
 from cortex_actors.storage.tables.columns import as_row, put_rows
 from cortex_actors.storage.tables.schema import embedding_models, vectors
 
@@ -63,7 +62,7 @@ def chosen(path: Path, *, state: str = "active") -> Chosen | None:
         still = not any(size(each) for each in beside(path))
         with closing(reader(path, still=still)) as opened:
             row = opened.execute(_CHOSEN, (state,)).fetchone()
-    except (sqlite3.Error, OSError, ValueError):
+    except UNREADABLE:
         return None
     return None if row is None or row[1] is None else Chosen(*row)
 

@@ -12,7 +12,6 @@ anew then, and the next try succeeds. They are never trusted or copied.
 from __future__ import annotations
 
 import json
-import sqlite3
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from cortex_actors.domain.memory import Passage, Place, index_of
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import faults
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.tables import dialect
 from cortex_actors.storage.tables.columns import count_rows, stored_text
 from cortex_actors.storage.tables.schema import WORDS, passages
 
@@ -34,9 +33,9 @@ LISTS = tuple(WORDS)
 
 #: Statements that every change runs go to the driver itself: building them would cost more.
 _THERE = (
-    "SELECT id, item_id, place, text_hash FROM passages"
-    " WHERE collection = ? AND item_id IN (SELECT value FROM json_each(?))"
+    "SELECT id, item_id, place, text_hash FROM passages WHERE collection = ?2 AND item_id IN :ids"
 )
+_CHANGED = "SELECT total_changes()"
 _NEW = "INSERT INTO passages (collection, item_id, place, text, text_hash) VALUES (?, ?, ?, ?, ?)"
 
 #: An item and the collection of the index that a text of it lies in.
@@ -63,19 +62,18 @@ def replace(
     An item with none of them cannot be found any more. A passage that is there already, with its
     place and text, stays as it is, and the index is told nothing of it.
     """
-    driver = driver_of(connection)
-    there = driver.execute(_THERE, (collection, json.dumps(list(items)))).fetchall()
+    there = dialect.execute_for(connection, _THERE, items, collection).fetchall()
     said = {(each.item_id, each.place, each.text_hash) for each in wanted}
     known = {tuple(row[1:]) for row in there}
     gone = [row for row in there if tuple(row[1:]) not in said]
     new = [each for each in wanted if (each.item_id, each.place, each.text_hash) not in known]
     if not (gone or new):
         return
-    _delete(driver, [row[0] for row in gone])
-    _insert(driver, new)
+    _delete(connection, [row[0] for row in gone])
+    _insert(connection, new)
     # Has the words written now: where they are damaged, the commit itself would fail otherwise.
-    _run(driver, "SAVEPOINT words")
-    driver.execute("RELEASE words")
+    _change(connection, "flush")
+    _change(connection, "flushed")
     left = [(index_of(collection, Place(place)), item) for _, item, place, _ in gone]
     _tell(connection, put_=[(each.index, each.item_id) for each in new], left=left)
 
@@ -109,8 +107,17 @@ def drop(connection: Connection, collection: str, item_ids: Iterable[str]) -> No
 def rebuild(connection: Connection, lists: Iterable[str] = LISTS) -> None:
     """Make the words of every passage anew: half a second for each list at 50,000."""
     for words in lists:
-        make = f"INSERT INTO {words} ({words}) VALUES ('rebuild')"  # noqa: S608 - names of the schema
-        connection.exec_driver_sql(make)
+        dialect.change_words(connection, "rebuild", words=words, view=WORDS[words])
+
+
+def wipe(connection: Connection, words: str, *, steps: int) -> int:
+    """Write pages of a list anew without what is gone; return how many rows of it changed.
+
+    A negative number of steps begins, the same as a positive one goes on.
+    """
+    before = dialect.execute(connection, _CHANGED).fetchone()[0]
+    _change(connection, "merge", words=words, values=(steps,))
+    return int(dialect.execute(connection, _CHANGED).fetchone()[0] - before)
 
 
 def count(connection: Connection) -> int:
@@ -136,9 +143,8 @@ def disagreeing(connection: Connection, lists: Iterable[str] = LISTS) -> list[st
     """
     found = []
     for words in lists:
-        check = f"INSERT INTO {words} ({words}, rank) VALUES ('integrity-check', 1)"  # noqa: S608 - names of the schema
         try:
-            _run(driver_of(connection), check)
+            _change(connection, "check", words=words)
         except WordsDamaged:
             found.append(words)
     return found
@@ -164,43 +170,34 @@ def _tell(connection: Connection, *, put_: Sequence[_Spot], left: Collection[_Sp
         )
 
 
-def _delete(driver: sqlite3.Connection, ids: Sequence[int]) -> None:
+def _delete(connection: Connection, ids: Sequence[int]) -> None:
     """Delete rows and their words."""
     if not ids:
         return
-    wanted = json.dumps(ids)
-    for words, view in WORDS.items():
-        forget = (
-            f"INSERT INTO {words} ({words}, rowid, text) SELECT 'delete', id, text FROM {view}"  # noqa: S608 - names of the schema
-            " WHERE id IN (SELECT value FROM json_each(?))"
-        )
-        _run(driver, forget, wanted)
-    driver.execute("DELETE FROM passages WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
+    for words in WORDS:
+        _change(connection, "forget", words=words, values=(json.dumps(ids),))
+    dialect.execute_for(connection, "DELETE FROM passages WHERE id IN :numbers", ids)
 
 
-def _insert(driver: sqlite3.Connection, new: Sequence[Passage]) -> None:
+def _insert(connection: Connection, new: Sequence[Passage]) -> None:
     """Insert rows and their words."""
     if not new:
         return
-    last = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'").fetchone()
-    above = last[0] if last else 0
+    above = dialect.newest(connection, passages)
     rows = [(e.collection, e.item_id, e.place, stored_text(e.text), e.text_hash) for e in new]
-    driver.executemany(_NEW, rows)
-    for words, view in WORDS.items():
-        learn = f"INSERT INTO {words} (rowid, text) SELECT id, text FROM {view} WHERE id > ?"  # noqa: S608 - names of the schema
-        _run(driver, learn, above)
+    dialect.execute_many(connection, _NEW, rows)
+    for words in WORDS:
+        _change(connection, "learn", words=words, values=(above,))
 
 
-def _run(driver: sqlite3.Connection, statement: str, *values: str | int) -> None:
-    """Run a statement on the words; raises `WordsDamaged`.
-
-    They have no constraints but the keys of their own tables: a key that is there twice means that
-    the list of what is there is damaged.
-    """
+def _change(
+    connection: Connection, how: str, *, words: str = LISTS[0], values: Sequence[object] = ()
+) -> None:
+    """Change or check a list of words; raises `WordsDamaged` where the engine finds it damaged."""
     try:
-        driver.execute(statement, values)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.IntegrityError) or faults.is_of_words(error):
+        dialect.change_words(connection, how, words=words, view=WORDS[words], values=values)
+    except Exception as error:
+        if faults.is_of_changed_words(error):
             message = f"the words by which texts are found are damaged: {error}; try again"
             raise WordsDamaged(message) from error
         raise

@@ -475,8 +475,8 @@ def begin(connection: sa.Connection, entry: Entry) -> Entry:
     pending = sa.and_(file_writes.c.path == entry.path, file_writes.c.state == State.PENDING)
     if connection.execute(sa.select(file_writes.c.seq).where(pending)).first() is not None:
         raise BeingWritten.of(entry.path)
-    added = connection.execute(sa.insert(file_writes).values(row))
-    return replace(entry, seq=added.lastrowid)
+    added = sa.insert(file_writes).values(row).returning(file_writes.c.seq)
+    return replace(entry, seq=connection.execute(added).scalar_one())
 
 
 def end(connection: sa.Connection, seq: int, state: State, *, at: int, aside: str = "") -> None:

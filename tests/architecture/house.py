@@ -46,10 +46,28 @@ MAY_BE_SHORT = (
 )
 
 #: What may name SQLite's driver and write its dialect: folders, and files without their suffix.
-SPEAKS_SQLITE = ("cortex_actors/storage/ledger/", "cortex_actors/storage/search/words.")
+#: The dialect is the place for what differs between engines, and is not there for anything else.
+SPEAKS_SQLITE = (
+    "cortex_actors/storage/ledger/",
+    "cortex_actors/storage/search/words.",
+    "cortex_actors/storage/tables/dialect.",
+)
 
 #: Statements in SQLite's dialect elsewhere, because they are hot: `path:NAME` of a constant.
-HOT: frozenset[str] = frozenset()
+HOT: frozenset[str] = frozenset(
+    f"cortex_actors/storage/{each}"
+    for each in (
+        "deliveries.py:_ALIKE",
+        "memory_records.py:_ALONG",
+        "memory_records.py:_AROUND",
+        "memory_records.py:_BESIDE",
+        "memory_records.py:_NEXT",
+        "passages.py:_CHANGED",
+        "pipeline/insight_evidence.py:_SCANS",
+        "search/similar_memories.py:_SAYING",
+        "search/similar_memories.py:_SCOPE",
+    )
+)
 
 #: More than these are no exceptions.
 HOT_LIMIT = 15
@@ -68,23 +86,23 @@ _DRIVERS = frozenset({"aiosqlite", "pysqlite2", "pysqlite3", "sqlcipher3", "sqli
 _DIALECT = re.compile(
     r"\bjson_(?:each|extract|group_array|tree)\b|\bMATCH\b|\bINSERT OR\b|\bPRAGMA\b|\bfts5\w*\("
     r"|\bsqlite_(?:master|schema|sequence)\b|\browid\b|\bWITHOUT ROWID\b|\blast_insert_rowid\b"
+    r"|\bINDEXED BY\b|\bGLOB\b|\biif\(|\bprintf\(|\bgroup_concat\b|\btotal_changes\b"
 )
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "fragments": 9,
+    "fragments": 8,
     "annexes": 1,
     "namesakes": 106,
     "folder rings": 5,
-    "sqlite": 34,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 622,
+    "positional": 621,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 60_966, "modules": 291}
+BOUNDS: dict[str, int] = {"code lines": 60_924, "modules": 291}
 
 
 @dataclass(frozen=True)
@@ -178,6 +196,8 @@ def _drivers(module: Module) -> Iterator[tuple[int, str]]:
             yield line, name.split(".", maxsplit=1)[0]
         elif name.startswith("sqlalchemy.dialects.sqlite"):
             yield line, "sqlalchemy.dialects.sqlite"
+        elif name.endswith(".driver_of"):
+            yield line, "driver_of"
 
 
 def _dialect(module: Module) -> Iterator[tuple[int, str]]:
@@ -281,7 +301,7 @@ RULES = (
     Rule("namesakes", "class names are unique", namesakes),
     Rule("rings", "modules do not import one another in circles", rings),
     Rule("folder rings", "folders do not import one another in circles", folder_rings),
-    Rule("sqlite", "only the ledger and the words speak SQLite", sqlite),
+    Rule("sqlite", "only the ledger, the words and the dialect speak SQLite", sqlite),
     Rule("hot", f"at most {HOT_LIMIT} statements elsewhere do, and they exist", hot),
     Rule("mixins", f"no class is a piece of one, or has over {BASES_LIMIT} bases", mixins),
     Rule("lone protocols", "a protocol has two implementations or a stub", lone_protocols),

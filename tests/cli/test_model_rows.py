@@ -13,7 +13,7 @@ from cortex_actors.cli.system.models import _migration_lines as lines
 from cortex_actors.home import Home
 from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.models import Chosen
 from tests.embedding.compiling import put
 

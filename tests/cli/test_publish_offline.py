@@ -16,7 +16,7 @@ from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.storage import projects
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from tests.simulation.audit import TRIGGERS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

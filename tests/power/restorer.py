@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.home import Home
 from cortex_actors.storage.ledger import backups, connection, offline
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from tests.power import workload
 from tests.storage.later import become_later
 

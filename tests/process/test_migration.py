@@ -13,7 +13,7 @@ import pytest
 
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.backups import problem
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from tests.process.commands import ROOT
 from tests.storage.later import OLD, become_later
 from tests.storage.ledgers import template
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
-from cortex_actors.storage.ledger import connection, migrate
+from cortex_actors.storage.ledger import connection
 from tests.storage.later import become_later
 
-def killed(opened, upgrade=migrate._upgrade):
+def killed(opened, upgrade=connection._upgrade):
     upgrade(opened)
     os.kill(os.getpid(), signal.SIGKILL)
 
 become_later(Path(sys.argv[2]))
-migrate._upgrade = killed
+connection._upgrade = killed
 path = Path(sys.argv[1])
-migrate.migrate(connection.writing(path), path)
+connection.migrate(connection.writing(path), path)
 """
 
 

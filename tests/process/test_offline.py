@@ -13,7 +13,7 @@ import pytest
 from cortex_actors.client.connection import Client
 from cortex_actors.home import Home
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from tests.process.commands import PATIENCE, Commands, until
 
 if TYPE_CHECKING:

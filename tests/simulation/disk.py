@@ -19,8 +19,7 @@ from sqlalchemy.pool import StaticPool
 
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage.ledger.actor import Ledger
-from cortex_actors.storage.ledger.connection import PLACES
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import PLACES, migrate
 from cortex_actors.storage.ledger.writer import (
     Checkpoints,
     Ground,

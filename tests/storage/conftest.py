@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.storage import postgres
 from tests.storage.support import Store, opened
 from tests.storage.things import Tables, in_memory
 from tests.storage.vectored import Vectored
@@ -13,6 +14,8 @@ from tests.storage.vectored import Vectored
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    from sqlalchemy import Connection, Engine
 
 
 @pytest.fixture
@@ -35,3 +38,23 @@ def ledger(tmp_path: Path) -> Iterator[Vectored]:
     ledger = Vectored(tmp_path)
     yield ledger
     ledger.close()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Engine]:
+    """Give a PostgreSQL with the ledger's tables."""
+    with postgres.tables() as engine:
+        yield engine
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
+    """Give empty tables of each engine, in a transaction that is not kept."""
+    if request.param == "sqlite":
+        with in_memory() as tables:
+            yield tables.connection
+        return
+    engine: Engine = request.getfixturevalue("server")
+    with engine.connect() as opened:
+        yield opened
+        opened.rollback()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.storage.health import file
-from cortex_actors.storage.ledger import files, migrate, offline
+from cortex_actors.storage.ledger import connection, files, offline
 from tests.storage.ledgers import template
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def become_later(folder: Path, put: Callable[[object, str, object], None] = seta
     scripts = folder / "migrations"
     if not scripts.exists():
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(migrate._SCRIPTS, scripts, ignore=ignored)
+        shutil.copytree(connection._SCRIPTS, scripts, ignore=ignored)
         text = _REVISION.read_text("utf-8").replace("NEW", f"{NEW:04}").replace("OLD", f"{OLD:04}")
         (scripts / "versions" / f"v{NEW:04}.py").write_text(text, "utf-8")
-    for each in (file, files, migrate, offline):
+    for each in (file, files, connection, offline):
         put(each, "SCHEMA_VERSION", NEW)
-    put(migrate, "_SCRIPTS", scripts)
+    put(connection, "_SCRIPTS", scripts)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.home import Home
 from cortex_actors.storage.ledger import connection as opening
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.testing import EPOCH, ManualClock
 
 if TYPE_CHECKING:

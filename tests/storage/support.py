@@ -107,6 +107,14 @@ async def opened(folder: Path, **settings: float) -> AsyncIterator[Store]:
         await store.handle.stop(10)
 
 
+def learn(connection: Connection, path: str, *contents: str, project: Project = ATLAS) -> list[str]:
+    """Let a file say that; return the ids of what it says."""
+    projects.add(connection, project)
+    found = findings(path, contents, project)
+    insights.learn(connection, found, project_id=project.id, path=path, at=EPOCH)
+    return [id_of(each) for each in contents]
+
+
 def active(connection: Connection, *, project_id: str | None = None) -> list[Insight]:
     """Return live insights, most believed first."""
     return listed(connection, InsightFilter(project_id=project_id, limit=10_000))

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.errors import ActorAway, LedgerDown, StoreTooNew
 from cortex_actors.storage.ledger import actor
 from cortex_actors.storage.ledger import actor as module
-from cortex_actors.storage.ledger import migrate as migrating
+from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.files import SCHEMA_VERSION
 from cortex_actors.testing import eventually
 from tests.storage.support import Store, opened
@@ -99,7 +99,7 @@ class TestOpen:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A start that is cancelled midway keeps no connection: the next one opens the file."""
-        gate, begun, migrate = threading.Event(), asyncio.Event(), migrating.migrate
+        gate, begun, migrate = threading.Event(), asyncio.Event(), opening.migrate
         loop = asyncio.get_running_loop()
 
         def slow(*args: object) -> int:

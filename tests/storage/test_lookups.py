@@ -15,6 +15,7 @@ from cortex_actors.storage.pipeline import insights as facing
 from cortex_actors.storage.pipeline import insights as merging
 from cortex_actors.storage.pipeline import insights as sources
 from cortex_actors.storage.search import matrix
+from cortex_actors.storage.tables.dialect import ENGINES
 from cortex_actors.storage.tables.schema import cluster_insights, insights
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ WIDE = ("(status=?)", "_vectors_1 (model=?)")
 
 def plan(tables: Tables, name: str) -> list[str]:
     """Return the steps in which SQLite answers a question."""
-    asked = re.sub(r"\?\d?", "'[]'", ASKED[name])
+    asked = re.sub(r"\?\d?", "'[]'", ENGINES["sqlite"].word(ASKED[name]))
     return [str(row[3]) for row in tables.rows(f"EXPLAIN QUERY PLAN {asked}")]
 
 

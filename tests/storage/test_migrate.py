@@ -10,10 +10,10 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
 from cortex_actors.errors import StoreTooNew, StoreTooOld
+from cortex_actors.storage.ledger import connection as module
 from cortex_actors.storage.ledger import connection as opening
-from cortex_actors.storage.ledger import migrate as module
+from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
-from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.storage.migrations.versions import v0007
 from cortex_actors.storage.pipeline.verdicts import of_people
 from cortex_actors.storage.tables.schema import metadata, verdicts

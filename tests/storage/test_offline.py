@@ -20,8 +20,8 @@ from cortex_actors.errors import (
     StoreTooOld,
 )
 from cortex_actors.storage.ledger import backups, connection, offline
+from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
-from cortex_actors.storage.ledger.migrate import migrate
 from cortex_actors.testing import EPOCH
 from tests.storage.later import become_later
 

@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
 from cortex_actors.storage.ledger import connection as opening
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.tables.schema import metadata
 from tests.storage.later import NEW, OLD, become_later
 from tests.storage.ledgers import statements, template

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import LedgerDown, StorageFull
 from cortex_actors.storage.ledger import connection as opening
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.ledger.writer import Checkpoints, Ground, LedgerFile, Limits, Writer
 
 if TYPE_CHECKING:

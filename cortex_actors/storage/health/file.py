@@ -1,4 +1,4 @@
-"""The ledger's file itself: its version, its pages, and whether rows belong to rows there are.
+"""The ledger's file itself: its version, its pages, its relations and its words.
 
 A way into the ledger for checks: read-only, on connections of its own, ended at any moment.
 
@@ -10,16 +10,14 @@ What a check may want to know beside the ledger it looks at.
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
-from sqlalchemy.exc import DBAPIError
-
-from cortex_actors.domain.hit import Diagnosis, error, note, warning
+from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
 from cortex_actors.storage.ledger import connection, faults
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION, UPGRADE, is_too_old
+from cortex_actors.storage.tables.schema import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,13 +29,15 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.files import Halt
 
 
+_REPAIR = "cortex doctor --repair"
+
 #: Rows without their counterpart that are told apart; of more only the number is.
 _NAMED = 3
 
 
 def version(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     """Look whether this program knows the ledger's tables; if not, nothing else can be checked."""
-    found = int(opened.exec_driver_sql("PRAGMA user_version").scalar_one())
+    found = connection.version_of(opened)
     if found == SCHEMA_VERSION:
         yield Diagnosis("ledger", f"schema version {found}")
     elif found > SCHEMA_VERSION:
@@ -57,23 +57,34 @@ def version(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
 def pages(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Read every page (`quick_check`); thoroughly, compare every index with its table, too."""
     how = "integrity_check" if scope.thorough else "quick_check"
-    found = [row[0] for row in opened.exec_driver_sql(f"PRAGMA {how}(1)")]
-    if found == ["ok"]:
+    if not (found := connection.damaged_page(opened, how)):
         yield Diagnosis("pages", f"{how}: ok")
         return
     remedy = "the next start recovers it (docs/recovery.md): cortex daemon restart"
-    yield error("pages", " ".join(str(found[0]).split()), mend=remedy, damaged=True)
+    yield error("pages", found, mend=remedy, damaged=True)
 
 
 def relations(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     """Look for rows that belong to a row which is not there: somebody wrote by hand."""
-    found = opened.exec_driver_sql("PRAGMA foreign_key_check").all()
-    if not found:
+    if not (found := connection.strays(opened)):
         yield Diagnosis("relations", "every row belongs to one that is there")
         return
-    shown = ", ".join(f"{row[0]} row {row[1]} (no {row[2]})" for row in found[:_NAMED])
-    text = f"{len(found)} rows belong to rows that are not there: {shown}"
+    text = f"{len(found)} rows belong to rows that are not there: {', '.join(found[:_NAMED])}"
     yield warning("relations", text, mend="a backup from before has them: cortex daemon restore")
+
+
+def words(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+    """Compare both lists with the passages: first whose words there are, then which."""
+    for name in WORDS:
+        counted, uneven = connection.counted_words(opened, name)
+        wrong = f"{uneven} passages lack their words, or are gone and still have some"
+        if not uneven:
+            is_other = connection.has_other_words(opened, name, scope.path)
+            wrong = "they are not the words of the passages" if is_other else ""
+        if wrong:
+            yield error("words", f"{name}: {wrong}", mend=_REPAIR, repair=Repair.WORDS)
+        else:
+            yield Diagnosis("words", f"{name}: those of {counted:,} passages")
 
 
 T = TypeVar("T")
@@ -115,7 +126,7 @@ class Reader:
                 opened.info["until"] = self._clock.monotonic() + within
                 opened.info["over"] = partial(self._is_over, opened.info)
                 return query(opened)
-        except (DBAPIError, sqlite3.Error) as error:
+        except faults.ERRORS as error:
             self._halt.check()
             raise faults.of_query(error, self._path, within) from error
 

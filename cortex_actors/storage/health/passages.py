@@ -1,11 +1,5 @@
 """Whether everything that may be found has its passages, and nothing else has any.
 
-Whether the words (FTS5) are those of the passages.
-
-FTS5's own check is a command, so it needs a connection that writes, and it would hold up the ledger
-for as long as it reads every text. So it is given the words in a copy, in memory, and compares that
-with the passages where they are, both as of one moment.
-
 Vectors: which texts wait for one, which vectors are damaged, and which nobody needs.
 
 Whether stored texts are those that their hashes were made of.
@@ -18,14 +12,10 @@ it. Which of the two has changed nobody can say.
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import numpy as np
 
@@ -34,9 +24,8 @@ from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
 from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
 from cortex_actors.domain.project import Chunk
 from cortex_actors.storage.embeddings import embedded_text
-from cortex_actors.storage.ledger.connection import STEPS, driver_of, marks
 from cortex_actors.storage.tables.columns import given_text
-from cortex_actors.storage.tables.schema import WORDS
+from cortex_actors.storage.tables.dialect import execute, execute_for, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,17 +78,14 @@ _STRAY = (
 
 def lacking(opened: Connection) -> list[tuple[str, str]]:
     """Return (collection, id) of what may be found and lacks a passage, or has another text's."""
-    return [
-        (row[0], row[1])
-        for items in KINDS.values()
-        for row in opened.exec_driver_sql(_LACKING.format(items=items))
-    ]
+    queries = (_LACKING.format(items=items) for items in KINDS.values())
+    return [row for query in queries for row in execute(opened, query)]
 
 
 def stray(opened: Connection) -> list[tuple[str, str]]:
     """Return (collection, id) of what has passages and may not be found."""
     query = _STRAY.format(items=" UNION ALL ".join(KINDS.values()))
-    return sorted({(row[0], row[1]) for row in opened.exec_driver_sql(query)})
+    return sorted(set(execute(opened, query)))
 
 
 def passages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
@@ -115,72 +101,6 @@ def passages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
             yield error("passages", text, mend=_REPAIR, repair=Repair.PASSAGES)
     if not (without or stale):
         yield Diagnosis("passages", f"{total:,} of everything that may be found")
-
-
-# ruff: noqa: S608 - the names are the schema's own.
-
-#: The tables in which FTS5 keeps a list; the content is the passages.
-_SHADOWS = ("data", "idx", "docsize", "config")
-
-#: Passages whose words are counted and that are not there, or the other way round.
-_UNEVEN = (
-    "SELECT count(*) FROM {view} AS p "
-    "FULL JOIN {name}_docsize AS d ON d.id = p.id WHERE p.id IS NULL OR d.id IS NULL"
-)
-
-#: The same for SQLite before 3.39, which has no full join.
-_UNEVEN_OLD = (
-    "SELECT (SELECT count(*) FROM {view} WHERE id NOT IN (SELECT id FROM {name}_docsize)) + "
-    "(SELECT count(*) FROM {name}_docsize WHERE id NOT IN (SELECT id FROM {view}))"
-)
-
-
-def words(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
-    """Compare both lists with the passages: first whose words there are, then which."""
-    query = _UNEVEN if sqlite3.sqlite_version_info >= (3, 39) else _UNEVEN_OLD
-    for name in WORDS:
-        found = opened.exec_driver_sql(query.format(name=name, view=WORDS[name])).scalar_one()
-        lack = f"{found} passages lack their words, or are gone and still have some"
-        if wrong := lack if found else _unlike(opened, name, scope):
-            yield error("words", f"{name}: {wrong}", mend=_REPAIR, repair=Repair.WORDS)
-            continue
-        counted = opened.exec_driver_sql(f"SELECT count(*) FROM {name}_docsize").scalar_one()
-        yield Diagnosis("words", f"{name}: those of {counted:,} passages")
-
-
-def _unlike(opened: Connection, name: str, scope: Scope) -> str:
-    """Return that the words are not those of the passages; "" when they are.
-
-    They are looked at in a database in memory, which sees the ledger and cannot write it.
-    """
-    query = "SELECT sql FROM sqlite_schema WHERE name = ?"
-    declared = str(opened.exec_driver_sql(query, (name,)).scalar_one())
-    memory = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
-    with closing(memory):
-        memory.execute("PRAGMA temp_store = MEMORY")
-        ledger = f"file:{quote(os.fsencode(scope.path))}?mode=ro"
-        memory.execute("ATTACH ? AS ledger", (ledger,))
-        memory.set_progress_handler(opened.info.get("over"), STEPS)
-        try:
-            _copy(memory, name, declared)
-            memory.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 1)")
-        except sqlite3.DatabaseError as error:
-            if error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_ERROR")):
-                return "they are not the words of the passages"
-            raise
-    return ""
-
-
-def _copy(memory: sqlite3.Connection, name: str, declared: str) -> None:
-    """Make a list of words as the ledger has it, over the ledger's passages."""
-    _, _, definition = declared.partition(" USING ")
-    memory.execute("BEGIN")
-    memory.execute(f"CREATE TEMP VIEW {WORDS[name]} AS SELECT id, text FROM ledger.{WORDS[name]}")
-    memory.execute(f"CREATE VIRTUAL TABLE temp.{name} USING {definition}")
-    for shadow in _SHADOWS:
-        table = f"{name}_{shadow}"
-        memory.execute(f"DELETE FROM temp.{table}")
-        memory.execute(f"INSERT INTO temp.{table} SELECT * FROM ledger.{table}")
 
 
 # ruff: noqa: S608 - built of the constants here, and of question marks.
@@ -212,7 +132,7 @@ _SINCE = (
 #: Who waits and is in nobody's list, so that nobody embeds it.
 _FORGOTTEN = (
     "SELECT p.collection, p.item_id, p.place FROM passages AS p WHERE NOT EXISTS "
-    "(SELECT 1 FROM vectors AS v WHERE v.model = ? AND v.text_hash = p.text_hash) "
+    "(SELECT 1 FROM vectors AS v WHERE v.model = ?2 AND v.text_hash = p.text_hash) "
     "AND p.item_id NOT IN (SELECT item_id FROM index_ops)"
 )
 
@@ -226,7 +146,7 @@ _ORPHANS = (
     "WHERE p.text_hash = v.text_hash) AND v.text_hash NOT IN "
     "(SELECT text_hash FROM insights WHERE superseded_by IS NOT NULL) AND v.text_hash NOT IN "
     "(SELECT text_hash FROM principles) AND v.text_hash NOT IN (SELECT text_hash FROM memories)) "
-    "OR (v.model <> ? AND v.model NOT IN (SELECT id FROM embedding_models)))"
+    "OR (v.model <> ?2 AND v.model NOT IN (SELECT id FROM embedding_models)))"
 )
 
 
@@ -277,11 +197,8 @@ def forgotten(
 
     With `among`, only of those items.
     """
-    query = _FORGOTTEN
-    if among is not None:
-        query += f" AND p.item_id IN ({marks(among)})"
-    values = (model, *(among or ()))
-    return [(row[0], row[1], row[2]) for row in opened.exec_driver_sql(query, values)]
+    query = _FORGOTTEN if among is None else f"{_FORGOTTEN} AND p.item_id IN :ids"
+    return execute_for(opened, query, among or (), model).fetchall()
 
 
 def sound(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
@@ -322,9 +239,8 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
 
 def orphaned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     """Count vectors of texts that nobody has any more, and of models that nobody knows."""
-    number, size = opened.exec_driver_sql(
-        "SELECT count(*), coalesce(sum(length(v.vector)), 0) " + _ORPHANS, (scope.model,)
-    ).one()
+    query = "SELECT count(*), coalesce(sum(length(v.vector)), 0) " + _ORPHANS
+    number, size = execute_for(opened, query, (), scope.model).fetchone()
     if not number:
         yield Diagnosis("orphans", "no vector is without use")
         return
@@ -338,10 +254,8 @@ def orphaned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
 
 def orphans(opened: Connection, model: str, among: Sequence[int] | None = None) -> list[int]:
     """Return the numbers of the vectors without use; with `among`, only of those."""
-    query = "SELECT v.seq " + _ORPHANS
-    if among is not None:
-        query += f" AND v.seq IN ({marks(among)})"
-    return [row[0] for row in opened.exec_driver_sql(query, (model, *(among or ())))]
+    query = f"SELECT v.seq {_ORPHANS}{'' if among is None else ' AND v.seq IN :numbers'}"
+    return [seq for (seq,) in execute_for(opened, query, among or (), model)]
 
 
 def _weigh(unsound: Unsound, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
@@ -371,7 +285,7 @@ def texts(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     looked, is_sound = 0, True
     for table, (query, is_as_stored) in _TEXTS.items():
         wrong = []
-        for key, *values in driver_of(opened).execute(query):
+        for key, *values in execute(opened, query):
             looked += 1
             if not is_as_stored(*values):
                 wrong.append(str(key))

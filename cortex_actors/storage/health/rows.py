@@ -30,10 +30,10 @@ from cortex_actors.storage import embeddings, projects
 from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.index import pending as indexing
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.ledger.salvage import KINDS
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables.columns import count_rows, grouped
+from cortex_actors.storage.tables.dialect import execute, execute_for
 from cortex_actors.storage.tables.schema import (
     WORDS,
     deliveries,
@@ -95,10 +95,8 @@ def disagreeing(opened: Connection, _model: str = "") -> list[str]:
 
 def _rings(opened: Connection) -> int:
     """Return how many memories are part of themselves, by whatever way: each pointer once."""
-    rows = opened.exec_driver_sql(
-        "SELECT id, merged_into FROM memories WHERE merged_into IS NOT NULL"
-    )
-    whole: dict[str, str] = {row[0]: row[1] for row in rows}
+    merged = "SELECT id, merged_into FROM memories WHERE merged_into IS NOT NULL"
+    whole: dict[str, str] = dict(execute(opened, merged).fetchall())
     done: set[str] = set()
     found = 0
     for start in whole:
@@ -218,7 +216,7 @@ _REMAKE = {name: remake for _, collections, remake in KINDS for name in collecti
 _OPEN = (
     "INSERT INTO beliefs (memory_id, began_at)"  # noqa: S608 - ours
     " SELECT m.id, coalesce((SELECT max(b.ended_at) FROM beliefs AS b WHERE b.memory_id = m.id),"
-    " m.created_at) FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?))"
+    " m.created_at) FROM memories AS m WHERE m.id IN :ids"
     f" AND m.id IN ({LACKING})"
     " ON CONFLICT (memory_id, began_at) DO UPDATE SET ended_at = NULL"
 )
@@ -226,7 +224,7 @@ _CLOSE = (
     "UPDATE beliefs SET ended_at = max(began_at, (SELECT coalesce(m.merged_at, m.replaced_at,"  # noqa: S608 - ours
     " m.archived_at, m.layer_since) FROM memories AS m WHERE m.id = beliefs.memory_id))"
     f" WHERE ended_at IS NULL AND memory_id IN ({LASTING})"
-    " AND memory_id IN (SELECT value FROM json_each(?))"
+    " AND memory_id IN :ids"
 )
 
 

@@ -24,8 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import Connection, delete, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, delete, insert, select
 
 from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.runtime.actor import AsyncioActor
@@ -33,6 +32,7 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
+from cortex_actors.storage.tables import dialect
 from cortex_actors.storage.tables.columns import chunks
 from cortex_actors.storage.tables.schema import index_ops, passages
 
@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Records
 
 
-#: SQLite remembers it for AUTOINCREMENT, when the change itself has long been told.
-_NEWEST = "SELECT seq FROM sqlite_sequence WHERE name = 'index_ops'"
-
-
 def texts(
     connection: Connection, model: str, *, limit: int, complete: int
 ) -> tuple[int, list[tuple[str, str, bytes]]]:
@@ -59,8 +55,7 @@ def texts(
     Whatever has no vector came with a change. So nothing is looked for again (14 ms when 50,000
     changes wait) when `complete` is that change: then every text had its vector already.
     """
-    found = connection.exec_driver_sql(_NEWEST).scalar()
-    newest = int(found or 0)
+    newest = dialect.newest(connection, index_ops)
     return newest, [] if newest == complete else embeddings.unembedded(connection, model, limit)
 
 

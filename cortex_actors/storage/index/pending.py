@@ -12,28 +12,24 @@ Holdings: what a collection of the index must hold, as the ledger has it.
 from __future__ import annotations
 
 import itertools
-import json
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import INDEX, Matrix, remake
-from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.tables.columns import count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.dialect import execute_for, execute_many
 from cortex_actors.storage.tables.schema import index_ops, index_state, passages, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 
-_FORGET = (
-    "DELETE FROM index_ops WHERE collection = ? AND item_id IN (SELECT value FROM json_each(?))"
-)
+_FORGET = "DELETE FROM index_ops WHERE collection = ?2 AND item_id IN :ids"
 _NOTE = "INSERT INTO index_ops (collection, item_id, op) VALUES (?, ?, ?)"
 
 
@@ -74,10 +70,9 @@ def note(
     """
     if not (put or drop):
         return
-    driver = driver_of(connection)  # every change runs these: building them would cost more
-    driver.execute(_FORGET, (collection, json.dumps([*put, *drop])))
+    execute_for(connection, _FORGET, [*put, *drop], collection)
     rows = [(collection, each, "put") for each in put]
-    driver.executemany(_NOTE, [*rows, *((collection, each, "drop") for each in drop)])
+    execute_many(connection, _NOTE, [*rows, *((collection, each, "drop") for each in drop)])
 
 
 def state(connection: sa.Connection) -> State | None:
@@ -93,7 +88,7 @@ def rebuild(connection: sa.Connection, model: str) -> State:
     connection.execute(sa.delete(index_ops))
     everything = sa.select(INDEX, passages.c.item_id, sa.literal("put")).order_by(passages.c.id)
     columns = ["collection", "item_id", "op"]
-    connection.execute(insert(index_ops).from_select(columns, everything))
+    connection.execute(sa.insert(index_ops).from_select(columns, everything))
     token = secrets.token_hex(4)
     row = {"one": 1, "generation": generation, "token": token, "model": model, "applied_seq": 0}
     put_rows(connection, index_state, [row])
@@ -111,13 +106,8 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[Change]:
     if _is_of_another(connection, model):
         return []
     query = (
-        sa.select(
-            index_ops.c.seq,
-            index_ops.c.collection,
-            index_ops.c.item_id,
-            passages.c.text_hash,
-            vectors.c.vector,
-        )
+        sa.select(*index_ops.c["seq", "collection", "item_id"])
+        .add_columns(passages.c.text_hash, vectors.c.vector)
         .select_from(index_ops)
         .outerjoin(passages, _waits())
         .outerjoin(vectors, embeddings.of_text(passages, model))
@@ -170,11 +160,6 @@ def _waits() -> sa.ColumnElement[bool]:
     return sa.and_(index_ops.c.item_id == passages.c.item_id, index_ops.c.collection == INDEX)
 
 
-def _settled(collection: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a passage lies in a collection and no change of it waits."""
-    return sa.and_(sa.literal(collection) == INDEX, ~sa.exists().where(_waits()))
-
-
 #: Bytes of a vector where the ledger has none yet: 384 numbers.
 USUAL_BYTES = 1_536
 
@@ -191,8 +176,9 @@ class Holding:
 
 def holding(connection: sa.Connection, collection: str) -> Holding:
     """Return what a collection of the index must hold."""
-    settled = sa.select(passages.c.item_id).where(_settled(collection)).order_by(passages.c.id)
-    order = tuple(connection.execute(settled).scalars())
+    settled = sa.literal(collection) == INDEX, ~sa.exists().where(_waits())
+    query = sa.select(passages.c.item_id).where(*settled).order_by(passages.c.id)
+    order = tuple(connection.execute(query).scalars())
     waiting = sa.select(index_ops.c.item_id).where(index_ops.c.collection == collection)
     return Holding(order, frozenset(order), frozenset(connection.execute(waiting).scalars()))
 

@@ -19,7 +19,6 @@ import asyncio
 import contextlib
 import math
 import os
-import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,7 +32,7 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage.ledger import connection, faults, recovery
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.ledger.writer import MB, Checkpoints, Ground, LedgerFile, Limits, Writer
 from cortex_actors.storage.tables import schema
 
@@ -169,7 +168,7 @@ class Ledger(AsyncioActor):
             with self._reading.begin() as opened:
                 opened.info["until"] = self._clock.monotonic() + READ_LIMIT
                 return query(opened)
-        except (DBAPIError, sqlite3.Error) as error:
+        except faults.ERRORS as error:
             found = faults.of_query(error, self._home.ledger, READ_LIMIT)
             if isinstance(found, LedgerDown) and found.ends_daemon:
                 self._writer.poison(found)  # damage that a reader sees stops the writer, too

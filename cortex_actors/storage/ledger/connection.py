@@ -3,26 +3,38 @@
 The SQLite that many Pythons carry (before 3.51.3) has the WAL-reset bug: two connections that both
 write and checkpoint can lose pages. So exactly one connection writes and checkpoints; readers are
 opened read-only and never checkpoint.
+
+How it is brought to this version's schema, keeping a copy of how it was. `PRAGMA user_version`
+decides in a microsecond. A new ledger is made at once as this version has it; Alembic is imported
+only when there is something to migrate, because it costs a quarter of a second.
+
+What SQLite itself says of the file that a connection has open, for whoever checks it. FTS5's own
+check of the words is a command, so it needs a connection that writes, and it would hold up the
+ledger for as long as it reads every text. So it is given the words in a copy, in memory, and
+compares that with the passages where they are, both as of one moment.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
+import sqlite3
+from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from cortex_actors.storage.tables.schema import WORDS
+from cortex_actors.clock import SystemClock
+from cortex_actors.storage.ledger import backups
+from cortex_actors.storage.ledger.files import SCHEMA_VERSION, refuse_schema
+from cortex_actors.storage.tables.schema import WORDS, metadata
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
 
 #: Connections that may read at the same time (each on a thread of its own).
@@ -110,13 +122,6 @@ def driver_of(connection: Connection) -> sqlite3.Connection:
     return cast("sqlite3.Connection", connection.connection.driver_connection)
 
 
-def execute_for(
-    connection: Connection, statement: str, ids: Iterable[Any], *more: object
-) -> sqlite3.Cursor:
-    """Run one of our short statements about ids: the first parameter is their list, as JSON."""
-    return driver_of(connection).execute(statement, (json.dumps(sorted(set(ids))), *more))
-
-
 def settle(engine: Engine, path: Path) -> None:
     """Bring what an earlier life left in the log into the ledger; nothing after a clean stop.
 
@@ -174,11 +179,6 @@ def _prepare(
         connection.set_progress_handler(partial(over, record.info), STEPS)
 
 
-def marks(values: Sequence[object]) -> str:
-    """Return a question mark for each value, as a query takes them."""
-    return ", ".join("?" * len(values))
-
-
 def _text(value: bytes) -> str:
     """Return text as it was given: names of files may hold bytes that are not UTF-8."""
     return value.decode("utf-8", "surrogateescape")
@@ -187,3 +187,145 @@ def _text(value: bytes) -> str:
 def _begin(how: str, connection: Connection) -> None:
     """Begin a transaction: everything that a reader sees in one is of one moment."""
     driver_of(connection).execute(how)
+
+
+# ruff: noqa: S608 - the names are the schema's own.
+
+
+def version_of(connection: Connection) -> int:
+    """Return the version of a ledger's schema; 0 for one without content."""
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+
+
+def damaged_page(connection: Connection, how: str) -> str:
+    """Return the first thing that `quick_check` or `integrity_check` finds; "" for none."""
+    found = connection.exec_driver_sql(f"PRAGMA {how}(1)").scalars().first()
+    return "" if found == "ok" else " ".join(str(found).split())
+
+
+def strays(connection: Connection) -> list[str]:
+    """Return the rows that belong to a row which is not there."""
+    found = connection.exec_driver_sql("PRAGMA foreign_key_check")
+    return [f"{row[0]} row {row[1]} (no {row[2]})" for row in found]
+
+
+#: The tables in which FTS5 keeps a list; the content is the passages.
+_SHADOWS = ("data", "idx", "docsize", "config")
+
+#: Passages whose words are counted and that are not there, or the other way round.
+_UNEVEN = (
+    "SELECT (SELECT count(*) FROM {view} WHERE id NOT IN (SELECT id FROM {name}_docsize)) + "
+    "(SELECT count(*) FROM {name}_docsize WHERE id NOT IN (SELECT id FROM {view}))"
+)
+
+
+def counted_words(connection: Connection, name: str) -> tuple[int, int]:
+    """Return how many passages a list of words has, and how many it lacks or has too many."""
+    query = _UNEVEN.format(name=name, view=WORDS[name])
+    uneven = connection.exec_driver_sql(query).scalar_one()
+    counted = connection.exec_driver_sql(f"SELECT count(*) FROM {name}_docsize").scalar_one()
+    return int(counted), int(uneven)
+
+
+def has_other_words(connection: Connection, name: str, path: Path) -> bool:
+    """Tell whether a list's words are not those of the passages: in a copy of it, in memory.
+
+    The copy sees the ledger and cannot write it.
+    """
+    query = "SELECT sql FROM sqlite_schema WHERE name = ?"
+    declared = str(connection.exec_driver_sql(query, (name,)).scalar_one())
+    memory = sqlite3.connect("file::memory:", uri=True, isolation_level=None)
+    with closing(memory):
+        memory.execute("PRAGMA temp_store = MEMORY")
+        ledger = f"file:{quote(os.fsencode(path))}?mode=ro"
+        memory.execute("ATTACH ? AS ledger", (ledger,))
+        memory.set_progress_handler(connection.info.get("over"), STEPS)
+        try:
+            _copy(memory, name, declared)
+            memory.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_ERROR")):
+                return True
+            raise
+    return False
+
+
+def _copy(memory: sqlite3.Connection, name: str, declared: str) -> None:
+    """Make a list of words as the ledger has it, over the ledger's passages."""
+    _, _, definition = declared.partition(" USING ")
+    memory.execute("BEGIN")
+    memory.execute(f"CREATE TEMP VIEW {WORDS[name]} AS SELECT id, text FROM ledger.{WORDS[name]}")
+    memory.execute(f"CREATE VIRTUAL TABLE temp.{name} USING {definition}")
+    for shadow in _SHADOWS:
+        table = f"{name}_{shadow}"
+        memory.execute(f"DELETE FROM temp.{table}")
+        memory.execute(f"INSERT INTO temp.{table} SELECT * FROM ledger.{table}")
+
+
+#: Alembic's scripts.
+_SCRIPTS = Path(__file__).parents[1] / "migrations"
+
+#: What Alembic keeps its version in, by its own words: the next migration reads it.
+_VERSIONS = (
+    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+    "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
+
+
+def migrate(engine: Engine, path: Path, *, keep: bool = True) -> int:
+    """Return the version found before; afterwards the ledger has this version.
+
+    A ledger with content is copied first, as `backups/before-v<N>-<time>.db`, unless it is a copy
+    itself (`keep`). All migrations are one transaction: whatever goes wrong, or if the process is
+    killed, the ledger is as it was. Raises `StoreTooNew` for a ledger that a newer program wrote:
+    opening it would damage it; `StoreTooOld` for one from before the baseline; `StorageFull` when
+    there is no room for the copy.
+    """
+    with engine.connect() as connection:
+        found = version_of(connection)
+    refuse_schema(found, path, doing="open the ledger", instead="use another home")
+    if found < SCHEMA_VERSION:
+        if found and keep:
+            backups.before_migration(path, version=found, at=SystemClock().now())
+        with engine.begin() as connection:
+            if found:
+                _upgrade(connection)
+            else:
+                _create(connection)
+            connection.exec_driver_sql(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    return found
+
+
+def _create(connection: Connection) -> None:
+    """Make what all migrations together make of nothing, in a tenth of their time."""
+    metadata.create_all(connection, checkfirst=False)
+    connection.exec_driver_sql(_VERSIONS)
+    head = f"{SCHEMA_VERSION:04}"
+    connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (head,))
+
+
+def _upgrade(connection: Connection) -> None:
+    """Run every migration that has not run yet, inside the caller's transaction."""
+    from alembic import command  # noqa: PLC0415 - imported only to migrate
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def statements(script: str) -> list[str]:
+    """Return what a migration does, one statement each: the `.sql` file beside its script."""
+    text = Path(script).with_suffix(".sql").read_text("utf-8")
+    return [each for each in text.split(";\n") if each.strip()]
+
+
+def run(script: str) -> None:
+    """Run a migration's statements, in the caller's transaction; `script` is its `__file__`."""
+    from alembic import op  # noqa: PLC0415 - a quarter of a second, and only here
+
+    connection = op.get_bind()
+    for statement in statements(script):
+        connection.exec_driver_sql(statement)

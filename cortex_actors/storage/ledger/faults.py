@@ -88,6 +88,10 @@ _MACHINE = ("SQLITE_NOMEM", "SQLITE_IOERR_NOMEM", "SQLITE_CANTOPEN")
 _ASKED = 262_144
 
 
+#: What a query raises: short statements go to the driver itself.
+ERRORS = (DBAPIError, sqlite3.Error)
+
+
 def of(error: BaseException, path: Path, *, doing: str) -> errors.LedgerDown | None:
     """Return what a failure means for a ledger; None where it is none of the disk's.
 
@@ -141,6 +145,15 @@ def is_damage(error: BaseException) -> bool:
 def is_of_words(error: BaseException) -> bool:
     """Tell whether only the words are damaged, which are made again from the passages."""
     return any(isinstance(c, errors.WordsDamaged) or name_of(c) == WORDS for c in _chain(error))
+
+
+def is_of_changed_words(error: BaseException) -> bool:
+    """Tell whether a change failed because a list of words is damaged; the texts may be whole.
+
+    Words have no constraints but the keys of their own tables: a key that is there twice means that
+    the list of what is there is damaged.
+    """
+    return isinstance(error, sqlite3.IntegrityError) or is_of_words(error)
 
 
 def _by_name(name: str, path: Path, text: str) -> errors.LedgerDown:

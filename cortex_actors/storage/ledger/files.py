@@ -41,6 +41,10 @@ NO_RIGHT = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 _OF_WORDS = "inverted index for FTS"
 
 
+#: What opening and reading a file that may be no ledger raises.
+UNREADABLE = (sqlite3.Error, OSError, ValueError)
+
+
 class Halt:
     """Ends long work on a ledger's file from another thread; asked once, for ever."""
 

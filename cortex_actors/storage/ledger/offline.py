@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy.exc import DBAPIError
-
 from cortex_actors.errors import (
     BadInput,
     ConfigurationError,
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 #: What opening and writing a file raise: short statements go to the driver itself.
-_FAILURES = (DBAPIError, sqlite3.Error, OSError)
+_FAILURES = (*faults.ERRORS, OSError)
 
 
 def commit(path: Path, unit: Callable[[Connection], T]) -> T:

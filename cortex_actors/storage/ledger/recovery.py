@@ -29,7 +29,7 @@ from cortex_actors.home import Home, write_private
 from cortex_actors.process.logfile import objects
 from cortex_actors.storage.ledger import backups, connection, faults, files
 from cortex_actors.storage.ledger.backups import PART, Backup, copy, make_private, problem, version
-from cortex_actors.storage.ledger.migrate import migrate
+from cortex_actors.storage.ledger.connection import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -39,12 +39,12 @@ from cortex_actors.rules import decay
 from cortex_actors.rules.convergence import CONSENSUS
 from cortex_actors.rules.decay import CLOSE, WHOLE, Decay, Earning, Judged, attention, kept
 from cortex_actors.storage import memory_history
-from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.pipeline import principle_decay
 from cortex_actors.storage.search.scope import faded
 from cortex_actors.storage.tables.columns import count_rows, rows_in
+from cortex_actors.storage.tables.dialect import execute_many
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
     memories,
@@ -159,13 +159,13 @@ def read(
     bound = [
         (each.access_count, each.accessed_at, each.attention, now, each.id) for each in weighed
     ]
-    driver_of(connection).executemany(_READ, bound)
+    execute_many(connection, _READ, bound)
     return weighed
 
 
 def wait(connection: Connection, until: Mapping[str, int | None]) -> None:
     """Note when memories are old enough for their next layer; None where they wait for nothing."""
-    driver_of(connection).executemany(_DUE, [(at, each) for each, at in until.items()])
+    execute_many(connection, _DUE, [(at, each) for each, at in until.items()])
 
 
 def as_held(row: Sequence[Any]) -> Held:
@@ -399,7 +399,7 @@ class Tending:
             now, active = self.clock.now(), held(connection, ids).values()
             moved, faded, _ = _weighed(active, now, self.settings.decays)
             bound = [(attention, now, each) for each, attention in moved.items()]
-            driver_of(connection).executemany(_WEIGHED, bound)
+            execute_many(connection, _WEIGHED, bound)
             return None, self._told(MEMORY_DECAYED, faded)
 
         sums, after = Weighed(), ""

@@ -21,12 +21,12 @@ from cortex_actors.clock import SECOND
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound, Refused
-from cortex_actors.storage import memory_history, memory_records
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
+from cortex_actors.storage import memory_history, memory_records, passages
 from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import chunks, drop_in, put_rows, rows_in
+from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import WORDS, memories, metadata
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ _HOW_FAR = select(schema.meta.c.value).where(schema.meta.c.name == _DUE)
 
 #: Memories that were once made of some, by what was done: texts of a merge say what its parts say.
 _WHOLES = (
-    "SELECT DISTINCT m.id, m.status FROM memory_changes AS c, json_each(c.others) AS o"
-    " JOIN memories AS m ON m.id = c.memory_id WHERE c.kind = 'merge'"
-    " AND o.value IN (SELECT value FROM json_each(?1))"
-    " AND m.id NOT IN (SELECT value FROM json_each(?1))"
+    "SELECT DISTINCT m.id, m.status FROM memory_changes AS c"
+    " JOIN memories AS m ON m.id = c.memory_id, :each(c.others) AS o WHERE c.kind = 'merge'"
+    " AND o.value IN :ids"
+    " AND m.id NOT IN :ids"
 )
 
 #: Microseconds before a memory was written down in which a model may have been asked about it.
@@ -122,13 +122,9 @@ def wipe(connection: Connection) -> bool:
     due = connection.execute(_HOW_FAR).scalar()
     if due is None:
         return False
-    driver, busy = driver_of(connection), False
-    for words in WORDS:  # one step each, whatever the other did
-        before, steps = driver.total_changes, -STEP if due == _ASKED else STEP
-        query = f"INSERT INTO {words} ({words}, rank) VALUES ('merge', ?)"  # noqa: S608 - names of the schema
-        driver.execute(query, (steps,))
-        busy |= driver.total_changes - before >= _IDLE
-    if busy:
+    steps = -STEP if due == _ASKED else STEP
+    changed = [passages.wipe(connection, words, steps=steps) for words in WORDS]
+    if max(changed) >= _IDLE:
         _note_due(connection, _BEGUN)
         return True
     connection.execute(delete(schema.meta).where(schema.meta.c.name == _DUE))
@@ -199,7 +195,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
     for table, column in referring():
         drop_in(connection, table.c[column], gone)
     # In one statement: parts and wholes name one another, and are looked at when it ends.
-    query = "DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))"
+    query = "DELETE FROM memories WHERE id IN :ids"
     execute_for(connection, query, gone)
 
 

@@ -33,14 +33,15 @@ from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules.decay import DECAYS, Decay, Earning
 from cortex_actors.storage import embeddings, memory_records
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.memory import memory_attention as attending
 from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.realms import readable, unknown
 from cortex_actors.storage.search.matrix import MARGIN, exact_pairs
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.tables.columns import count_rows, given_text, grouped
+from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.columns import given_text, grouped
+from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import (
     memories,
     memory_apart,
@@ -112,10 +113,10 @@ def listed(
     if wanted.conflicts:
         where.append(_disputed())
     query = select(row.id).outerjoin(memory_attention, memory_attention.c.memory_id == row.id)
-    page = query.where(*where).order_by(row.pinned_at.is_(None), *_ORDERS[wanted.sort])
-    ids = list(connection.execute(page.limit(wanted.limit).offset(wanted.skip)).scalars())
-    found = memory_records.read(connection, ids, MemoryStatus)
-    return [found[each] for each in ids], count_rows(connection, memories, *where)
+    query = query.where(*where).order_by(row.pinned_at.is_(None), *_ORDERS[wanted.sort])
+    rows, total = columns.page(connection, query, limit=wanted.limit, skip=wanted.skip)
+    found = memory_records.read(connection, (name for (name,) in rows), MemoryStatus)
+    return [found[name] for (name,) in rows], total
 
 
 def find(connection: Connection, name: str, *, reader: str | None) -> str:
@@ -202,13 +203,13 @@ def idle(
     query = there.add_columns(
         func.substr(row.text, 1, letters).label("text"), row.realm, row.agent_id, _last()
     )
-    some = connection.execute(query.order_by(_last(), row.id).limit(limit)).all()
+    some, total = columns.page(connection, query.order_by(_last(), row.id), limit=limit)
     found = [
         Idle(each.id, text, Realm(realm), agent_id, last, attending.as_held(held))
         for each in some
         for *held, text, realm, agent_id, last in (each,)
     ]
-    return found, count_rows(connection, there.subquery())
+    return found, total
 
 
 def health(
@@ -225,7 +226,7 @@ def health(
             row.realm,
             row.layer,
             func.count(),
-            func.total(memory_attention.c.attention),
+            func.sum(memory_attention.c.attention),
             func.sum(case((_last() < before, 1), else_=0)),
         )
         .join_from(memories, memory_attention)
@@ -386,7 +387,7 @@ _ORIGINALS = (
 #: What each replaced, the newest last.
 _REPLACED = (
     "SELECT replaced_by, id, text, created_at FROM memories"
-    " WHERE replaced_by IN (SELECT value FROM json_each(?)) AND realm = 'village'"
+    " WHERE replaced_by IN :ids AND realm = 'village'"
     " ORDER BY created_at, id"
 )
 

@@ -28,23 +28,18 @@ from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.rules.decay import Decay, is_deeper
 from cortex_actors.rules.merging import Gates, Verdict, ruled
 from cortex_actors.storage import embeddings, memory_history, memory_records, realms
-from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.storage.memory.memory_lists import LEAST
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.storage.search.similar_memories import Scope
 from cortex_actors.storage.tables.columns import change_in, change_rows, put_rows
-from cortex_actors.storage.tables.schema import memories, memory_attention, memory_tags
+from cortex_actors.storage.tables.schema import events, memories, memory_attention, memory_tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.agent import Caller
-
-
-_FIRST = "SELECT json_extract(payload, '$.ids[0]') FROM events WHERE idempotency_key = ?"
-_NAME = "UPDATE events SET idempotency_key = ? WHERE seq = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +216,8 @@ def keyed(connection: Connection, key: str, text: str) -> Memory | None:
     Raises `BadInput` for a key that stands for another text, `NotFound` for one whose memory was
     forgotten.
     """
-    found = driver_of(connection).execute(_FIRST, (key,)).fetchone()
+    first = select(events.c.payload[("ids", 0)].as_string())
+    found = connection.execute(first.where(events.c.idempotency_key == key)).first()
     if found is None:
         return None
     row = memories.c
@@ -241,7 +237,7 @@ def keyed(connection: Connection, key: str, text: str) -> Memory | None:
 
 def keep_key(connection: Connection, seq: int, key: str) -> None:
     """Keep a client's key with the event that says what was remembered under it."""
-    driver_of(connection).execute(_NAME, (key, seq))
+    change_in(connection, events.c.seq, [seq], {"idempotency_key": key})
 
 
 def _holds(connection: Connection, plan: Plan) -> bool:

@@ -25,9 +25,9 @@ from sqlalchemy import Connection, func, select
 from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, memory_records
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import change_in, grouped, put_rows
+from cortex_actors.storage.tables.dialect import execute_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ _ONCE = ", ".join(f"'{each}'" for each in MERGEABLE)
 
 #: Of memories that are to be active, one whose text another one says that is so, or is to be.
 _TWINS = (
-    "WITH wanted(id) AS (SELECT value FROM json_each(?1)) SELECT m.id, t.id FROM wanted"  # noqa: S608 - words of the domain
+    "WITH wanted(id) AS (SELECT value FROM :each(?1) AS j) SELECT m.id, t.id FROM wanted"  # noqa: S608 - words of the domain
     " JOIN memories AS m ON m.id = wanted.id JOIN memories AS t ON t.text_hash = m.text_hash"
     " AND t.realm = m.realm AND t.agent_id = m.agent_id AND t.thread = m.thread"
     " AND t.project_id = m.project_id AND t.id <> m.id"
@@ -61,7 +61,7 @@ _TWINS = (
 
 
 #: Whoever remembers runs it: building it each time would cost more than it does.
-_STATES = "SELECT id, status, pinned_at FROM memories WHERE id IN (SELECT value FROM json_each(?))"
+_STATES = "SELECT id, status, pinned_at FROM memories WHERE id IN :ids"
 
 
 def form(
@@ -228,11 +228,7 @@ def _in(
 
 
 #: Each candidate of a merge is asked about: building it each time would cost more than it does.
-_OF = (
-    "SELECT left_id, right_id FROM memory_apart"
-    " WHERE left_id IN (SELECT value FROM json_each(?1))"
-    " OR right_id IN (SELECT value FROM json_each(?1))"
-)
+_OF = "SELECT left_id, right_id FROM memory_apart WHERE left_id IN :ids OR right_id IN :ids"
 
 
 def keep(connection: Connection, ids: Sequence[str], *, at: int, reason: str | None = None) -> None:

@@ -193,9 +193,9 @@ def posts(
     """Return the newest posts of a thread, oldest first, and how many there are in all."""
     mine = sa.and_(_ROWS.thread == thread, said(reader))
     newest = sa.select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
-    ids = list(connection.execute(newest.limit(limit)).scalars())[::-1]
-    found = memory_records.by_id(connection, ids)
-    return [found[each] for each in ids], columns.count_rows(connection, memories, mine)
+    rows, total = columns.page(connection, newest, limit=limit)
+    found = memory_records.by_id(connection, (name for (name,) in rows))
+    return [found[name] for (name,) in rows][::-1], total
 
 
 def list_threads(
@@ -204,18 +204,14 @@ def list_threads(
     """Return the threads, the one spoken in last first, and how many there are in all."""
     mine = sa.and_(_ROWS.thread != "", said(reader))
     last = sa.func.max(_ROWS.created_at)
-    query = sa.select(_ROWS.thread, sa.func.count(), sa.func.min(_ROWS.created_at), last).where(
-        mine
-    )
-    query = query.group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
-    rows = connection.execute(query.limit(limit).offset(skip)).all()
+    query = sa.select(_ROWS.thread, sa.func.count(), sa.func.min(_ROWS.created_at), last)
+    query = query.where(mine).group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
+    rows, total = columns.page(connection, query, limit=limit, skip=skip)
     spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(said(reader)).distinct()
     spoke = spoke.order_by(_ROWS.agent_id)
     voices = columns.rows_in(connection, spoke, _ROWS.thread, (name for name, *_ in rows))
     agents = columns.grouped((name, agent) for name, agent in voices)
-    total = sa.select(sa.func.count(sa.func.distinct(_ROWS.thread))).where(mine)
-    found = [Thread(name, n, tuple(agents[name]), first, at) for name, n, first, at in rows]
-    return found, int(connection.execute(total).scalar_one())
+    return [Thread(name, n, tuple(agents[name]), *span) for name, n, *span in rows], total
 
 
 def answers(

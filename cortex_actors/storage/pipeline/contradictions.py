@@ -30,9 +30,9 @@ from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.insight_records import of_project, settle
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.dialect import execute_for, execute_many
 from cortex_actors.storage.tables.schema import (
     cluster_insights,
     clusters,
@@ -52,10 +52,7 @@ if TYPE_CHECKING:
 OPEN = "unresolved"
 DECISIONS = ("resolved", "dismissed")
 
-_DELETE = (
-    "DELETE FROM contradictions WHERE +status = 'unresolved'"
-    " AND id IN (SELECT value FROM json_each(?))"
-)
+_DELETE = "DELETE FROM contradictions WHERE +status = 'unresolved' AND id IN :ids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,8 @@ _AGAIN = ("type", "similarity", "decided_by", "reason", "confidence")
 _INSERT = (
     f"INSERT INTO contradictions ({', '.join(_FIELDS)})"  # noqa: S608 - names of the schema
     f" VALUES ({', '.join('?' * len(_FIELDS))}) ON CONFLICT (insight_a, insight_b) DO UPDATE SET"
-    f" {', '.join(f'{name} = excluded.{name}' for name in _AGAIN)} WHERE status = 'unresolved'"
+    f" {', '.join(f'{name} = excluded.{name}' for name in _AGAIN)}"
+    " WHERE contradictions.status = 'unresolved'"
 )
 
 
@@ -202,7 +200,7 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradicti
 
 #: How many open differences there are with a text that another followed project says.
 _DIFFERENCES = (
-    "SELECT a.value, count(DISTINCT c.id) FROM json_each(?) AS a"
+    "SELECT a.value, count(DISTINCT c.id) FROM :each(?1) AS a"
     " JOIN insights AS m ON m.id = a.value OR m.superseded_by = a.value"
     " JOIN contradictions AS c ON m.id IN (c.insight_a, c.insight_b)"
     " JOIN insights AS t ON t.id IN (c.insight_a, c.insight_b) AND t.id <> m.id"
@@ -234,7 +232,7 @@ def replace(
     Status is not settled: whoever calls this settles what else has changed, too.
     """
     execute_for(connection, _DELETE, (each.id for each in ended))
-    driver_of(connection).executemany(_INSERT, map(attrgetter(*_FIELDS), found))
+    execute_many(connection, _INSERT, map(attrgetter(*_FIELDS), found))
 
 
 def decide(
@@ -320,13 +318,6 @@ def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
             f"cannot keep {kept_id} of contradiction {found.id}: only a resolved one keeps one of "
             f"its two, {found.insight_a} or {found.insight_b}"
         )
-
-
-_INSERT_CLUSTER = (
-    "INSERT INTO clusters (id, medoid_id, model, centroid, coherence, made_at)"
-    " VALUES (?, ?, ?, ?, ?, ?)"
-)
-_JOIN = "INSERT INTO cluster_insights (insight_id, cluster_id) VALUES (?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,7 +413,6 @@ def replace_clusters(
 
     One that is made again of the same members keeps the time at which it was made.
     """
-    driver = driver_of(connection)
     inside = {*touched, *(each for one_ in made for each in one_.members)}
     old = set(load_clusters(connection, inside).values())
     kept = columns.rows_in(connection, select(clusters), clusters.c.id, old)
@@ -430,12 +420,16 @@ def replace_clusters(
     columns.drop_in(connection, cluster_insights.c.cluster_id, old)
     columns.drop_in(connection, clusters.c.id, old)
     named = [(cluster_id(each.members), each) for each in made]
-    rows = [
-        (name, it.medoid, model, embeddings.stored(it.centroid), it.coherence, since.get(name, at))
-        for name, it in named
-    ]
-    driver.executemany(_INSERT_CLUSTER, rows)
-    driver.executemany(_JOIN, [(item, name) for name, each in named for item in each.members])
+
+    def row(name: str, it: clustering.Cluster) -> dict[str, Any]:
+        made = {"medoid_id": it.medoid, "made_at": since.get(name, at)}
+        centroid = embeddings.stored(it.centroid)
+        return columns.as_row(clusters, it, id=name, model=model, centroid=centroid, **made)
+
+    columns.put_rows(connection, clusters, (row(*each) for each in named))
+    inside_of = [(item, name) for name, each in named for item in each.members]
+    rows = ({"insight_id": item, "cluster_id": name} for item, name in inside_of)
+    columns.put_rows(connection, cluster_insights, rows)
 
 
 def _found(connection: Connection, query: Any) -> list[Cluster]:

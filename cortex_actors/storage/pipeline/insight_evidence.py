@@ -28,7 +28,6 @@ from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules import promotion
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import contradictions, principles, reviews
 from cortex_actors.storage.pipeline.insights import followers, private_ids
 from cortex_actors.storage.tables.columns import (
@@ -39,6 +38,7 @@ from cortex_actors.storage.tables.columns import (
     rows_in,
     stored_text,
 )
+from cortex_actors.storage.tables.dialect import execute, execute_for, execute_many
 from cortex_actors.storage.tables.schema import agreements, insights
 from cortex_actors.text.hazards import wary
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _VOICES = (
     "SELECT DISTINCT s.insight_id, coalesce(p.origin, p.id) FROM insight_sources AS s"
     " JOIN projects AS p ON p.id = s.project_id"
-    " WHERE s.insight_id IN (SELECT value FROM json_each(?)) AND s.withdrawn_at IS NULL"
+    " WHERE s.insight_id IN :ids AND s.withdrawn_at IS NULL"
     " AND s.trust IN ('file', 'agent') AND s.path NOT LIKE '%.local.md'"
 )
 
@@ -64,10 +64,8 @@ def voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[st
     return {insight_id: frozenset(some) for insight_id, some in found.items()}
 
 
-_SHARING = (
-    "SELECT slot, insight_id FROM insight_slots WHERE slot IN (SELECT value FROM json_each(?))"
-)
-_FORGET = "DELETE FROM insight_slots WHERE insight_id IN (SELECT value FROM json_each(?))"
+_SHARING = "SELECT slot, insight_id FROM insight_slots WHERE slot IN :ids"
+_FORGET = "DELETE FROM insight_slots WHERE insight_id IN :ids"
 _NOTE = "INSERT INTO insight_slots (slot, insight_id) VALUES (?, ?)"
 
 
@@ -84,7 +82,7 @@ def replace(
     """Let those insights have these slots and no other."""
     execute_for(connection, _FORGET, ids)
     rows = [(stored_text(slot), each) for each, some in slots.items() for slot in sorted(some)]
-    driver_of(connection).executemany(_NOTE, rows)
+    execute_many(connection, _NOTE, rows)
 
 
 def everybody(connection: Connection) -> set[str]:
@@ -98,7 +96,7 @@ _VOCAL = frozenset({Trust.FILE, Trust.AGENT})
 _TEXTS = (
     "SELECT id, content, heading, granularity, domain, superseded_by, review IS NULL AS is_free,"
     " category, status, confidence, kind, content_hash, text_hash, tags, verdict FROM insights"
-    " WHERE id IN (SELECT value FROM json_each(?))"
+    " WHERE id IN :ids"
 )
 
 #: Places, those included at which the text stood before: what was observed there still counts.
@@ -107,17 +105,17 @@ _PLACES = (
     " coalesce(p.origin, p.id), w.at, p.active FROM insight_sources AS s"
     " JOIN projects AS p ON p.id = s.project_id"
     " LEFT JOIN said_since AS w ON w.said_id = s.said_id AND w.project_id = s.project_id"
-    " WHERE s.said_id IN (SELECT value FROM json_each(?))"
+    " WHERE s.said_id IN :ids"
 )
 _REVISIONS = (
     "SELECT s.said_id, s.path, s.project_id, min(o.at), max(o.at) FROM insight_sources AS s"
     " JOIN observations AS o ON o.source_id = s.id"
-    " WHERE s.said_id IN (SELECT value FROM json_each(?))"
+    " WHERE s.said_id IN :ids"
     " GROUP BY s.said_id, s.path, s.project_id, o.at / 86400000000"
 )
 _SCANS = (
-    "SELECT project_id, json_group_array(at) FROM (SELECT project_id, at FROM scans"
-    " WHERE project_id IN (SELECT value FROM json_each(?)) ORDER BY project_id, day)"
+    "SELECT project_id, group_concat(at) FROM (SELECT project_id, at FROM scans"
+    " WHERE project_id IN :ids ORDER BY project_id, day)"
     " GROUP BY project_id"
 )
 
@@ -216,7 +214,7 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
     for said, path, project, first, last in execute_for(connection, _REVISIONS, asked):
         found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)
     rows = execute_for(connection, _SCANS, (each for text in found.values() for each in text.since))
-    scans |= {project: json.loads(times) for project, times in rows}
+    scans |= {project: [*map(int, times.split(","))] for project, times in rows}
     for said in private_ids(connection, found):
         found[said].is_private = True
     return found
@@ -233,10 +231,7 @@ def of_several(connection: Connection) -> set[str]:
     return _ids(connection, _OF_SEVERAL)
 
 
-_FORGET_AGREEMENTS = (
-    "DELETE FROM agreements WHERE left_id IN (SELECT value FROM json_each(?1))"
-    " OR right_id IN (SELECT value FROM json_each(?1))"
-)
+_FORGET_AGREEMENTS = "DELETE FROM agreements WHERE left_id IN :ids OR right_id IN :ids"
 
 
 def replace_agreements(
@@ -262,7 +257,7 @@ def everything(connection: Connection) -> set[str]:
 
 def is_any(connection: Connection) -> bool:
     """Tell whether files say anything."""
-    return driver_of(connection).execute(f"{_SAID} LIMIT 1").fetchone() is not None
+    return execute(connection, f"{_SAID} LIMIT 1").fetchone() is not None
 
 
 def standing(connection: Connection) -> list[str]:
@@ -299,7 +294,7 @@ def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]
     The numbers of vectors grow for ever, so nothing that came meanwhile is missed.
     """
     query = "SELECT coalesce(max(seq), 0) FROM vectors"
-    newest = int(driver_of(connection).execute(query).fetchone()[0])
+    newest = int(execute(connection, query).fetchone()[0])
     if newest <= after:
         return set(), newest
     return _ids(connection, _LATE, after, model), newest
@@ -307,7 +302,7 @@ def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]
 
 def _ids(connection: Connection, query: str, *values: object) -> set[str]:
     """Return the ids that a query finds."""
-    return {each for (each,) in driver_of(connection).execute(query, values)}
+    return {each for (each,) in execute(connection, query, *values)}
 
 
 def _spoken(row: dict[str, Any]) -> Spoken:

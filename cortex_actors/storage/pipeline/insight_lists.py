@@ -30,10 +30,11 @@ from cortex_actors.storage.tables.columns import (
     count_rows,
     entity,
     grouped,
-    has_word,
+    page,
     rows_in,
     same,
 )
+from cortex_actors.storage.tables.dialect import has_word
 from cortex_actors.storage.tables.schema import (
     clusters,
     contradictions,
@@ -203,11 +204,11 @@ def list_fragments(
     query = _grouped(project_id, path)
     order = (
         *_FRAGMENT_ORDER[sort],
-        insight_sources.c.path,
+        sa.func.min(insight_sources.c.path),
         sa.func.min(insight_sources.c.line_start),
     )
-    rows = connection.execute(query.order_by(*order).limit(limit).offset(skip))
-    return [entity(FragmentRow, row) for row in rows], count_rows(connection, query.subquery())
+    rows, total = page(connection, query.order_by(*order), limit=limit, skip=skip)
+    return [entity(FragmentRow, row) for row in rows], total
 
 
 def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:

@@ -29,15 +29,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, bindparam, func, literal_column, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import ColumnElement, Connection, func, literal_column, select, update
 
 from cortex_actors.domain.insight import Granularity, Insight, InsightSource, InsightStatus
 from cortex_actors.rules.classification import classify
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.dialect import execute, execute_for, execute_many, insert
 from cortex_actors.storage.tables.schema import insight_sources, insights, observations, reviews
 
 if TYPE_CHECKING:
@@ -46,15 +45,15 @@ if TYPE_CHECKING:
     from cortex_actors.domain.insight import Category
 
 
-#: The first place of each statement, where it is another than the one that is shown. SQLite gives
-#: the other columns of the row that has the least.
+#: The first place of each statement, where it is another than the one that is shown.
 _FIRST = (
-    "SELECT p.said_id, i.content, p.heading, p.kind FROM ("
-    " SELECT said_id, heading, kind, min(path || printf('/%09d/%09d', line_start, ordinal))"
-    " FROM insight_sources WHERE withdrawn_at IS NULL"
-    " AND said_id IN (SELECT value FROM json_each(?)) GROUP BY said_id) AS p"
-    " JOIN insights AS i ON i.id = p.said_id"
-    " WHERE i.granularity = 'statement' AND (i.heading IS NOT p.heading OR i.kind IS NOT p.kind)"
+    "SELECT p.said_id, i.content, p.heading, p.kind FROM insights AS i"
+    " JOIN insight_sources AS p ON p.said_id = i.id AND p.withdrawn_at IS NULL"
+    " WHERE i.id IN :ids AND i.granularity = 'statement'"
+    " AND (i.heading IS NOT p.heading OR i.kind IS NOT p.kind)"
+    " AND NOT EXISTS (SELECT 1 FROM insight_sources AS o WHERE o.said_id = p.said_id"
+    " AND o.withdrawn_at IS NULL AND (o.path, o.line_start, o.ordinal)"
+    " < (p.path, p.line_start, p.ordinal))"
 )
 
 
@@ -63,17 +62,9 @@ def face(connection: Connection, ids: Iterable[str]) -> None:
     rows = []
     for insight_id, content, heading, kind in execute_for(connection, _FIRST, ids):
         taken = classify(content, heading)
-        rows.append(
-            {
-                "one": insight_id,
-                "heading": heading,
-                "kind": kind,
-                "category": str(taken.category),
-                "tags": list(taken.tags),
-                "domain": taken.domain,
-                "verdict": taken.confidence,
-            }
-        )
+        said = {name: getattr(taken, name) for name in ("category", "tags", "domain")}
+        place = {"one": insight_id, "heading": heading, "kind": kind}
+        rows.append({**place, **said, "verdict": taken.confidence})
     columns.change_rows(connection, insights, rows)
 
 
@@ -89,30 +80,29 @@ _PLACED = (
 
 #: Observations of a spot at which another text is read now: of the same bytes, by another reader.
 _OTHERWISE = (
-    "DELETE FROM observations WHERE source_id IN (SELECT s.id FROM insight_sources AS s"
-    " JOIN json_each(?) AS j ON s.fragment_id = j.value ->> 0 AND s.ordinal = j.value ->> 1"
-    " WHERE s.said_id <> j.value ->> 2)"
+    "DELETE FROM observations WHERE source_id IN (SELECT id FROM insight_sources"
+    " WHERE fragment_id = ? AND ordinal = ? AND said_id <> ?)"
 )
 
 #: Notes since when a project says texts that none of its files said until now.
 _BEGIN = (
     "INSERT INTO said_since (said_id, project_id, at)"
-    " SELECT j.value, ?2, ?3 FROM json_each(?1) AS j"
+    " SELECT j.value, ?2, ?3 FROM :each(?1) AS j"
     " WHERE NOT EXISTS (SELECT 1 FROM insight_sources AS s WHERE s.said_id = j.value"
     " AND s.project_id = ?2 AND s.withdrawn_at IS NULL)"
-    " ON CONFLICT DO UPDATE SET at = excluded.at"
+    " ON CONFLICT (said_id, project_id) DO UPDATE SET at = excluded.at"
 )
 
 _SAID = (
-    "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM insight_sources"
+    "SELECT value FROM :each(?1) AS j WHERE EXISTS (SELECT 1 FROM insight_sources"
     " WHERE said_id = value AND withdrawn_at IS NULL)"
 )
 
 #: Insights that are said by files of one person alone, whatever project these are of.
 _PRIVATE = (
     "SELECT said_id FROM insight_sources WHERE withdrawn_at IS NULL"
-    " AND said_id IN (SELECT value FROM json_each(?))"
-    " GROUP BY said_id HAVING min(path LIKE '%.local.md')"
+    " AND said_id IN :ids"
+    " GROUP BY said_id HAVING min(CASE WHEN path LIKE '%.local.md' THEN 1 ELSE 0 END) = 1"
 )
 
 #: A place of a file that was not seen in a revision.
@@ -151,7 +141,7 @@ def strangers(connection: Connection, path: str, project_id: str) -> set[str]:
 def has_seen(connection: Connection, path: str, revision: str) -> bool:
     """Tell whether everything that a file says now was seen in that revision of it already."""
     asked = (columns.stored_text(path), revision)
-    return driver_of(connection).execute(_UNSEEN, asked).fetchone() is None
+    return execute(connection, _UNSEEN, *asked).fetchone() is None
 
 
 def said_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
@@ -196,22 +186,14 @@ def attach(
     `counted` names the insight for which a text counts, where that is another one.
     """
     more = {"project_id": project_id, "seen_at": at, "withdrawn_at": None}
-    rows = [
-        columns.as_row(
-            insight_sources,
-            each,
-            insight_id=counted.get(each.said, each.said),
-            said_id=each.said,
-            **more,
-        )
-        for each in found
-    ]
-    if not rows:
-        return
-    execute_for(connection, _OTHERWISE, ((*each.spot, each.said) for each in found))
-    columns.put_rows(
-        connection, insight_sources, rows, change=_PLACED, key=("fragment_id", "ordinal")
-    )
+    key = ("fragment_id", "ordinal")
+
+    def row(each: InsightSource) -> dict[str, Any]:
+        whole = counted.get(each.said, each.said)
+        return columns.as_row(insight_sources, each, insight_id=whole, said_id=each.said, **more)
+
+    execute_many(connection, _OTHERWISE, ((*each.spot, each.said) for each in found))
+    columns.put_rows(connection, insight_sources, map(row, found), change=_PLACED, key=key)
 
 
 def observe(connection: Connection, path: str, found: Iterable[InsightSource], at: int) -> None:
@@ -223,30 +205,18 @@ def observe(connection: Connection, path: str, found: Iterable[InsightSource], a
 
 def withdraw(connection: Connection, spots: Iterable[Spot], at: int) -> None:
     """Note that a file no longer says what stood at those spots."""
-    statement = (
-        update(insight_sources)
-        .where(insight_sources.c.fragment_id == bindparam("fragment"))
-        .where(insight_sources.c.ordinal == bindparam("which"))
-        .values({"withdrawn_at": at})
-    )
-    rows = [{"fragment": fragment, "which": ordinal} for fragment, ordinal in spots]
-    if rows:
-        connection.execute(statement, rows)
+    gone = "UPDATE insight_sources SET withdrawn_at = ? WHERE fragment_id = ? AND ordinal = ?"
+    execute_many(connection, gone, ((at, *spot) for spot in spots))
 
 
 _POINT = (
-    "UPDATE insights SET superseded_by = ?2, status = iif(?2 IS NULL, 'active', 'superseded')"
-    " WHERE id = ?1"
+    "UPDATE insights SET superseded_by = ?2, status = CASE coalesce(?2, '') WHEN ''"
+    " THEN 'active' ELSE 'superseded' END WHERE id = ?1"
 )
 _COUNT = "UPDATE insight_sources SET insight_id = ?2 WHERE said_id = ?1 AND insight_id <> ?2"
 
-_POINTS = (
-    "SELECT id, superseded_by FROM insights WHERE superseded_by IS NOT NULL"
-    " AND id IN (SELECT value FROM json_each(?))"
-)
-_FOLLOW = (
-    "SELECT id, superseded_by FROM insights WHERE superseded_by IN (SELECT value FROM json_each(?))"
-)
+_POINTS = "SELECT id, superseded_by FROM insights WHERE superseded_by IS NOT NULL AND id IN :ids"
+_FOLLOW = "SELECT id, superseded_by FROM insights WHERE superseded_by IN :ids"
 
 
 def representatives(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -307,9 +277,8 @@ def _point(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]
     whole = {said: None if other == said else other for said, other in wanted.items()}
     moved = {said: other for said, other in whole.items() if before.get(said) != other}
     rows = sorted(moved.items())
-    driver = driver_of(connection)
-    driver.executemany(_POINT, rows)
-    driver.executemany(_COUNT, [(said, other or said) for said, other in rows])
+    execute_many(connection, _POINT, rows)
+    execute_many(connection, _COUNT, [(said, other or said) for said, other in rows])
     found = set(moved) | {other for other in moved.values() if other}
     return found | {before[said] for said in moved if said in before}
 
@@ -319,7 +288,8 @@ def _point(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]
 #: which costs 1 ms.
 _SEEN_AGAIN: dict[str, Any] = {
     name: literal_column(
-        f"iif(insights.granularity = excluded.granularity, insights.{name}, excluded.{name})"
+        "CASE WHEN insights.granularity = excluded.granularity"
+        f" THEN insights.{name} ELSE excluded.{name} END"
     )
     for name in ("content", "heading", "kind", "text_hash", "granularity")
 }
@@ -428,7 +398,7 @@ def learn(
     attach(connection, found, project_id=project_id, at=at, counted=counted)
     observe(connection, path, found, at)
     withdraw(connection, other.gone, at)
-    driver_of(connection).execute(_SEEN, (at, columns.stored_text(path)))
+    execute(connection, _SEEN, at, columns.stored_text(path))
     face(connection, before | said)
     parted = release(connection, before)
     joined = join(connection, same or {})
@@ -515,20 +485,14 @@ def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> N
 def _keep(connection: Connection, findings: Sequence[Finding], at: int) -> None:
     """Write insights, or note that they were seen again."""
     new = {"status": InsightStatus.WITHDRAWN, "first_seen_at": at, "last_seen_at": at}
-    rows = [
-        columns.as_row(
-            insights,
-            finding,
-            id=finding.insight_id,
-            heading=finding.source.heading,
-            kind=finding.source.kind,
-            **new,
-        )
-        for finding in findings
-    ]
-    statement = insert(insights).on_conflict_do_update(index_elements=["id"], set_=_SEEN_AGAIN)
-    if rows:
-        connection.execute(statement, rows)
+    again = {"index_elements": ["id"], "set_": _SEEN_AGAIN}
+
+    def row(each: Finding) -> dict[str, Any]:
+        own = {"id": each.insight_id, "heading": each.source.heading, "kind": each.source.kind}
+        return columns.as_row(insights, each, **own, **new)
+
+    if rows := list(map(row, findings)):
+        connection.execute(insert(connection, insights).on_conflict_do_update(**again), rows)
 
 
 #: How sure the classifier is of a category for which no keyword spoke.

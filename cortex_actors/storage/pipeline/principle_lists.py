@@ -28,12 +28,12 @@ from cortex_actors.domain.principle import Link, LinkType, Principle, PrincipleS
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import of_project
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import principles as links
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.pipeline.insight_lists import ListFilter, matching
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables import schema as tables
+from cortex_actors.storage.tables.dialect import execute_for, has_word
 from cortex_actors.storage.tables.schema import (
     derivations,
     insight_sources,
@@ -43,7 +43,6 @@ from cortex_actors.storage.tables.schema import (
 )
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Mapping, Sequence
 
 
@@ -114,7 +113,7 @@ def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     if wanted.domain == insight.NO_DOMAIN:
         found.append(func.json_array_length(principles.c.domains) == 0)
     elif wanted.domain is not None:
-        found.append(columns.has_word(principles.c.domains, wanted.domain))
+        found.append(has_word(principles.c.domains, wanted.domain))
     return found
 
 
@@ -207,22 +206,20 @@ def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:
 
 
 #: What stands above the words, and whether they are a whole section.
-_WORDS = (
-    "SELECT id, heading, granularity FROM insights WHERE id IN (SELECT value FROM json_each(?))"
-)
+_WORDS = "SELECT id, heading, granularity FROM insights WHERE id IN :ids"
 
 #: Where they hold, as far as files still say them.
 _SCOPES = (
     "SELECT DISTINCT said_id, scope FROM insight_sources WHERE withdrawn_at IS NULL"
-    " AND said_id IN (SELECT value FROM json_each(?))"
+    " AND said_id IN :ids"
 )
 
 #: What was said about pairs of which both are among them.
 _VERDICTS = (
     "SELECT insight_a, insight_b, type, status <> 'unresolved' AND kept_id IS NULL, decided_by,"
     " reason FROM contradictions"
-    " WHERE insight_a IN (SELECT value FROM json_each(?1))"
-    " AND insight_b IN (SELECT value FROM json_each(?1)) ORDER BY insight_a, insight_b"
+    " WHERE insight_a IN :ids"
+    " AND insight_b IN :ids ORDER BY insight_a, insight_b"
 )
 
 #: What ids of principles and of insights begin with.
@@ -319,7 +316,7 @@ def _verdicts(
     )
 
 
-def _judgement(row: sqlite3.Row | tuple[Any, ...]) -> insight.Judgement:
+def _judgement(row: tuple[Any, ...]) -> insight.Judgement:
     """Return what the ledger keeps of a pair, of which both hold where a person said so."""
     _, _, kind, is_peace, decider, reason = row
     if is_peace:

@@ -35,19 +35,18 @@ from cortex_actors.rules.promotion import parts, rank
 from cortex_actors.rules.standalone import Standalone, standalone
 from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.dialect import execute, execute_for, execute_many
 from cortex_actors.storage.tables.schema import derivations, principle_links, principles
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterable, Sequence
 
 
 #: The principles that come of those insights, whichever text stands for them by now.
 _COMING = (
-    "WITH asked(id) AS (SELECT value FROM json_each(?))"
+    "WITH asked(id) AS (SELECT value FROM :each(?1) AS j)"
     " SELECT d.principle_id FROM derivations AS d JOIN asked ON d.insight_id = asked.id"
     " UNION SELECT d.principle_id FROM asked CROSS JOIN insights AS i ON i.superseded_by = asked.id"
     " CROSS JOIN derivations AS d ON d.insight_id = i.id"
@@ -89,9 +88,9 @@ _COLUMNS = "source_id, target_id, type, strength, decided_by, reason"
 #: Links with one of those ends; asked as two, because for OR SQLite may walk all links there are.
 _OF = (
     f"SELECT {_COLUMNS} FROM principle_links"  # noqa: S608 - names above
-    " WHERE source_id IN (SELECT value FROM json_each(?1))"
+    " WHERE source_id IN :ids"
     f" UNION SELECT {_COLUMNS} FROM principle_links"
-    " WHERE target_id IN (SELECT value FROM json_each(?1))"
+    " WHERE target_id IN :ids"
 )
 
 #: A link to a principle that has gone meanwhile is not written.
@@ -108,9 +107,9 @@ _DELETE = "DELETE FROM principle_links WHERE source_id = ? AND target_id = ? AND
 #: Whoever loses a neighbour may have another one now.
 _DUE = (
     "UPDATE principles SET linked = NULL WHERE id IN ("
-    "SELECT target_id FROM principle_links WHERE source_id IN (SELECT value FROM json_each(?1))"
+    "SELECT target_id FROM principle_links WHERE source_id IN :ids"
     " UNION"
-    " SELECT source_id FROM principle_links WHERE target_id IN (SELECT value FROM json_each(?1)))"
+    " SELECT source_id FROM principle_links WHERE target_id IN :ids)"
 )
 
 
@@ -139,7 +138,7 @@ def touching(connection: Connection, ids: Collection[str]) -> list[Link]:
 def opposed(connection: Connection) -> list[tuple[str, str]]:
     """Return the pairs of principles that contradict each other, in order."""
     query = "SELECT source_id, target_id FROM principle_links WHERE type = ? ORDER BY 1, 2"
-    found = driver_of(connection).execute(query, (str(LinkType.CONTRADICTS),))
+    found = execute(connection, query, str(LinkType.CONTRADICTS))
     return [(str(source), str(target)) for source, target in found]
 
 
@@ -150,13 +149,12 @@ def replace_links(
 
     A link with an end that is no principle any more is left out.
     """
-    driver = driver_of(connection)
-    driver.executemany(_DELETE, [_key(each) for each in gone])
+    execute_many(connection, _DELETE, [_key(each) for each in gone])
     rows = [
         (*_key(each), each.strength, str(each.decided_by), columns.stored_text(each.reason), at)
         for each in found
     ]
-    driver.executemany(_INSERT, rows)
+    execute_many(connection, _INSERT, rows)
 
 
 def cut(connection: Connection, ids: Collection[str]) -> None:
@@ -168,9 +166,7 @@ def cut(connection: Connection, ids: Collection[str]) -> None:
 
 def note(connection: Connection, drawn: Iterable[tuple[str, bytes]]) -> None:
     """Write down of what the links of principles were drawn: (id, digest)."""
-    driver_of(connection).executemany(
-        "UPDATE principles SET linked = ?2 WHERE id = ?1", list(drawn)
-    )
+    execute_many(connection, "UPDATE principles SET linked = ?2 WHERE id = ?1", list(drawn))
 
 
 def _key(link: Link) -> tuple[str, str, str]:
@@ -179,7 +175,7 @@ def _key(link: Link) -> tuple[str, str, str]:
     return kept.source_id, kept.target_id, str(kept.type)
 
 
-def _link(row: sqlite3.Row | tuple[Any, ...]) -> Link:
+def _link(row: tuple[Any, ...]) -> Link:
     """Return a row as a link."""
     source, target, kind, strength, decider, reason = row
     return Link(
@@ -249,11 +245,11 @@ _PLACES = (
     " JOIN insights AS i ON i.id = d.insight_id"
     " JOIN insight_sources AS s ON s.insight_id = coalesce(i.superseded_by, i.id)"
     " JOIN insights AS said ON said.id = s.said_id JOIN projects AS j ON j.id = s.project_id"
-    " WHERE d.principle_id IN (SELECT value FROM json_each(?)) AND s.withdrawn_at IS NULL"
+    " WHERE d.principle_id IN :ids AND s.withdrawn_at IS NULL"
     " ORDER BY d.principle_id, s.path, s.line_start, s.id"
 )
 
-_STILL = _GIVEN.replace(" ORDER BY", " AND p.id IN (SELECT value FROM json_each(?1)) ORDER BY", 1)
+_STILL = _GIVEN.replace(" ORDER BY", " AND p.id IN :ids ORDER BY", 1)
 
 _WITHOUT_SOURCE = (
     "SELECT p.id FROM principles AS p"
@@ -312,7 +308,7 @@ def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
 
     A row of zeros is one that has no vector of the model. Two of them may contradict each other.
     """
-    names = [each for (each,) in driver_of(connection).execute(_GIVEN)]
+    names = [each for (each,) in execute(connection, _GIVEN)]
     known = by_ids(connection, names)
     found = [known[each] for each in names]
     rows = stored_vectors(connection, model, list({each.text_hash for each in found}))
@@ -352,7 +348,7 @@ def worded(principle: Principle, places: Sequence[Place]) -> Standalone:
 
 def unapproved(connection: Connection) -> list[str]:
     """Return the ids of principles that projects are given once a person approves, best first."""
-    names = [each for (each,) in driver_of(connection).execute(_GIVEN)]
+    names = [each for (each,) in execute(connection, _GIVEN)]
     allowed = reviews.approved(connection)
     return [each for each in names if each not in allowed]
 
@@ -360,7 +356,7 @@ def unapproved(connection: Connection) -> list[str]:
 def name_of_given(connection: Connection, model: str) -> str:
     """Return the name of all that `given` returns, for a fraction of what reading that costs."""
     found = sha256()
-    rows = driver_of(connection).execute(_NAMED, (model,)).fetchall()
+    rows = execute(connection, _NAMED, model).fetchall()
     for row in (*rows, *execute_for(connection, _PLACES, (name for name, *_ in rows))):
         found.update(repr(row).encode("utf-8", "surrogatepass"))
     return found.hexdigest()
@@ -376,13 +372,13 @@ def unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, st
 
     Whatever a file says is embedded because it has a passage; these have none.
     """
-    rows = driver_of(connection).execute(_UNEMBEDDED, (model, limit))
+    rows = execute(connection, _UNEMBEDDED, model, limit)
     return {digest: columns.given_text(text) or "" for digest, text in rows}
 
 
 def without_source(connection: Connection) -> set[str]:
     """Return the principles that come of nothing any more and that nobody has taken back."""
-    return {each for (each,) in driver_of(connection).execute(_WITHOUT_SOURCE)}
+    return {each for (each,) in execute(connection, _WITHOUT_SOURCE)}
 
 
 def known(connection: Connection, principle: str) -> bool:

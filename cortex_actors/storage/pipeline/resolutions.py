@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, select
 
 from cortex_actors.domain.principle import Ending, Given
 from cortex_actors.storage.insight_records import live_insights, of_project, shared
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import insights, projects, resolutions, resolved_bullets
 from cortex_actors.storage.tables.schema import principles as principle_rows
 
@@ -67,12 +67,11 @@ def keep(connection: Connection, found: Resolution, given: Sequence[Given] = ())
     bullets = resolved_bullets
     here = {"path": found.path, "agent": found.agent}
     connection.execute(delete(bullets).where(*(bullets.c[name] == here[name] for name in here)))
-    rows = [
+    rows = (
         as_row(bullets, each, **here, ordinal=ordinal, conflict=int(bool(each.conflict)))
         for ordinal, each in enumerate(given)
-    ]
-    if rows:
-        connection.execute(insert(bullets), rows)
+    )
+    put_rows(connection, bullets, rows)
 
 
 def find(connection: Connection, path: str, agent: str) -> Resolution | None:
@@ -147,7 +146,7 @@ WORDS: Final = 8
 _COMING = (
     "SELECT coalesce(said.superseded_by, said.id), d.principle_id FROM derivations AS d"
     " JOIN insights AS said ON said.id = d.insight_id"
-    " WHERE coalesce(said.superseded_by, said.id) IN (SELECT value FROM json_each(?))"
+    " WHERE coalesce(said.superseded_by, said.id) IN :ids"
     " ORDER BY d.weight, d.principle_id DESC"
 )
 

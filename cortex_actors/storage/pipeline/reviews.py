@@ -25,8 +25,8 @@ from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from cortex_actors.domain import project
 from cortex_actors.storage import projects
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.tables.columns import as_row, change_in, entity, put_rows, rows_in
+from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import approvals, reviews, revocations
 
 if TYPE_CHECKING:
@@ -149,8 +149,9 @@ _HOMES = (
     "SELECT d.principle_id, min(s.project_id) FROM derivations AS d"
     " JOIN insights AS i ON i.id = d.insight_id"
     " JOIN insight_sources AS s ON s.insight_id = coalesce(i.superseded_by, i.id)"
-    " WHERE d.principle_id IN (SELECT value FROM json_each(?1)) GROUP BY d.principle_id"
-    " HAVING count(DISTINCT s.project_id) = 1 AND min(s.trust = 'file')"
+    " WHERE d.principle_id IN :ids GROUP BY d.principle_id"
+    " HAVING count(DISTINCT s.project_id) = 1"
+    " AND min(CASE s.trust WHEN 'file' THEN 1 ELSE 0 END) = 1"
 )
 
 

@@ -18,11 +18,11 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import insight_records, projects
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.pipeline import insights, principles, reviews
 from cortex_actors.storage.pipeline.insight_evidence import voices
 from cortex_actors.storage.pipeline.insight_lists import said_under
 from cortex_actors.storage.tables.columns import grouped
+from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import insight_sources, resolved_bullets
 from cortex_actors.storage.tables.schema import principles as principle_rows
 
@@ -32,20 +32,19 @@ if TYPE_CHECKING:
 
 #: Derivations of some principles from some texts.
 _DISOWN = (
-    "DELETE FROM derivations WHERE principle_id IN (SELECT value FROM json_each(?1))"
-    " AND insight_id IN (SELECT value FROM json_each(?2))"
+    "DELETE FROM derivations WHERE principle_id IN :ids"
+    " AND insight_id IN (SELECT value FROM :each(?2) AS gone)"
 )
 
 #: What explains principles.
 _UNEXPLAINED = (
-    "UPDATE principles SET elaboration = NULL WHERE elaboration IS NOT NULL"
-    " AND id IN (SELECT value FROM json_each(?))"
+    "UPDATE principles SET elaboration = NULL WHERE elaboration IS NOT NULL AND id IN :ids"
 )
 
 #: Principles whose very words some file says.
 _WORDED = (
     "SELECT p.id FROM principles AS p JOIN insights AS i ON i.content_hash = p.content_hash"
-    " WHERE p.id IN (SELECT value FROM json_each(?)) AND EXISTS (SELECT 1 FROM insight_sources AS s"
+    " WHERE p.id IN :ids AND EXISTS (SELECT 1 FROM insight_sources AS s"
     " WHERE s.said_id = i.id AND s.withdrawn_at IS NULL AND s.path NOT LIKE '%.local.md')"
 )
 
@@ -54,7 +53,7 @@ _FAMILIES = (
     "SELECT d.principle_id, coalesce(i.superseded_by, i.id), EXISTS (SELECT 1 FROM reviews AS r"
     " WHERE r.insight_id IN (i.id, i.superseded_by) AND r.decision = 'approved')"
     " FROM derivations AS d JOIN insights AS i ON i.id = d.insight_id"
-    " WHERE d.principle_id IN (SELECT value FROM json_each(?))"
+    " WHERE d.principle_id IN :ids"
 )
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, or_, select
+from sqlalchemy import Connection, Row, and_, delete, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import (
@@ -138,7 +138,9 @@ def say(
         made = Verdict(key, Decider.PERSON, by, "compare", answer, at, one, other, str(relation))
         rows.append(made)
     put_rows(connection, verdicts, map(asdict, rows))
-    connection.execute(delete(proposals).where(_is_pair(two)))
+    one, other = pair(*two)
+    both = proposals.c.insight_a == one, proposals.c.insight_b == other
+    connection.execute(delete(proposals).where(*both))
 
 
 def retract(connection: Connection, two: Pair) -> None:
@@ -241,12 +243,6 @@ def decided_pair(connection: Connection, name: str) -> Pair | None:
     if len(meant) > 1:
         raise BadInput(f"{name} means several pairs; give more of the id")
     return meant[0] if meant else None
-
-
-def _is_pair(two: Pair) -> ColumnElement[bool]:
-    """Return the condition that a proposal is of those two."""
-    one, other = pair(*two)
-    return and_(proposals.c.insight_a == one, proposals.c.insight_b == other)
 
 
 #: Decided pairs that are taken, the newest: more do not change the figures, and cost seconds.

@@ -25,12 +25,12 @@ from cortex_actors.domain.memory import Place
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.rules.ranking.fusion import MOST_WAITING, SUBSET_SHARE, Kind, Plan, plan
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.search.matrix import ALONE, MARGIN, PAIRED, Part, VectorMatrix, View
 from cortex_actors.storage.search.query import ListedItem
+from cortex_actors.storage.tables.dialect import execute, execute_for, newest
+from cortex_actors.storage.tables.schema import passages
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -49,10 +49,10 @@ _READ = 2_000
 _STREAM = (
     "SELECT p.id, p.item_id, p.collection, p.place, v.vector FROM passages AS p"
     " CROSS JOIN vectors AS v ON v.text_hash = p.text_hash"
-    " WHERE v.model = ? AND "
+    " WHERE v.model = ?2 AND "
 )
-_OF_PLACES = "p.collection || '/' || p.place IN (SELECT value FROM json_each(?))"
-_OF_IDS = "p.id IN (SELECT value FROM json_each(?))"
+_OF_IDS = "p.id IN :numbers"
+_OF_PLACES = "(p.collection || '/' || p.place IN (SELECT value FROM :each(?3) AS some) OR {})"
 
 #: The lists that a passage is in, by its place.
 _LISTS = {Place.ALONE: ALONE, Place.PAIRED: PAIRED, Place.BOTH: ALONE | PAIRED}
@@ -147,16 +147,16 @@ class Held:
 class Stored:
     """Rows of the ledger, read whenever they are needed: slow, and however many there are."""
 
-    def __init__(self, driver: sqlite3.Connection, model: str) -> None:
+    def __init__(self, connection: Connection, model: str) -> None:
         """Read a model's vectors."""
-        self._driver = driver
+        self._connection = connection
         self._model = model
 
     def counts(self, lists: int) -> dict[Part, int]:
         """Return how many passages of a list each part has, with or without vectors."""
         query = "SELECT collection, place, count(*) FROM passages GROUP BY collection, place"
         found: dict[Part, int] = {}
-        for collection, place, count in self._driver.execute(query):
+        for collection, place, count in execute(self._connection, query):
             part = Part(collection, place == Place.PAIRED)
             found[part] = found.get(part, 0) + (count if _LISTS[place] & lists else 0)
         return found
@@ -173,10 +173,10 @@ class Stored:
             for place in ((Place.PAIRED,) if part.is_paired else (Place.ALONE, Place.BOTH))
             if _LISTS[place] & lists
         ]
-        where = f"({_OF_PLACES} OR {_OF_IDS})" if places else _OF_IDS
+        where = _OF_PLACES.format(_OF_IDS) if places else _OF_IDS
         found: list[Any] = []
         cosines = [np.zeros(0, np.float32)]
-        for some, rows in self._blocks(where, *([places] if places else []), ids.tolist()):
+        for some, rows in self._blocks(where, ids, *([json.dumps(places)] if places else [])):
             found += some
             cosines.append(rows @ vector)
         return Compared(
@@ -189,14 +189,17 @@ class Stored:
         """Return passages that were compared with their exact cosines, in no order."""
         return [
             Row(row[0], row[1], Part(row[2], row[3] == Place.PAIRED), _LISTS[row[3]], cosine)
-            for some, rows in self._blocks(_OF_IDS, ids.tolist())
+            for some, rows in self._blocks(_OF_IDS, ids)
             for row, cosine in zip(some, exact(rows, vector), strict=True)
         ]
 
-    def _blocks(self, where: str, *values: object) -> Iterator[tuple[list[Any], Matrix]]:
+    def _blocks(
+        self, where: str, ids: NDArray[np.int64], *more: str
+    ) -> Iterator[tuple[list[Any], Matrix]]:
         """Yield passages with their vectors; those that are damaged are left out."""
-        bound = [json.dumps(each) for each in values]
-        found = self._driver.execute(_STREAM + where, (self._model, *bound))
+        query = _STREAM + where
+        given = json.dumps(ids.tolist()), self._model, *more
+        found = execute(self._connection, query, *given)
         length = 0
         while some := found.fetchmany(_READ):
             length = length or embeddings.usual_length(row[-1] for row in some)
@@ -326,7 +329,7 @@ class Dense:
         view = self._matrix.view(connection) if asked.model == self._model else None
         if allowed is not None and not isinstance(allowed, np.ndarray):
             allowed = np.array(connection.execute(allowed).scalars().all(), np.int64)
-        rows = Stored(driver_of(connection), asked.model) if view is None else Held(view, allowed)
+        rows = Stored(connection, asked.model) if view is None else Held(view, allowed)
         if allowed is None:
             if view is None and asked.model == self._model:
                 self._stored = rows.counts(ALONE | PAIRED)
@@ -350,7 +353,7 @@ class Dense:
     ) -> dict[int, float]:
         """Return the exact cosines of passages, by their numbers, of those that have a vector."""
         view = self._matrix.view(connection) if asked.model == self._model else None
-        rows = Held(view) if view is not None else Stored(driver_of(connection), asked.model)
+        rows = Held(view) if view is not None else Stored(connection, asked.model)
         return {each.passage: each.cosine for each in rows.rows(asked.vector, ids)}
 
     def damaged(self) -> list[bytes]:
@@ -368,10 +371,9 @@ class Dense:
 
     def _with_index(self, connection: Connection, rows: Rows, asked: Asked) -> Answer:
         """Return the nearest of those rows, with what the index named."""
-        driver = driver_of(connection)
-        whole, named, chosen = _choose(driver, rows, asked)
+        whole, named, chosen = _choose(connection, rows, asked)
         compared = rows.compare(asked.vector, whole, np.array(named, np.int64))
-        known = "SELECT id FROM passages WHERE id IN (SELECT value FROM json_each(?))"
+        known = "SELECT id FROM passages WHERE id IN :numbers"
         gone: list[int] = []
         lists: dict[str, list[ListedItem]] = {}
         for name, bit in LISTS.items():
@@ -387,14 +389,13 @@ class Dense:
                 ids = compared.nearest(bit, asked.depth, gone)
             lists[name] = _best(rows.rows(asked.vector, ids), asked.depth)
         if gone:  # what this transaction does not see yet has not
-            last = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
-            newest = (last.fetchone() or (0,))[0]
-            self._matrix.mark_gone(each for each in gone if each <= newest)
+            last = newest(connection, passages)
+            self._matrix.mark_gone(each for each in gone if each <= last)
         return Answer(chosen, lists)
 
 
 def _choose(
-    driver: sqlite3.Connection, rows: Rows, asked: Asked
+    connection: Connection, rows: Rows, asked: Asked
 ) -> tuple[dict[Part, int], list[int], Plan]:
     """Return which rows a broad question is compared with, for each part and either list of it.
 
@@ -404,7 +405,8 @@ def _choose(
     exact: dict[Part, int] = {}
     chosen, largest = Plan(Kind.EXACT, "there is nothing to compare with"), 0
     looked = {
-        part: _look_up(driver, part, rows=rows, items=items) for part, items in asked.named.items()
+        part: _look_up(connection, part, rows=rows, items=items)
+        for part, items in asked.named.items()
     }
     for bit in LISTS.values():
         for part, total in rows.counts(bit).items():
@@ -424,7 +426,7 @@ def _choose(
 
 
 def _look_up(
-    driver: sqlite3.Connection, part: Part, *, rows: Rows, items: Sequence[str]
+    connection: Connection, part: Part, *, rows: Rows, items: Sequence[str]
 ) -> tuple[int, list[int], dict[int, int]]:
     """Return what the ledger knows of what the index named of a part.
 
@@ -432,13 +434,13 @@ def _look_up(
     of each list it was told of and named.
     """
     waits = "SELECT DISTINCT item_id FROM index_ops WHERE collection = ? LIMIT ?"
-    late = {each for (each,) in driver.execute(waits, (part.index, MOST_WAITING + 1))}
+    late = {each for (each,) in execute(connection, waits, part.index, MOST_WAITING + 1)}
     query = (
-        "SELECT id, item_id, place FROM passages WHERE collection = ?"
-        " AND (place = 'paired') = ? AND item_id IN (SELECT value FROM json_each(?))"
+        "SELECT id, item_id, place FROM passages WHERE collection = ?2"
+        " AND (place = 'paired') = ?3 AND item_id IN :ids"
     )
-    wanted = json.dumps([*items, *late])
-    found = driver.execute(query, (part.collection, part.is_paired, wanted)).fetchall()
+    known = execute_for(connection, query, {*items, *late}, part.collection, part.is_paired)
+    found = known.fetchall()
     seen = rows.find([each for each, _, _ in found])
     lists = [_LISTS[place] for each, item, place in found if each in seen and item not in late]
     settled = {bit: sum(bool(each & bit) for each in lists) for bit in LISTS.values()}

@@ -21,12 +21,11 @@ those the newest.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, and_, bindparam, func, literal_column, or_, select
+from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Hit
@@ -42,13 +41,13 @@ from cortex_actors.storage import (
     projects,
     realms,
 )
-from cortex_actors.storage.ledger.connection import execute_for
 from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.pipeline import insights, principles
 from cortex_actors.storage.search import scans, similar_memories
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.tables.columns import grouped, rows_in
+from cortex_actors.storage.tables.dialect import aside, execute_for
 from cortex_actors.storage.tables.schema import beliefs, insight_sources, memories, memory_tags
 from cortex_actors.storage.tables.schema import insights as insight_rows
 from cortex_actors.text.sections import ExcerptLine, Spot, around, excerpt
@@ -307,7 +306,7 @@ def tagged(
     if not asked or limit < 1:
         return []
     newest = _newest(where, now)
-    given = {"exclude": json.dumps(sorted(exclude)), "most": max(limit, COMPARED // len(asked))}
+    given = {"exclude": sorted(exclude), "most": max(limit, COMPARED // len(asked))}
     has: dict[str, set[str]] = defaultdict(set)
     made: dict[str, int] = {}
     for word in asked:
@@ -353,16 +352,15 @@ def plain(words: Iterable[str]) -> list[str]:
 def _newest(where: Where, now: int) -> Select[tuple[str, int]]:
     """Return the query for the memories of one word that came last.
 
-    The plus has SQLite walk those of the word from the newest on, and end with the last it needs.
+    SQLite walks those of the word from the newest on, and ends with the last that it needs.
     """
     rows, tags = memories.c, memory_tags.c
-    status = literal_column("+memories.status", rows.status.type)
-    known = func.json_each(bindparam("exclude")).table_valued("value")
+    known: Any = bindparam("exclude", expanding=True)
     return (
         select(rows.id, rows.created_at)
         .select_from(memory_tags.join(memories, rows.id == tags.memory_id))
-        .where(tags.tag == bindparam("word"), status == MemoryStatus.ACTIVE)
-        .where(rows.id.not_in(select(known.c.value)), *memory_conditions(where, now))
+        .where(tags.tag == bindparam("word"), aside(rows.status) == MemoryStatus.ACTIVE)
+        .where(rows.id.not_in(known), *memory_conditions(where, now))
         .order_by(tags.memory_id.desc())
         .limit(bindparam("most"))
     )

@@ -22,7 +22,6 @@ decides the same whichever of them came first.
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,16 +30,16 @@ import numpy as np
 
 from cortex_actors.domain.memory import Place, index_of
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
+from cortex_actors.storage.tables.dialect import execute, execute_for
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from cortex_actors.storage.embeddings import Matrix
+    from cortex_actors.storage.tables.dialect import Cursor
 
 
 #: Bits of a row's `lists`: it is searched as an item's own text, and as what follows another.
@@ -256,8 +255,8 @@ _NEWEST = (
 
 #: What the model says; where nobody wrote it down, what most of some vectors have (4 bytes each).
 _DIMENSION = (
-    "SELECT coalesce((SELECT dimension FROM embedding_models WHERE id = ?),"
-    " (SELECT length(vector) / 4 FROM (SELECT vector FROM vectors WHERE model = ? LIMIT 1000)"
+    "SELECT coalesce((SELECT dimension FROM embedding_models WHERE id = ?1),"
+    " (SELECT length(vector) / 4 FROM (SELECT vector FROM vectors WHERE model = ?1 LIMIT 1000)"
     " GROUP BY length(vector) ORDER BY count(*) DESC LIMIT 1), 0)"
 )
 
@@ -285,11 +284,10 @@ class VectorMatrix:
 
         None when they are more than fit: then they are read from the ledger each time.
         """
-        driver = driver_of(connection)
         with self._lock:
-            if self._is_over and not self._fits(driver):
+            if self._is_over and not self._fits(connection):
                 return None
-            self._is_over = not self._bring(driver)
+            self._is_over = not self._bring(connection)
             if self._is_over:
                 self._reset()
                 return None
@@ -297,10 +295,9 @@ class VectorMatrix:
 
     def bring_more(self, connection: Connection) -> bool:
         """Bring in the next rows that a search would; True when there are no more."""
-        driver = driver_of(connection)
         with self._lock:
             before = self._passage
-            self._is_over = not self._bring(driver, most=_LOADED)
+            self._is_over = not self._bring(connection, most=_LOADED)
             if self._is_over:
                 self._reset()
             return self._is_over or self._passage == before
@@ -336,15 +333,15 @@ class VectorMatrix:
         self._dimension = self._passage = self._vector = 0
         self._held = HeldRows(0)
 
-    def _fits(self, driver: sqlite3.Connection) -> bool:
+    def _fits(self, connection: Connection) -> bool:
         """Tell whether all rows would fit now; counting them is the least that a search pays."""
-        (dimension,) = driver.execute(_DIMENSION, (self.model, self.model)).fetchone()
-        (count,) = driver.execute("SELECT count(*) FROM passages").fetchone()
+        (dimension,) = execute(connection, _DIMENSION, self.model).fetchone()
+        (count,) = execute(connection, "SELECT count(*) FROM passages").fetchone()
         return bool(count * dimension * embeddings.FLOAT <= self._most)
 
-    def _bring(self, driver: sqlite3.Connection, most: int | None = None) -> bool:
+    def _bring(self, connection: Connection, most: int | None = None) -> bool:
         """Bring in what came since, of at most so many passages; False when there is no room."""
-        passage, vector, epoch = driver.execute(_NEWEST).fetchone()
+        passage, vector, epoch = execute(connection, _NEWEST).fetchone()
         if epoch != self._epoch:
             self._reset()
             self._epoch = epoch
@@ -353,26 +350,27 @@ class VectorMatrix:
         if most is not None:
             passage = min(passage, self._passage + most)
         if not self._dimension:
-            (self._dimension,) = driver.execute(_DIMENSION, (self.model, self.model)).fetchone()
+            (self._dimension,) = execute(connection, _DIMENSION, self.model).fetchone()
             self._held = HeldRows(self._dimension)
-        if self._dimension and not self._bring_rows(driver, passage):
+        if self._dimension and not self._bring_rows(connection, passage):
             return False
         self._passage, self._vector = max(passage, self._passage), max(vector, self._vector)
         self._counts = self._held.view().counts()
         return True
 
-    def _bring_rows(self, driver: sqlite3.Connection, upto: int) -> bool:
+    def _bring_rows(self, connection: Connection, upto: int) -> bool:
         """Read the rows that came since, up to a passage; False when not all of them would fit."""
-        known = (self._passage, upto, self.model)
-        (new,) = driver.execute("SELECT count(*) FROM passages WHERE id > ?", known[:1]).fetchone()
-        if not self._make_room(driver, new):
+        since = "SELECT count(*) FROM passages WHERE id > ?"
+        (new,) = execute(connection, since, self._passage).fetchone()
+        if not self._make_room(connection, new):
             return False
-        late = driver.execute(_LATE, (self._vector, self.model, self._passage))
-        return self._read(driver, late, is_late=True) and self._read(
-            driver, driver.execute(_NEW, known), is_late=False
-        )
+        late = execute(connection, _LATE, self._vector, self.model, self._passage)
+        if not self._read(connection, late, is_late=True):
+            return False
+        found = execute(connection, _NEW, self._passage, upto, self.model)
+        return self._read(connection, found, is_late=False)
 
-    def _read(self, driver: sqlite3.Connection, found: sqlite3.Cursor, *, is_late: bool) -> bool:
+    def _read(self, connection: Connection, found: Cursor, *, is_late: bool) -> bool:
         """Add rows that a query finds; False when they do not fit."""
         while some := found.fetchmany(_READ):
             ids, items, collections, lists, digests, vectors = zip(*some, strict=True)
@@ -390,12 +388,12 @@ class VectorMatrix:
                 rows = rows[sound]
             if not ids:
                 continue
-            if not self._make_room(driver, len(ids)):
+            if not self._make_room(connection, len(ids)):
                 return False
             self._held.add(ids, rows, items=items, collections=collections, lists=lists)
         return True
 
-    def _make_room(self, driver: sqlite3.Connection, new: int) -> bool:
+    def _make_room(self, connection: Connection, new: int) -> bool:
         """Make room for so many rows more; False when there is none.
 
         Before the rows are moved into larger arrays, those that have gone are left behind.
@@ -403,7 +401,7 @@ class VectorMatrix:
         held, most = self._held, self._most // (self._dimension * embeddings.FLOAT)
         many = max(_GONE_LEAST, held.count * _GONE_SHARE)
         if held.count and (held.count + new > held.room or held.gone > many):
-            living = driver.execute("SELECT id FROM passages").fetchall()
+            living = execute(connection, "SELECT id FROM passages").fetchall()
             held.keep(np.fromiter((each for (each,) in living), np.int64, len(living)))
         if held.count + new > most:
             return False
@@ -448,7 +446,7 @@ _MERGED = (
 _OF_IDS = (
     "SELECT i.id, v.vector FROM insights AS i CROSS JOIN vectors AS v"
     " ON v.text_hash = i.text_hash"
-    " WHERE i.id IN (SELECT value FROM json_each(?)) AND v.model = ?"
+    " WHERE i.id IN :ids AND v.model = ?2"
 )
 
 
@@ -519,10 +517,7 @@ class Neighbours:
         found = self._found(connection).near(rows, floor)
         some = {each.insight_id for near in found for each in near}
         # What has gone may still be in the matrix.
-        findable = (
-            "SELECT item_id FROM passages WHERE collection = ?2"
-            " AND item_id IN (SELECT value FROM json_each(?1))"
-        )
+        findable = "SELECT item_id FROM passages WHERE collection = ?2 AND item_id IN :ids"
         known = {item for (item,) in execute_for(connection, findable, some, COLLECTION)}
         return [
             sorted(
@@ -537,16 +532,15 @@ class Neighbours:
 
         In a read transaction; what is returned may be used after it.
         """
-        merged = _ledger(driver_of(connection), _MERGED, (self.model,))
+        merged = _ledger(execute(connection, _MERGED, self.model))
         return Texts((*self._found(connection).parts, *merged))
 
     def rows(self, connection: Connection, ids: Collection[str]) -> dict[str, Matrix]:
         """Return the vectors of those insights that have one."""
-        driver, bound = driver_of(connection), (json.dumps(sorted(ids)), self.model)
         # One that is asked for alone cannot show that it has another length than all others.
         sample = "SELECT vector FROM vectors WHERE model = ? LIMIT 100"
-        length = embeddings.usual_length(row[0] for row in driver.execute(sample, (self.model,)))
-        parts = _ledger(driver, _OF_IDS, bound, length=length)
+        length = embeddings.usual_length(row[0] for row in execute(connection, sample, self.model))
+        parts = _ledger(execute_for(connection, _OF_IDS, ids, self.model), length=length)
         return {
             part.items[place]: row
             for part in parts
@@ -558,7 +552,7 @@ class Neighbours:
         """Return the texts that can be found."""
         view = self._matrix.view(connection)
         if view is None:
-            return Texts(tuple(_ledger(driver_of(connection), _FOUND, (self.model, COLLECTION))))
+            return Texts(tuple(_ledger(execute(connection, _FOUND, self.model, COLLECTION))))
         own = [part.collection == COLLECTION and not part.is_paired for part in view.known]
         wanted = np.array(own or [False], np.bool_)
         places = np.flatnonzero(wanted[view.parts] & ((view.lists & ALONE) != 0) & ~view.gone)
@@ -598,11 +592,8 @@ def _clipped(value: float) -> float:
     return min(max(value, -1.0), 1.0)
 
 
-def _ledger(
-    driver: sqlite3.Connection, query: str, bound: tuple[str, ...], *, length: int = 0
-) -> list[Rows]:
+def _ledger(found: Cursor, *, length: int = 0) -> list[Rows]:
     """Return ids and vectors that a query finds; those that are damaged do not count."""
-    found = driver.execute(query, bound)
     parts: list[Rows] = []
     while some := found.fetchmany(_BLOCK):
         length = length or embeddings.usual_length(row[1] for row in some)

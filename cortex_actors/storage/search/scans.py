@@ -25,7 +25,7 @@ from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.search.words import READ, Kept, Looked
-from cortex_actors.storage.tables.columns import has_word
+from cortex_actors.storage.tables.dialect import has_word
 from cortex_actors.storage.tables.schema import memories as memory_table
 from cortex_actors.storage.tables.schema import memory_changes, vectors
 from cortex_actors.storage.tables.schema import principles as principle_table

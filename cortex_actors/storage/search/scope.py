@@ -32,8 +32,8 @@ from cortex_actors.storage import (
 )
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import count_rows, grouped, has_word, rows_in, same
+from cortex_actors.storage.tables import dialect, schema
+from cortex_actors.storage.tables.columns import count_rows, grouped, rows_in, same
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -70,9 +70,8 @@ def faded(before: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
 
 def _by_accesses(times: Mapping[tuple[Layer, int], int], other: int) -> sa.ColumnElement[int]:
     """Return a time by a memory's layer and how often it was read."""
-    counted = sa.func.min(
-        sa.func.coalesce(_read(schema.memory_attention.c.access_count), 0), COUNTED
-    )
+    count = sa.func.coalesce(_read(schema.memory_attention.c.access_count), 0)
+    counted = dialect.least(count, COUNTED)
     known = (
         (sa.and_(schema.memories.c.layer == layer, counted == count), at)
         for (layer, count), at in times.items()
@@ -83,7 +82,7 @@ def _by_accesses(times: Mapping[tuple[Layer, int], int], other: int) -> sa.Colum
 def _touched() -> sa.ColumnElement[int]:
     """Return when a memory was last said, read or promoted."""
     read = sa.func.coalesce(_read(schema.memory_attention.c.accessed_at), 0)
-    return sa.func.max(
+    return dialect.greatest(
         schema.memories.c.created_at, read, sa.func.coalesce(schema.memories.c.promoted_at, 0)
     )
 
@@ -103,10 +102,8 @@ _PASSAGES = sa.select(schema.passages.c.id)
 #: What every agent may read all of.
 _VILLAGE = frozenset((memory_records.COLLECTIONS[Realm.VILLAGE],))
 
-#: The `rowid`s of memories.
-_ROWS = sa.select(sa.literal_column("memories.rowid", sa.Integer).label("id")).select_from(
-    schema.memories
-)
+#: The hidden numbers of memories.
+_ROWS = sa.select(dialect.number(schema.memories).label("id")).select_from(schema.memories)
 
 #: Every collection that has passages.
 COLLECTIONS = (
@@ -130,7 +127,7 @@ class Scope:
         allowed: selects what meets the conditions; None when there are none.
         whole: collections of which everything meets them: the village's, for an agent that asks
             under no other condition.
-        memories: the same of other memories, as `rowid`s of `memories`: what all of them select.
+        memories: the same of other memories, as numbers of `memories`: what all of them select.
         others: the same of everything else.
 
     """
@@ -199,7 +196,7 @@ def scope(
 def _memory_rows(
     where: Where, now: int, *, decays: Mapping[Layer, Decay]
 ) -> tuple[tuple[sa.Select[Any], ...], frozenset[str]]:
-    """Return what selects `rowid`s of memories that meet the conditions, each once.
+    """Return what selects numbers of memories that meet the conditions, each once.
 
     Beside them, the collections of which everything does.
     """
@@ -262,7 +259,7 @@ def _insights(where: Where) -> sa.Select[tuple[int]] | None:
     if where.outward:
         query = query.where(insight_records.shared())
     query = query.where(*_between(schema.insights.c.last_seen_at, where))
-    return query.where(*(has_word(schema.insights.c.tags, tag) for tag in where.tags))
+    return query.where(*(dialect.has_word(schema.insights.c.tags, tag) for tag in where.tags))
 
 
 def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
@@ -274,7 +271,7 @@ def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     asked = {"topic": where.topic, "source": where.source, "code_language": where.language}
     query = _PASSAGES.where(*same(schema.knowledge_chunks, is_code=code, **asked))
     query = query.where(*_between(rows.read_at, where))
-    return query.where(*(has_word(rows.tags, tag) for tag in where.tags))
+    return query.where(*(dialect.has_word(rows.tags, tag) for tag in where.tags))
 
 
 def memory_conditions(

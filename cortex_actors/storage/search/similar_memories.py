@@ -25,10 +25,10 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entity`
 from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus, Place, Realm
 from cortex_actors.storage import memory_history, memory_records
-from cortex_actors.storage.ledger.connection import driver_of, execute_for
 from cortex_actors.storage.realms import readable
 from cortex_actors.storage.search.dense import LISTS, Asked, Dense, DenseNeighbours
 from cortex_actors.storage.tables import columns
+from cortex_actors.storage.tables.dialect import execute, execute_for
 from cortex_actors.storage.tables.schema import memories, memory_agents, memory_conflicts, passages
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _ALONE = next(iter(LISTS))
 
 _LEAVES = (
     f"{memory_history.DOWN} SELECT m.id, v.vector FROM down JOIN memories AS m ON m.id = down.id"  # noqa: S608 - ours
-    " LEFT JOIN vectors AS v ON v.text_hash = m.text_hash AND v.model = ?"
+    " LEFT JOIN vectors AS v ON v.text_hash = m.text_hash AND v.model = ?2"
     " WHERE NOT EXISTS (SELECT 1 FROM memories AS p WHERE p.merged_into = m.id) ORDER BY m.id"
 )
 
@@ -59,7 +59,7 @@ _LEAVES = (
 #: through all of the scope and looks for each in the list.
 _PLACES = (
     "SELECT m.id, m.type, m.status, m.realm, m.agent_id, m.thread, m.role, m.project_id"
-    " FROM json_each(?) AS wanted CROSS JOIN memories AS m ON m.id = wanted.value"
+    " FROM :each(?1) AS wanted CROSS JOIN memories AS m ON m.id = wanted.value"
 )
 
 #: What has a text; by the hash alone, because SQLite prefers the index of the agent, and goes
@@ -202,7 +202,7 @@ def _saying(
     Whatever their role, which is part of the text.
     """
     here = (scope.realm, scope.agent_id, scope.thread, scope.project_id)
-    found = driver_of(connection).execute(_SAYING, (text_hash,))
+    found = execute(connection, _SAYING, text_hash)
     return [
         name
         for name, kind, status, *place in found
@@ -232,11 +232,8 @@ def _count(connection: Connection, scope: Scope) -> int:
     if scope.realm is Realm.BRIDGE:
         some = select(memories.c.id).where(*_conditions(scope)).limit(SMALL + 1).subquery()
         return columns.count_rows(connection, some)
-    return int(
-        driver_of(connection)
-        .execute(_COUNT, tuple(map(columns.stored_text, scope.place)))
-        .fetchone()[0]
-    )
+    place = map(columns.stored_text, scope.place)
+    return int(execute(connection, _COUNT, *place).fetchone()[0])
 
 
 def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
@@ -250,7 +247,7 @@ def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
             query = query.where(memories.c.id.in_(reads))
         return np.array(connection.execute(query).scalars().all(), np.int64)
     place = (*scope.place, memory_records.COLLECTIONS[scope.realm])
-    rows = driver_of(connection).execute(_WHOLE, tuple(map(columns.stored_text, place))).fetchall()
+    rows = execute(connection, _WHOLE, *map(columns.stored_text, place)).fetchall()
     return np.array([number for (number,) in rows], np.int64)
 
 
@@ -269,8 +266,8 @@ _LEFT, _RIGHT = memory_conflicts.c.left_id, memory_conflicts.c.right_id
 #: Every search runs it: building it each time would cost more than it does.
 _STANDING = (
     "SELECT left_id, right_id, reason FROM memory_conflicts AS c WHERE ended_at IS NULL"
-    " AND (left_id IN (SELECT value FROM json_each(?1))"
-    " OR right_id IN (SELECT value FROM json_each(?1)))"
+    " AND (left_id IN :ids"
+    " OR right_id IN :ids)"
     " AND EXISTS (SELECT 1 FROM memories WHERE status = 'active' AND id = c.left_id)"
     " AND EXISTS (SELECT 1 FROM memories WHERE status = 'active' AND id = c.right_id)"
     " ORDER BY left_id, right_id"
@@ -344,8 +341,7 @@ def list_conflicts(
     """
     there = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE, readable(reader))
     both = [there.where(memories.c.id == side).exists() for side in (_LEFT, _RIGHT)]
-    stands = (memory_conflicts.c.ended_at.is_(None), *both)
-    query = select(memory_conflicts).where(*stands).limit(limit).offset(skip)
-    rows = connection.execute(query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT))
-    found = [columns.entity(Conflict, row, left=row.left_id, right=row.right_id) for row in rows]
-    return found, columns.count_rows(connection, memory_conflicts, *stands)
+    query = select(memory_conflicts).where(memory_conflicts.c.ended_at.is_(None), *both)
+    query = query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT)
+    rows, total = columns.page(connection, query, limit=limit, skip=skip)
+    return [columns.entity(Conflict, e, left=e.left_id, right=e.right_id) for e in rows], total

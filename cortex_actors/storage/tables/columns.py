@@ -14,8 +14,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.types import TypeDecorator
+
+from cortex_actors.storage.tables.dialect import insert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -85,6 +86,14 @@ def count_rows(
     return int(connection.execute(query).scalar_one())
 
 
+def page(
+    connection: sa.Connection, query: sa.Select[Any], *, limit: int, skip: int = 0
+) -> tuple[Sequence[Any], int]:
+    """Return some rows of a query, in its order, and how many it has on all pages."""
+    rows = connection.execute(query.limit(limit).offset(skip)).all()
+    return rows, count_rows(connection, query.order_by(None).subquery())
+
+
 def count_by(
     connection: sa.Connection, column: sa.ColumnElement[Any], *where: sa.ColumnElement[bool]
 ) -> dict[str, int]:
@@ -111,7 +120,7 @@ def put_rows(
         return 0
     key = key or [each.name for each in table.primary_key]
     names = [each for each in made[0] if each not in key] if change is None else list(change)
-    statement = insert(table)
+    statement = insert(connection, table)
     if names:
         # Named by hand: SQLAlchemy's own `excluded` copies the whole table each time, which took a
         # quarter of what learning a file takes.
@@ -119,7 +128,8 @@ def put_rows(
         statement = statement.on_conflict_do_update(index_elements=key, set_=again)
     elif change is not None:
         statement = statement.on_conflict_do_nothing()
-    return connection.execute(statement, made).rowcount
+    counted = {"preserve_rowcount": True}
+    return connection.execute(statement, made, execution_options=counted).rowcount
 
 
 def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
@@ -133,12 +143,6 @@ def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
 def same(table: sa.Table, **wanted: object) -> list[sa.ColumnElement[bool]]:
     """Return the conditions that columns have those values; one that is None asks for nothing."""
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
-
-
-def has_word(words: sa.ColumnElement[Any], word: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a JSON list holds a word."""
-    each = sa.func.json_each(words).table_valued("value")
-    return sa.exists().where(each.c.value == word)
 
 
 def drop_in(connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any]) -> None:

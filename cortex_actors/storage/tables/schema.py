@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.types import REAL
 
 from cortex_actors.storage.tables.columns import Text
+from cortex_actors.storage.tables.dialect import UNNUMBERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ _KINDS = {
     "BLOB": sa.LargeBinary,
 }
 
-_TABLE = re.compile(r"CREATE TABLE (\w+) \(\n    (.+)\n\)( WITHOUT ROWID)?", re.DOTALL)
+_TABLE = re.compile(r"CREATE TABLE (\w+) \(\n    (.+)\n\)" + f"({UNNUMBERED})?", re.DOTALL)
 _INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+) ON (\w+) \((.+?)\)(?: WHERE (.+))?")
 _OTHER = re.compile(r"CREATE (?:VIEW|VIRTUAL TABLE) .+")
 

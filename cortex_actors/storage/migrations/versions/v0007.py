@@ -6,7 +6,7 @@ is asked (docs/ledger.md).
 
 from __future__ import annotations
 
-from cortex_actors.storage.ledger.migrate import run
+from cortex_actors.storage.ledger.connection import run
 
 revision = "0007"
 down_revision = None

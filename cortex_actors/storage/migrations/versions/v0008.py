@@ -5,7 +5,7 @@ Before, only a new revision of a file was an observation.
 
 from __future__ import annotations
 
-from cortex_actors.storage.ledger.migrate import run
+from cortex_actors.storage.ledger.connection import run
 
 revision = "0008"
 down_revision = "0007"

@@ -11,7 +11,7 @@ import json
 
 from alembic import op
 
-from cortex_actors.storage.ledger.migrate import run
+from cortex_actors.storage.ledger.connection import run
 
 revision = "0009"
 down_revision = "0008"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cortex_actors.storage.ledger.migrate import run
+from cortex_actors.storage.ledger.connection import run
 
 revision = "0010"
 down_revision = "0009"
