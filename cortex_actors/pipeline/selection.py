@@ -437,7 +437,7 @@ class Chooser:
 
 
 #: Which form of choosing and of writing this is: raised when the same inputs give another section.
-FORM = 4
+FORM = 5
 
 
 def offer(connection: Connection, model: str) -> Offer:
