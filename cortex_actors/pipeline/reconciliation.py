@@ -476,5 +476,6 @@ def _agree(one: insight_evidence.Spoken, other: insight_evidence.Spoken, *, scor
         one.kind is other.kind is StatementKind.RULE
         and bool(one.voices and other.voices)
         and one.voices.isdisjoint(other.voices)
+        and "" in one.scopes & other.scopes
         and agrees(one.content, other.content, cosine=score)
     )

@@ -124,7 +124,7 @@ class Relations:
             siblings=are_siblings,
         )
         least = MERGE if are_siblings else thresholds.judged
-        is_less = cosine is None or cosine < least or _are_set_apart(left, right)
+        is_less = cosine is None or cosine < least or _are_set_apart(left, right, found=found)
         if found.relation is Relation.SAME and is_less:
             found = replace(found, relation=Relation.RELATED)
         return self._fitted(left, right, found)
@@ -218,16 +218,16 @@ class Relations:
         return replace(found, conflict=Conflict.CONTEXTUAL, reason=reason)
 
 
-def _are_set_apart(left: Spoken, right: Spoken) -> bool:
-    """Tell whether two statements of one file stand under headings of different topics.
+def _are_set_apart(left: Spoken, right: Spoken, *, found: Judgement) -> bool:
+    """Tell whether one file means two statements that are alike to be two.
 
     Rows of a checklist are alike from heading to heading, and each is about what its own names.
-    Those of the same words are one text that is written twice.
+    What says more than another statement of its file adds to it. Equal words are one text twice.
     """
     if left.paths.isdisjoint(right.paths) or _words(left.content) == _words(right.content):
         return False
     one, other = (set(_words(each.heading or "")) for each in (left, right))
-    return not (one <= other or other <= one)
+    return bool(found.fuller) or not (one <= other or other <= one)
 
 
 def _words(text: str) -> list[str]:
@@ -257,7 +257,7 @@ def _of_sections(left: Spoken, right: Spoken, cosine: float | None) -> Judgement
 log = logging.getLogger("cortex.reconciler")
 
 #: Which form of comparing this is: another number has everything compared anew after an update.
-FORM = 2
+FORM = 3
 
 
 class Ruling:

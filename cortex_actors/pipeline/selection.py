@@ -74,11 +74,11 @@ _WORD = re.compile(r"\w{3,}")
 
 
 #: Cosine from which a file speaks of what a principle asks for, mostly in its own words and more
-#: strictly; the same of a statement that names a tool of the principle; and the share of its words
-#: that one section speaks of. Of 108 bullets for two portfolios, read one by one, these and what a
-#: rule needs leave out 80 of 81 unwanted ones and 13 of 27 wanted ones; of 42 that were then read
-#: for repositories on which nothing was tuned 30 are wanted.
-SPOKEN, SPOKEN_OF_TOOL, COVERED = 0.45, 0.3, 0.4
+#: strictly (a statement that names a tool of the principle does so at any), and the share of its
+#: words that one section speaks of. Of 108 bullets for two portfolios, read one by one, these and
+#: what a rule needs leave out 80 of 81 unwanted ones and 13 of 27 wanted ones; of 42 that were then
+#: read for repositories on which nothing was tuned 30 are wanted.
+SPOKEN, COVERED = 0.45, 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +143,11 @@ class Bench:
 
     def compare(self, principle: Principle, row: Matrix | None) -> Found:
         """Return what the page says of a principle; `row` is its vector, if it has one."""
-        found = self._of(self._own, principle, row)
-        if not found.said and found.against is None:
-            found = self._of(self._elsewhere, principle, row)
-            if not found.said and found.against is None:
-                found = self._within_a_section(row)
-        return found
+        for some in (self._own, self._elsewhere):
+            found = self._of(some, principle, row)
+            if found.said or found.against is not None:
+                return found
+        return self._within_a_section(row)
 
     def _of(self, lines: _Lines, principle: Principle, row: Matrix | None) -> Found:
         """Return what statements say of a principle; the surest contradiction counts.
@@ -169,7 +168,7 @@ class Bench:
                 return Found(said=f"the file says {line.claim.text!r}: {found.reason}")
             is_repeated |= is_same
             if not (is_same or found.contradicts or line.is_command or cosine is None):
-                least = SPOKEN if named.isdisjoint(tools(line.claim.text)) else SPOKEN_OF_TOOL
+                least = SPOKEN if named.isdisjoint(tools(line.claim.text)) else -1.0
                 if cosine >= least:
                     spoken = f"{line.file or 'the file'} speaks of it: {line.claim.text!r}"
             if found.contradicts and named:
@@ -193,10 +192,9 @@ class Bench:
                 if not words.isdisjoint(own):
                     yield line, None
             return
-        floor = min(self._limits.default.floor, SPOKEN_OF_TOOL)
         cosines = _cosines(some.rows, row)
         for line, own, cosine in zip(some.lines, some.slots, cosines, strict=True):
-            if cosine >= floor or not stand.isdisjoint(own):
+            if cosine >= self._limits.default.floor or not stand.isdisjoint(own):
                 yield line, cosine
 
     def _within_a_section(self, row: Matrix | None) -> Found:
@@ -439,7 +437,7 @@ class Chooser:
 
 
 #: Which form of choosing and of writing this is: raised when the same inputs give another section.
-FORM = 4
+FORM = 5
 
 
 def offer(connection: Connection, model: str) -> Offer:

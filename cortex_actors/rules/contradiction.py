@@ -124,8 +124,7 @@ def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
     for some, others in ((left, right), (right, left)):
         denied = {each for part in some.parts if part.sense is Sense.AGAINST for each in part.names}
         if denied and all(others.stems.get(each) is Sense.WANTED for each in denied):
-            reason = f"one denies {', '.join(sorted(denied))}, the other has it"
-            yield Clash(Family.DENIAL, reason)
+            yield Clash(Family.DENIAL, f"one denies {', '.join(sorted(denied))}, the other has it")
 
 
 def _title(reading: Reading) -> tuple[frozenset[str], bool]:
@@ -170,29 +169,33 @@ def _forbidden(
 def _banned(
     one: Reading, other: Reading, lexicon: Lexicon, *, are_rules: tuple[bool, bool]
 ) -> Iterator[Clash]:
-    """Yield what a sentence of one statement is wholly against, and the other begins to use."""
+    """Yield what one statement is wholly against, or wants another thing than, and the other uses.
+
+    "No X", "Y instead of X" against "Use X".
+    """
     words, parts = other.wording.spoken, other.parts
     begins = {each.text for each in words[:FEWEST]} & (_USING | lexicon.cues["preferring"])
     if not all(are_rules) or not begins or not parts or parts[0].sense is not Sense.WANTED:
         return
     passive = set(map(stem, lexicon.cues["forbidden"]))
-    for number, part in enumerate(one.parts):
+    rival = next((no for _, no in _compared(one)), None)
+    is_free = not (one.conditional or other.conditional or one.excepting or other.excepting)
+    for part in one.parts:
         alone = all(
             each.sense in {part.sense, Sense.ONLY} or passive.issuperset(each.stems)
             for each in one.parts
             if each.sentence == part.sentence
         )
-        is_no = not number and one.wording.words[0].text == "no"
-        size, is_barred = len(part.stems), part.sense is Sense.BARRED
-        if not alone or part.condition or not size or not (part.orders or is_no):
+        said = [each for each in part.stems if each in one.bare]
+        size, is_barred = len(said), part.sense is Sense.BARRED
+        is_rival = part is rival and is_free and len(other.bare - one.bare) <= FEWEST
+        if not size or part.condition or not (is_rival or (alone and part.orders)):
             continue
         if is_barred and begins == {"use"} and not _is_freed(one, other, lexicon):
             continue
-        if {*parts[0].stems[:size]} == {*part.stems}:
+        if {*parts[0].stems[:size]} == {*said}:
             kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
-            yield Clash(
-                Family.DENIAL, f"one forbids {part.told(part.stems)}, the other uses it", kind
-            )
+            yield Clash(Family.DENIAL, f"one forbids {part.told(said)}, the other uses it", kind)
 
 
 def _is_freed(one: Reading, other: Reading, lexicon: Lexicon) -> bool:

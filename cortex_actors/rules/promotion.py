@@ -477,9 +477,7 @@ def score(
 
 def share(of_principle: Collection[str], of_file: Collection[str]) -> float:
     """Return the share of a principle's domains that are the file's; of none it is 0."""
-    if not of_principle:
-        return 0.0
-    return len(set(of_principle) & set(of_file)) / len(set(of_principle))
+    return len({*of_principle} & {*of_file}) / max(len({*of_principle}), 1)
 
 
 def file_domains(text: str) -> tuple[str, ...]:

@@ -107,13 +107,16 @@ def standalone(
     `heading` is what it stands under, outermost first, `kind` what the parser found it to be (None:
     nobody has looked), and `names` those of the projects that say it.
     """
-    plain = _cleaned(text[: 5 * MOST])
+    text = _PATTERNS["cited"].sub("", " ".join(text[: 5 * MOST].split()))
+    plain = _cleaned(text)
     if (why := _no_rule(plain, heading, kind=kind)) is not None:
         return Standalone(None, why)
     front, is_known = _needed(plain, heading)
-    is_known = is_known and not front.rstrip("`'\" ").endswith(("/", "-", "&", "."))
+    is_title = not front.rstrip("`'\" ").endswith(("/", "-", "&", "."))
+    is_known = is_known and is_title and not (front and _LABEL.match(plain))
     whole = f"{front}: {plain}" if front else plain
-    if found := _of_one_place(plain, names) or _of_one_place(front, names, is_title=True):
+    own = next((each[2] for each in _LINK.finditer(text) if "//" not in each[2]), None)
+    if found := own or _of_one_place(plain, names) or _of_one_place(front, names, is_title=True):
         return Standalone(None, f"it names {found}")
     if not is_known:
         return Standalone(None, f"it holds below its heading {front!r}")
@@ -200,8 +203,7 @@ def topic(text: str) -> str:
 
 def _cleaned(text: str) -> str:
     """Return a statement without markup, what it cites, and what only raises the voice."""
-    text = _LINK.sub(r"\1", _PATTERNS["cited"].sub("", " ".join(text.split())))
-    parts = enumerate(re.split(r"(`[^`]*`)", text))
+    parts = enumerate(re.split(r"(`[^`]*`)", _LINK.sub(r"\1", text)))
     text = "".join(part if number % 2 else _EMPHASIS.sub("", part) for number, part in parts)
     text = _PATTERNS["shouts"].sub("", _LEAD.sub("", text, count=1)).strip(" -\u2013\u2014")
     return text[:1].upper() + text[1:]
@@ -214,14 +216,12 @@ def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> 
         kind = kind_of(plain, (heading or "").split(BETWEEN))
     if kind is not StatementKind.RULE:
         return f"it is no rule but {'an' if kind is StatementKind.EXAMPLE else 'a'} {kind}"
-    if _PATTERNS["row"].fullmatch(plain):
-        return "it is the row of a table"
     if plain.endswith((":", "\uff1a", "\u2026", "...")):
         return "it introduces something that is not there"
-    if _PATTERNS["leans"].match(plain) or _PATTERNS["points"].search(plain):
-        return "it speaks of what stands beside it"
-    if _PATTERNS["taste"].search(f"{(heading or '').rpartition(BETWEEN)[2]}: {plain}"):
-        return "it says how an agent talks, which is a matter of taste"
+    said = f"{(heading or '').rpartition(BETWEEN)[2]}: \n{plain}"
+    for name, why in _TABLE["reasons"].items():
+        if _PATTERNS[name].search(said):
+            return str(why)
     if _PATTERNS["foreign"].search(plain):
         return None
     if len(plain.split()) < _LEAST_WORDS:
@@ -285,8 +285,9 @@ def _of_one_place(text: str, names: Collection[str], *, is_title: bool = False) 
         if not is_word and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text.lower()):
             return f"the project {name}"
     prose = _CODE.sub(" `` ", text)
-    for what in ("address", "issue", "date", "version", "person", "function"):
-        if found := _PATTERNS[what].search(prose if what in {"person", "function"} else text):
+    for what in ("address", "issue", "date", "version", "marker", "person", "function", "number"):
+        is_prose = what in {"person", "function", "number"}
+        if found := _PATTERNS[what].search(prose if is_prose else text):
             return f"{'an' if what[0] in 'ai' else 'a'} {what}: {found[0].strip()}"
     for code in _CODE.finditer(text):
         if _is_foreign(code[1].strip(), text[: code.start()]):
@@ -307,8 +308,9 @@ def _is_foreign(code: str, before: str) -> bool:
         return False
     first, *rest = code.split()
     if rest or is_command(code):
+        some = _WORDS["managing" if first in _WORDS["runners"] else "commands"]
         return first.lower() not in _KNOWN_CODE or not all(
-            each.lower() in _WORDS["commands"] or _is_common(each) or "<" in each for each in rest
+            each.lower() in some or _is_common(each) or "<" in each for each in rest
         )
     if "/" in code.rstrip("/") or code.startswith(("/", ".", "-", "@", "$", "<")):
         return True

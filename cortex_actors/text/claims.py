@@ -451,12 +451,15 @@ class _Cutter:
             # "Comments are forbidden" begins with what it forbids.
             return not any(each.is_word for each in words[since:first])
         denial = words[place].text
-        if denial in _BARE:
+        # "No barrel files" orders it where nothing is before it; "no default: -" is a row.
+        if denial in _BARE and (denial != "no" or place or label_of(words)):
             return False
         while place > since and words[place - 1].text in _ORDERING:
             place -= 1
         before = words[place - 1].text
-        return place == since or before in _DEMANDING or (before == "," and denial == "never")
+        # "Do not log" orders it; "not the log" names another thing than what is meant.
+        begins = place == since and words[place].text != "not"
+        return begins or before in _DEMANDING or (before == "," and denial == "never")
 
 
 def _stems(parts: Sequence[Part]) -> dict[str, Sense]:

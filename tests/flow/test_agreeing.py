@@ -182,3 +182,13 @@ class TestNear:
             (roots[0] / "CLAUDE.md").write_text("# Atlas\n\nNothing is left.\n")
             await day(tree, Ahead(), 0)
             assert {} == await offers(tree)
+
+    async def test_folder(self, tmp_path: Path, tmp_home: Path) -> None:
+        """What a project says for one of its folders alone is not offered to others."""
+        roots = [project(tmp_path, "atlas", NEAR_OF_ONE), project(tmp_path, "harbor", OWN)]
+        (roots[1] / "tests").mkdir()
+        (roots[1] / "tests" / "CLAUDE.md").write_text(f"# Tests\n\n## Database\n\n- {NEAR}\n")
+        async with grown(tmp_home) as tree:
+            await follow(tree, *roots, within=60)
+            await day(tree, Ahead(), 0)
+            assert {} == await offers(tree)

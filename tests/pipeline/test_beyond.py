@@ -156,6 +156,18 @@ class TestSiblings:
             Relations().of(left, right, score).relation for score in (0.9, 0.95)
         ]
 
+    def test_fuller(self) -> None:
+        """What says more than another statement of its file adds to it; in two files it leads."""
+        less, fuller = row("Cover all modules with tests"), row("Cover all modules with fast tests")
+        fuller.heading = f"Rules > {less.content}"
+        judged = [Relations().of(less, fuller, 0.97).relation]
+        fuller.paths = {"/a/AGENTS.md"}
+
+        assert [Relation.RELATED, Relation.SAME] == [
+            *judged,
+            Relations().of(less, fuller, 0.97).relation,
+        ]
+
     def test_example(self) -> None:
         """An example contradicts nobody: it shows something."""
         left, right = (row(each) for each in (TABS, NEVER))

@@ -87,6 +87,9 @@ class TestContradiction:
             ("No lazy loading unless it is necessary", "Prefer lazy loading to eager loading"),
             ("Do not squash commits before merging", "Squash the commits before merging"),
             ("No submodules - vendor the code", "Submodules - link the code"),
+            ("Prefer `row` over `record` (per lint rules)", "Use `record` for rows"),
+            ("Use a queue instead of shared memory", "Always use shared memory"),
+            ("No barrel files or `all.ts` lists", "Use barrel files and `all.ts` lists"),
         ],
     )
     def test_the_same_otherwise(self, left: str, right: str) -> None:
@@ -232,6 +235,9 @@ class TestNoContradiction:
             ("No default value: `-`", "Default values: `default` and a name"),
             ("Inside `a/tests/` never use `core`", "Inside `a/demo/` use `core` and `core/x`"),
             ("Never use `core` for these", "Public packages: use `core`"),
+            ("Prefer `row` over `record` unless it is shared", "Use `record` for rows"),
+            ("Prefer unit tests over slow tests", "Use slow tests for payment and login flows"),
+            ("Keep the list current, don't just log it", "The list - not the log - is read"),
         ],
     )
     def test_both_may_hold(self, left: str, right: str) -> None:

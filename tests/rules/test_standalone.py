@@ -49,10 +49,14 @@ class TestWords:
             "Run `make lint-all` before every commit.",
             "Never change shelfmark's schema.",
             "Read https://example.org/rules before you merge.",
+            "Follow the [message rules](./docs/messages.md).",
+            "Run `pnpm run format` before you commit.",
+            "Keep lines under 88 characters.",
+            "Mark slow tests with `pytest.mark.nightly`.",
         ],
     )
     def test_of_one_place(self, text: str) -> None:
-        """What names a path, a version, an issue, a person or a project is for one place only."""
+        """What names a path, a version, a figure, a script or a project is for one place only."""
         found = standalone(text, None, RULE, names=["shelfmark"])
 
         assert found.text is None
@@ -65,6 +69,9 @@ class TestWords:
             ("Always follow the steps below.", "it speaks of what stands beside it"),
             ("Before a release, do this:", "it introduces something that is not there"),
             ("The ledger should hold one row a day.", "it says how something is"),
+            ("Read the relevant section before you edit.", "it speaks of what stands beside it"),
+            ("Never assume. Ask first. Stay calm.", "it is a slogan"),
+            ("Use types: feat, fix, docs, test", "it lists what its project chooses"),
             (
                 "Never " + "really " * 60 + "guess.",
                 f"it is longer than a line of {MOST} characters",
@@ -74,6 +81,18 @@ class TestWords:
     def test_no_rule(self, text: str, why: str) -> None:
         """A text that is no order by itself is not one, and says why."""
         assert why == standalone(text, None, RULE).reason
+
+    def test_two_labels(self) -> None:
+        """What has a label of its own needs no second one."""
+        heading = "Guide > Error handling"
+
+        assert standalone("Retries: Give up early.", heading, RULE).text is None
+
+    def test_troubles(self) -> None:
+        """What helps against one trouble is no rule of others."""
+        heading = "Guide > Common issues"
+
+        assert standalone("Check the running containers first.", heading, RULE).text is None
 
     @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
     def test_kinds(self, kind: StatementKind) -> None:
