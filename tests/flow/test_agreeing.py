@@ -172,6 +172,20 @@ class TestNear:
             assert [NEAR] == await principles(tree)
             assert {} == await offers(tree)
 
+    async def test_third(self, tmp_path: Path, tmp_home: Path) -> None:
+        """Of three near rules one is asked about, and after that none of the others."""
+        names = {"atlas": NEAR_OF_ONE, "harbor": NEAR, "delta": NEAR.replace("mood", "form")}
+        roots = [project(tmp_path, name, rule) for name, rule in names.items()]
+        async with grown(tmp_home) as tree:
+            await follow(tree, *roots, within=60)
+            await day(tree, Ahead(), 0)
+            ((_, offered),) = (await offers(tree)).items()
+            assert 2 == len(offered["others"])
+
+            await tree.cortex.approve(offered["id"])
+            await settled(tree, 60)
+            assert {} == await offers(tree)
+
     async def test_gone(self, tmp_path: Path, tmp_home: Path) -> None:
         """What is no longer said by two projects is offered no longer."""
         roots = [project(tmp_path, "atlas", NEAR_OF_ONE), project(tmp_path, "harbor", NEAR)]

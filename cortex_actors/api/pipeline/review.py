@@ -306,7 +306,10 @@ def _ready(
     found.sort(key=lambda each: (each.insight.id not in shared, -each.insight.confidence))
     known = {each.insight.id for each in found}
     alone = {name for name, each in checks.items() if _is_near_enough(each)} - known
-    found += _near(some, [pair for pair in pairs if alone.issuperset(pair)])
+    decided = {name for name, each in checks.items() if _is_decided(each)}
+    # What is near one of these is not offered with a third, either: it would be asked about twice.
+    spoken = {each for pair in pairs if not decided.isdisjoint(pair) for each in pair}
+    found += _near(some, [pair for pair in pairs if (alone - spoken).issuperset(pair)])
     if project_id is None:
         return found
     ours = set(insights.ids_of(connection, project_id))
@@ -324,11 +327,17 @@ def _bullet(found: Insight) -> str | None:
     return standalone(found.content, found.heading, found.kind, names=found.projects).text
 
 
+def _is_decided(checks: Iterable[Requirement]) -> bool:
+    """Tell whether a rule is a principle, or somebody has approved or rejected it."""
+    asked = {Need.NOT_PROMOTED, Need.NOT_REJECTED}
+    return any(check.waived or (check.need in asked and not check.met) for check in checks)
+
+
 def _is_near_enough(checks: Iterable[Requirement]) -> bool:
     """Tell whether nobody has decided about a rule, and nothing is against it."""
     missing = {check.need for check in checks if not check.met}
-    waived = any(check.waived for check in checks)
-    return not waived and missing <= promotion.WAIVED - {Need.A_CLAIM, Need.NOT_WARY}
+    allowed = promotion.WAIVED - {Need.A_CLAIM, Need.NOT_WARY}
+    return not _is_decided(checks) and missing <= allowed
 
 
 def _near(some: Mapping[str, Insight], pairs: Iterable[tuple[str, str]]) -> list[Offered]:
