@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import BadInput, FolderMissing, NotFound, NothingToUndo, UnknownProject
+from cortex_actors.pipeline import reading, resolution
 from cortex_actors.testing import eventually, settled
 from tests.flow.downward import AGREED
 from tests.flow.support import grown
@@ -16,6 +17,8 @@ from tests.flow.support import grown
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from cortex_actors.pipeline.reading import Page
+    from cortex_actors.text.sections import Dialect
     from cortex_actors.tree import Tree
 
 pytestmark = pytest.mark.slow
@@ -114,6 +117,25 @@ async def gone(tree: Tree, root: Path) -> None:
 
 
 class TestResolve:
+    async def test_unchanged(self, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A file that is as it was is not read as statements again, whatever is wished of it."""
+        read: list[str] = []
+
+        def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Page:
+            read.append(path)
+            return reading.page_of(data, dialect, path=path, project=project)
+
+        monkeypatch.setattr(resolution, "page_of", page_of)
+        found = await tree.cortex.resolve(everything=True, dry_run=True)
+        assert {each["path"] for each in found["files"]} == set(read)
+        before = list(read)
+        again = await tree.cortex.resolve(everything=True, dry_run=True)
+
+        assert before == read
+        assert [each["section"] for each in found["files"]] == [
+            each["section"] for each in again["files"]
+        ]
+
     async def test_by_hand(self, tree: Tree, tmp_path: Path) -> None:
         """What is meant by a path, a name or all of it is written, shown, taken back, or gone."""
         root = tmp_path / "atlas"

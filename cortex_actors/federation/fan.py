@@ -279,8 +279,7 @@ def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
     is asked for no more than is wanted while nobody else is: nothing of it is pushed out.
     """
     given, budget = whom.question.limit, whom.question.budget_tokens
-    most = HITS_LIMIT if budget is not None else knobs.n_results
-    rows = most if given is None else given
+    rows = given or (HITS_LIMIT if budget is not None else knobs.n_results)
     multiplier = 1 if whom.is_alone else knobs.fetch_multiplier
     ask = asks(knobs.n_results if given is None else given, multiplier=multiplier, budget=budget)
     return Wanted(rows, min(ask, HITS_LIMIT) if whom.is_alone else ask, budget)

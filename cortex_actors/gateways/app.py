@@ -267,8 +267,7 @@ class _Connection(H11Protocol):
         more than half of them; else this one. So no client keeps others out for long, whether it
         says nothing, drips, does not read, or asks without end.
         """
-        every = cast("set[_Connection]", self.connections)
-        by_age = sorted(every, key=lambda each: each.number)
+        by_age = sorted(cast("set[_Connection]", self.connections), key=lambda each: each.number)
         idle = [each for each in by_age if each.whom is None and each is not self]
         answered = Counter(each.whom for each in by_age)
         greedy = [each for each in by_age if answered[each.whom] > max(self._most // 2, 1)]

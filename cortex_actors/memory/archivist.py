@@ -227,8 +227,7 @@ class Archivist(AsyncioActor):
                 done += 1
                 continue
             async with self._lineup.turn(Scope.of(each), vector):
-                plan = await self._planner.plan(each, vector, is_new=False)
-                done += await self._absorbed(plan)
+                done += await self._absorbed(await self._planner.plan(each, vector, is_new=False))
         return done > 0
 
     async def _absorbed(self, plan: Plan) -> bool:

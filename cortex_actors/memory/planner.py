@@ -326,8 +326,7 @@ class Planner:
     async def _merged(self, node: _Node, candidate: Candidate, said: Ruled) -> bool:
         """Merge a candidate into what there is; by a model's text where that can be believed."""
         both = spoken(node.memory), spoken(candidate.memory)
-        run = node.first.id
-        text = await self.judge.merged(list(both), prefer=str(node.prefer), run=run)
+        text = await self.judge.merged(list(both), prefer=str(node.prefer), run=node.first.id)
         is_it = text is not None and objection(text, both) is None
         if text is not None and is_it and await self._taken(node, candidate, text, said=said):
             return True

@@ -194,8 +194,7 @@ class Village(AsyncioActor):
             pause = self._settings.merge_again_s  # a post may have been kept without its event
             if await self._left():  # wait for vectors, longer each time
                 pause = PAUSES[min(tries, len(PAUSES) - 1)]
-            is_told = await within(self._clock, pause, self._is_due.wait())
-            tries = 0 if is_told else tries + 1
+            tries = 0 if await within(self._clock, pause, self._is_due.wait()) else tries + 1
 
     async def _left(self) -> bool:
         """Compare what has a vector by now; return whether something waits."""

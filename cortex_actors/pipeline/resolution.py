@@ -27,6 +27,7 @@ import posixpath
 import re
 from dataclasses import dataclass, replace
 from difflib import unified_diff
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from cortex_actors import errors
@@ -101,13 +102,9 @@ class Maker:
 
     def page(self, job: Assignment, data: bytes) -> Page:
         """Return what is compared with the principles. Blocks; raises `BadInput`."""
-        pages = [_page(job, path, text) for path, text in sorted(job.texts(data).items())]
-        others = sorted(job.others(data).items())
-        elsewhere = tuple(line for path, text in others for line in _elsewhere(job, path, text))
-        page = joined(pages) if pages else Page()
-        said = [f"{e.claim.heading} {e.claim.text}" for e in (*page.lines, *elsewhere)]
-        stacks = stacks_of_project(said, [each.path for each in job.present])
-        return replace(page, elsewhere=elsewhere, stacks=stacks)
+        some = (tuple(sorted(each.items())) for each in (job.texts(data), job.others(data)))
+        present = tuple(each.path for each in job.present)
+        return _compared(job.project.root, job.project.name, *some, present=present)
 
     def make(
         self, job: Assignment, choice: Choice, *, offer: Offer, revision: str, inputs: str
@@ -142,19 +139,40 @@ class Maker:
         return Section(body, revision, inputs, given, made.tokens if given else 0, counts)
 
 
-def _page(job: Assignment, path: str, text: bytes) -> Page:
+#: Files of a project, each with what it says.
+Texts: TypeAlias = "tuple[tuple[str, bytes], ...]"
+
+#: Pages that are remembered, of files that are as they were: to read one again takes 0.1 s, and
+#: a page of a hundred statements has some 100 kB.
+REMEMBERED = 128
+
+
+@lru_cache(REMEMBERED)
+def _compared(root: str, name: str, /, *some: Texts, present: tuple[str, ...]) -> Page:
+    """Return what a project's own files and its others say; raises `BadInput`."""
+    own, others = some
+    pages = [_page(root, name, path=path, text=text) for path, text in own]
+    elsewhere = tuple(
+        line for path, text in others for line in _elsewhere(root, name, path=path, text=text)
+    )
+    page = joined(pages) if pages else Page()
+    said = [f"{e.claim.heading} {e.claim.text}" for e in (*page.lines, *elsewhere)]
+    return replace(page, elsewhere=elsewhere, stacks=stacks_of_project(said, present))
+
+
+@lru_cache(REMEMBERED)
+def _page(root: str, name: str, /, *, path: str, text: bytes) -> Page:
     """Return what a human says in a file of the project; raises `BadInput`."""
     dialect = dialect_of(path)
     if dialect is None:
         return Page()
-    whole = posixpath.join(job.project.root, path)
-    return page_of(text, dialect, path=whole, project=job.project.name)
+    return page_of(text, dialect, path=posixpath.join(root, path), project=name)
 
 
-def _elsewhere(job: Assignment, path: str, text: bytes) -> list[Line]:
+def _elsewhere(root: str, name: str, *, path: str, text: bytes) -> list[Line]:
     """Return the statements of another file; one that cannot be read holds up none but itself."""
     try:
-        return [replace(each, file=path) for each in _page(job, path, text).lines]
+        return [replace(each, file=path) for each in _page(root, name, path=path, text=text).lines]
     except errors.BadInput:
         return []
 

@@ -55,8 +55,7 @@ async def agents(
 async def agent(call: Call, agent: str, *, as_agent: str | None = None) -> dict[str, Any]:
     """Show one agent with its profile. Raises `NotFound`, `BadInput`, `NotYours`."""
     name, reader = agent_id(agent), call.caller.reader(as_agent)
-    found = await _known(call, name, reader)
-    return _shown(found, await _token_holders(call, reader))
+    return _shown(await _known(call, name, reader), await _token_holders(call, reader))
 
 
 @operation("agents.summon", http="POST /agents/summon", agents=True)

@@ -242,8 +242,7 @@ async def memory_health(
     found = await call.records.read(
         lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
     )
-    pairs = (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None
-    told = health(found, pairs)
+    told = health(found, (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None)
     if call.caller.reader(as_agent) is not None:
         return told
     return {**told, "accesses": await accesses(call)}

@@ -205,8 +205,7 @@ def _principles(connection: Connection, insight_id: str) -> list[dict[str, Any]]
 def _category(found: Insight) -> dict[str, Any]:
     """Return what was said about the category, and by whom."""
     first = classify(found.content, found.heading)
-    silent = first.decided_by is ClassifiedBy.NOBODY
-    asked = silent and bool(found.verdict)
+    asked = first.decided_by is ClassifiedBy.NOBODY and bool(found.verdict)
     counts = _grounds(found).categories
     # The categories for which as many words speak as for the first, with that.
     tied = [each.name for each in counts if len(each.words) == len(counts[0].words)]

@@ -165,8 +165,7 @@ async def links(
         if principle is None:
             return _shaped(connection, principle_lists.overview(connection, wanted))
         name = find(connection, Named.PRINCIPLE, principle)
-        found = principle_lists.around(connection, name, wanted)
-        return _shaped(connection, found, asked=name)
+        return _shaped(connection, principle_lists.around(connection, name, wanted), asked=name)
 
     return await call.records.read(look)
 

@@ -347,8 +347,7 @@ def _near(some: Mapping[str, Insight], pairs: Iterable[tuple[str, str]]) -> list
         others = tuple(near[name])
         done |= {name, *others}
         projects = {each for other in (name, *others) for each in some[other].projects}
-        because = f"{len(projects)} projects say nearly the same"
-        found.append(Offered(some[name], because, others))
+        found.append(Offered(some[name], f"{len(projects)} projects say nearly the same", others))
     return found
 
 

@@ -254,8 +254,7 @@ async def revoke(
         record(connection, run, wanted, counts=counts)
         return answer, list(_said(run.id, effect))
 
-    done = await call.change_and_publish(work, dry_run=dry_run)
-    return {**done, "dry_run": dry_run}
+    return {**await call.change_and_publish(work, dry_run=dry_run), "dry_run": dry_run}
 
 
 @operation("projects.lift", http="POST /sources/lift")
