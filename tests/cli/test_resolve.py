@@ -150,6 +150,18 @@ class TestShown:
         assert 0 == run("resolve -n")
         assert capsys.readouterr().out.startswith("nothing to change in /code/atlas/CLAUDE.md")
 
+    def test_same_diff(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+        """A diff that two files share is shown once, wherever in them its lines are."""
+        one = {**WRITTEN, "state": "shown"}
+        same = {**one, "path": "/code/atlas/AGENTS.md", "diff": DIFF.replace("-1 +1,2", "-7 +7,2")}
+        other = {**one, "path": "/code/atlas/GEMINI.md", "diff": DIFF.replace("Old", "Older")}
+        daemon.answer = {"files": [one, same, other], "left": []}
+
+        assert 0 == run("resolve -n")
+        shown = capsys.readouterr().out
+        assert (1, 1) == (shown.count("\n-Old.\n"), shown.count("\n-Older.\n"))
+        assert "  the same diff as for /code/atlas/CLAUDE.md\n" in shown
+
     def test_taken_out(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
         """A section that has nothing left to say is told to be taken out, not to be written."""
         diff = "--- a\n+++ b\n@@ -1,2 +1 @@\n Human.\n-<!-- cortex:begin v1 sha256=0 -->"

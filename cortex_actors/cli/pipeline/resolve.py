@@ -240,11 +240,18 @@ def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
 
 
 def _show(found: Answer, *, dry_run: bool) -> None:
-    """Print what came of each file."""
+    """Print what came of each file; a diff that is that of a file before it is named alone."""
+    shown: dict[str, str] = {}
     for each in found["files"]:
         show.lines(_line(each))
         if dry_run or each["state"] == "edited":
-            show_proposed(each)
+            # Without the names of the file, and the numbers of its lines.
+            lines = [line for line in each["diff"].split("\n")[2:] if not line.startswith("@@")]
+            first = shown.setdefault(f"{lines}{_notes(each)}", each["path"])
+            if each["diff"] and first != each["path"]:
+                show.lines(f"  the same diff as for {first}")
+            else:
+                show_proposed(each)
     for each in found["left"]:
         show.lines(f"left alone: {each['reason']}")
     if not found["files"] and not found["left"]:
