@@ -112,8 +112,7 @@ class Repository:
 
         Raises `CortexError` when the disk refuses, `BadInput` for a path that no script can hold.
         """
-        command = _command(home)
-        return [self._install(self.hooks / name, command) for name in HOOKS]
+        return [self._install(self.hooks / name, _command(home)) for name in HOOKS]
 
     def uninstall(self) -> list[Hook]:
         """Take our lines out of every hook; return what became of each. Raises as `install`."""

@@ -325,8 +325,7 @@ class Resolving:
                     continue
             raise errors.KeepsChanging.of(job.path, tries=TRIES)
         except Absent:
-            told = Resolved(job.path, job.formatter.name, Ending.UNCHANGED)
-            return Done(told, is_absent=True)
+            return Done(Resolved(job.path, job.formatter.name, Ending.UNCHANGED), is_absent=True)
         except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
             return await self.run(self._edited, job, error, data=seen[-1], ours=ours)
@@ -370,8 +369,7 @@ class Resolving:
         self, job: Assignment, section: Section, make: Make, *, data: bytes | None
     ) -> Done:
         """Return what writing a section would change; raises what making the new file raises."""
-        after = await self.run(make, data or b"")
-        diff = await self.run(difference, data, after, path=job.path)
+        diff = await self.run(difference, data, await self.run(make, data or b""), path=job.path)
         return _done(job, section, Ending.SHOWN, diff=diff)
 
     def _edited(
@@ -405,8 +403,7 @@ class Resolving:
             allowed, waiting = offer.parted(job.project.id)
         choice = await self.run(chooser.choose, allowed, found)
         if waiting.principles:
-            count = await self.run(chooser.count, waiting, found)
-            choice = replace(choice, waiting=count)
+            choice = replace(choice, waiting=await self.run(chooser.count, waiting, found))
         if page.embedded and not found.vectors:
             inputs = ""
         revision = await self.run(fence.revision, data)

@@ -230,8 +230,7 @@ def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     where = str(extra.get("document" if is_beside else "source") or "")
     if hit.get("path"):
         where = f"{hit['path']}:{lines_of(hit['line_start'], hit['line_end'])}"
-    heading = (extra.get("section") or hit).get("heading")
-    return [heading or "", hit.get("project") or "", where]
+    return [(extra.get("section") or hit).get("heading") or "", hit.get("project") or "", where]
 
 
 def _voice(extra: dict[str, Any], now: int) -> list[str]:
