@@ -279,7 +279,6 @@ def _tell(home: Home, path: Path, *, as_json: bool) -> None:
 def _say(repository: Repository, changed: list[Hook]) -> None:
     """Print what became of the hooks."""
     for each in changed:
-        reason = f": {each.reason}" if each.reason else ""
-        print(visible(f"{each.change:<11}{each.path}{reason}"))
+        print(visible(f"{each.change:<11}{': '.join(filter(None, (each.path, each.reason)))}"))
     if repository.is_moved:
         print(visible(f"note: core.hooksPath has them in {repository.hooks}"))

@@ -104,7 +104,9 @@ class Maker:
         """Return what is compared with the principles. Blocks; raises `BadInput`."""
         some = (tuple(sorted(each.items())) for each in (job.texts(data), job.others(data)))
         present = tuple(each.path for each in job.present)
-        return _compared(job.project.root, job.project.name, *some, present=present)
+        is_small = sum(len(each.data) for each in job.present) <= SMALL
+        compare = _compared if is_small else _compared.__wrapped__
+        return compare(job.project.root, job.project.name, *some, present=present)
 
     def make(
         self, job: Assignment, choice: Choice, *, offer: Offer, revision: str, inputs: str
@@ -143,8 +145,11 @@ class Maker:
 Texts: TypeAlias = "tuple[tuple[str, bytes], ...]"
 
 #: Pages that are remembered, of files that are as they were: to read one again takes 0.1 s, and
-#: a page of a hundred statements has some 100 kB.
-REMEMBERED = 128
+#: a page of a hundred statements has some 100 kB. Files of one project lie beside each other.
+REMEMBERED, NEIGHBOURS = 128, 8
+
+#: Bytes of a project's instruction files up to which their pages are: most have a tenth of it.
+SMALL = 262_144
 
 
 @lru_cache(REMEMBERED)
@@ -160,7 +165,7 @@ def _compared(root: str, name: str, /, *some: Texts, present: tuple[str, ...]) -
     return replace(page, elsewhere=elsewhere, stacks=stacks_of_project(said, present))
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(NEIGHBOURS)
 def _page(root: str, name: str, /, *, path: str, text: bytes) -> Page:
     """Return what a human says in a file of the project; raises `BadInput`."""
     dialect = dialect_of(path)

@@ -278,8 +278,7 @@ def _rank(place: dict[str, Any] | None) -> str:
     """Return one list's place for a hit, and what the list measured."""
     if place is None:
         return ""
-    score = f" ({place['score']:.3f})" if "score" in place else ""
-    return f"{place['rank']}{score}"
+    return f"{place['rank']} ({place['score']:.3f})" if "score" in place else f"{place['rank']}"
 
 
 #: A question, as one text of all words.
