@@ -53,6 +53,7 @@ They are made from a template and named by their handles; the watchlist says whi
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -69,11 +70,12 @@ from cortex_actors.runtime.actor import ActorHandle, AsyncioActor, start_actor
 from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.tasks import MAX_TASKS, Task, TaskSupervisor
 from cortex_actors.runtime.watchdog import Watchdog
+from cortex_actors.storage import events
 from cortex_actors.storage.ledger import actor
 from cortex_actors.watching.watcher import Watcher, WatcherParts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from cortex_actors.api.desk import FrontDesk
     from cortex_actors.bus.bus import Bus, Deliver
@@ -82,6 +84,8 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.process.logs import LogStream
     from cortex_actors.settings import Settings
+    from cortex_actors.storage.events import StoredEvent
+    from cortex_actors.storage.ledger.actor import Connection
     from supervision import Node
 
 
@@ -111,19 +115,33 @@ def _remarks(node: Node, *, detail: bool) -> Iterator[str]:
         yield from (f"{key} {value}" for key, value in node.detail.items())
 
 
+#: Events that are looked through for those that were published while no daemon ran.
+MISSED = 1_000
+
 #: Characters of a payload that a log line shows; the event itself is in the ledger.
 TEXT_LIMIT = 300
 
 
 def scribe(logs: LogStream) -> Deliver:
     """Return a receiver that writes every event into the log stream."""
+    return lambda event: note(logs, event, fields=plain(event.payload))
 
-    def write(event: Event[Payload]) -> None:
-        fields = plain(event.payload)
-        text = " ".join([f"{key}={given}" for key, given in fields.items() if given or given == 0])
-        logs.write("info", text[:TEXT_LIMIT], actor=event.source, topic=event.topic, event=event.id)
 
-    return write
+def note(
+    logs: LogStream, event: Event[Payload] | StoredEvent, *, fields: Mapping[str, object]
+) -> None:
+    """Write an event into the log stream; `fields` are its payload's."""
+    text = " ".join([f"{key}={given}" for key, given in fields.items() if given or given == 0])
+    logs.write("info", text[:TEXT_LIMIT], actor=event.source, topic=event.topic, event=event.id)
+
+
+def missed(connection: Connection, *, after: int, before: int) -> list[tuple[StoredEvent, Any]]:
+    """Return the events that were published between two moments, the first first.
+
+    Of the newest `MISSED` of the ledger, each with what it says.
+    """
+    found = events.listed(connection, events.Wanted(limit=MISSED))[::-1]
+    return [events.shown(connection, e.id)[:2] for e in found if after < e.at < before]
 
 
 class Watchers:
@@ -257,6 +275,7 @@ class Tree:
         self._clock = clock
         self._outside = outside
         self._home = home
+        self._logs = logs
         self._live: dict[str, supervision.Supervisor] = {}
         self._crashes = Crashes(clock.now)
         names = Names()
@@ -289,7 +308,12 @@ class Tree:
         return self._crashes.fatal or actor.fault(self._home.ledger)
 
     async def start(self) -> Tree:
-        """Start every branch; raises `StartError` when one does not start."""
+        """Start every branch; raises `StartError` when one does not start.
+
+        What was published while no daemon ran is then written into the log stream, which has
+        nothing of it.
+        """
+        after, before = self._logs.before_at, self._clock.now()
         try:
             await self.supervisor.start()
         except supervision.StartError as error:
@@ -297,6 +321,10 @@ class Tree:
                 raise self.fatal from error
             raise
         self._watchdog.start()
+        with suppress(CortexError):
+            read = partial(missed, after=after, before=before)
+            for event, said in await self.parts.records.read(read) if after else ():
+                note(self._logs, event, fields=said if isinstance(said, dict) else {})
         return self
 
     async def stop(self, timeout: float | None) -> None:

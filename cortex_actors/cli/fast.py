@@ -134,8 +134,7 @@ def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _stores(found.get("stores", {}))
     door = found.get("http", {})
     if door.get("state", "off") not in ("off", "away"):
-        at = f", {door['address']}" if door.get("address") else ""
-        yield "http", f"{door['state']}{at}"
+        yield "http", ", ".join(filter(None, (door["state"], door.get("address"))))
     yield "loop lag", f"{found['loop_lag_ms']} ms"
     if trip := found.get("round_trip"):
         # Why it did not go well stands above, as a reason of the whole.

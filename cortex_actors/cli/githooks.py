@@ -112,8 +112,7 @@ class Repository:
 
         Raises `CortexError` when the disk refuses, `BadInput` for a path that no script can hold.
         """
-        command = _command(home)
-        return [self._install(self.hooks / name, command) for name in HOOKS]
+        return [self._install(self.hooks / name, _command(home)) for name in HOOKS]
 
     def uninstall(self) -> list[Hook]:
         """Take our lines out of every hook; return what became of each. Raises as `install`."""
@@ -280,7 +279,6 @@ def _tell(home: Home, path: Path, *, as_json: bool) -> None:
 def _say(repository: Repository, changed: list[Hook]) -> None:
     """Print what became of the hooks."""
     for each in changed:
-        reason = f": {each.reason}" if each.reason else ""
-        print(visible(f"{each.change:<11}{each.path}{reason}"))
+        print(visible(f"{each.change:<11}{': '.join(filter(None, (each.path, each.reason)))}"))
     if repository.is_moved:
         print(visible(f"note: core.hooksPath has them in {repository.hooks}"))

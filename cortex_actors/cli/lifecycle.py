@@ -352,5 +352,4 @@ def _environment() -> dict[str, str]:
     if not (root / "pyproject.toml").exists():
         return dict(os.environ)
     known = os.environ.get("PYTHONPATH")
-    path = os.pathsep.join([str(root), *([known] if known else [])])
-    return {**os.environ, "PYTHONPATH": path}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(root), known)))}

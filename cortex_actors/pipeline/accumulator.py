@@ -146,8 +146,7 @@ class Taking:
         rows = {text: row for text, row in self.found.items() if text in texts}
         embeddings.keep_vectors(connection, self.model, rows)
         projects.saw(connection, self.state, self.at)
-        left_out = len(self.said.findings) - len(findings)
-        return {**learned.counts, "revoked": left_out}
+        return {**learned.counts, "revoked": len(self.said.findings) - len(findings)}
 
 
 def noted(connection: Connection, state: projects.FileState, findings: Sequence[Finding]) -> Noted:

@@ -535,5 +535,4 @@ def _whole(text: str, sections: Iterable[str], lines: Iterable[Line]) -> Page:
 
 async def placed(page: Page, embed: Embed, *, model: str) -> Placed:
     """Return a page with its vectors; without any while nobody can make them."""
-    texts = {each: each for each in page.embedded}
-    return Placed(page, await vectors(embed, texts, model=model))
+    return Placed(page, await vectors(embed, {e: e for e in page.embedded}, model=model))

@@ -104,7 +104,9 @@ class Maker:
         """Return what is compared with the principles. Blocks; raises `BadInput`."""
         some = (tuple(sorted(each.items())) for each in (job.texts(data), job.others(data)))
         present = tuple(each.path for each in job.present)
-        return _compared(job.project.root, job.project.name, *some, present=present)
+        is_small = sum(len(each.data) for each in job.present) <= SMALL
+        compare = _compared if is_small else _compared.__wrapped__
+        return compare(job.project.root, job.project.name, *some, present=present)
 
     def make(
         self, job: Assignment, choice: Choice, *, offer: Offer, revision: str, inputs: str
@@ -143,8 +145,11 @@ class Maker:
 Texts: TypeAlias = "tuple[tuple[str, bytes], ...]"
 
 #: Pages that are remembered, of files that are as they were: to read one again takes 0.1 s, and
-#: a page of a hundred statements has some 100 kB.
-REMEMBERED = 128
+#: a page of a hundred statements has some 100 kB. Files of one project lie beside each other.
+REMEMBERED, NEIGHBOURS = 128, 8
+
+#: Bytes of a project's instruction files up to which their pages are: most have a tenth of it.
+SMALL = 262_144
 
 
 @lru_cache(REMEMBERED)
@@ -160,7 +165,7 @@ def _compared(root: str, name: str, /, *some: Texts, present: tuple[str, ...]) -
     return replace(page, elsewhere=elsewhere, stacks=stacks_of_project(said, present))
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(NEIGHBOURS)
 def _page(root: str, name: str, /, *, path: str, text: bytes) -> Page:
     """Return what a human says in a file of the project; raises `BadInput`."""
     dialect = dialect_of(path)
@@ -325,8 +330,7 @@ class Resolving:
                     continue
             raise errors.KeepsChanging.of(job.path, tries=TRIES)
         except Absent:
-            told = Resolved(job.path, job.formatter.name, Ending.UNCHANGED)
-            return Done(told, is_absent=True)
+            return Done(Resolved(job.path, job.formatter.name, Ending.UNCHANGED), is_absent=True)
         except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
             return await self.run(self._edited, job, error, data=seen[-1], ours=ours)
@@ -370,8 +374,7 @@ class Resolving:
         self, job: Assignment, section: Section, make: Make, *, data: bytes | None
     ) -> Done:
         """Return what writing a section would change; raises what making the new file raises."""
-        after = await self.run(make, data or b"")
-        diff = await self.run(difference, data, after, path=job.path)
+        diff = await self.run(difference, data, await self.run(make, data or b""), path=job.path)
         return _done(job, section, Ending.SHOWN, diff=diff)
 
     def _edited(
@@ -405,8 +408,7 @@ class Resolving:
             allowed, waiting = offer.parted(job.project.id)
         choice = await self.run(chooser.choose, allowed, found)
         if waiting.principles:
-            count = await self.run(chooser.count, waiting, found)
-            choice = replace(choice, waiting=count)
+            choice = replace(choice, waiting=await self.run(chooser.count, waiting, found))
         if page.embedded and not found.vectors:
             inputs = ""
         revision = await self.run(fence.revision, data)

@@ -238,10 +238,10 @@ def objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
                     yield found
 
 
-def last_number(path: Path) -> int:
-    """Return the greatest `seq` near the end of a log; 0 when there is none."""
+def last_number(path: Path, name: str = "seq") -> int:
+    """Return the greatest `seq`, or `at`, near the end of a log; 0 when there is none."""
     for candidate in names(path, 2):
-        found = [(decoded(line) or {}).get("seq") for line in _end(candidate)]
+        found = [(decoded(line) or {}).get(name) for line in _end(candidate)]
         if numbers := [number for number in found if isinstance(number, int) and number]:
             return max(numbers)
     return 0
@@ -359,8 +359,7 @@ def made(fixed: tuple[int, int, str, str, str | None, str], fields: Mapping[str,
             return Record(seq, at, level, actor, topic, shown, dict(fields), f"{head}{rest}}}")
     rest = _plain(fields)
     # Only text is kept: the ring must not keep somebody's objects alive.
-    encoded = f"{head}, {rest[1:]}"
-    return Record(seq, at, level, actor, topic, shown, json.loads(rest), encoded)
+    return Record(seq, at, level, actor, topic, shown, json.loads(rest), f"{head}, {rest[1:]}")
 
 
 def record_of(found: Mapping[str, object]) -> Record:

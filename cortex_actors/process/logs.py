@@ -205,6 +205,8 @@ class LogStream:
         #: The last number of earlier lives, the one before our first, and the last we gave.
         self._before = logfile.last_number(path)
         self._begin = self._seq = self._before + (0 if logfile.ended_well(path) else logfile.LEAP)
+        #: When the last record of earlier lives was made (UTC microseconds); 0 for none.
+        self.before_at = logfile.last_number(path, "at")
         self._file = logfile.LineWriter(logfile.RotatingFile(path))
         self._echo = logfile.LineWriter(logfile.Terminal(echo)) if echo else None
         #: Held by the follower that reads the files, so that many do not take all threads.

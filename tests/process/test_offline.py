@@ -113,3 +113,4 @@ class TestHandled:
         assert done.stdout.endswith("(no daemon runs: the next start has it)\n")
         assert again.stdout.endswith("(said before under this key)\n")
         assert "handled" == scan["state"]
+        assert 1 == cortex("logs", "-n", "500").stdout.count(scan["id"])

@@ -211,8 +211,7 @@ def show_convergence(found: Answer, given: Answer) -> None:
     if not found["has_convergence"]:
         print(f"NONE: no {given['min_agents']} agents say alike among {compared}")
     else:
-        names = ", ".join(found["converging_agents"])
-        print(f"{found['type']}: {names} say alike ({compared})")
+        print(f"{found['type']}: {', '.join(found['converging_agents'])} say alike ({compared})")
         for group in found["groups"]:
             print()
             entries = [

@@ -230,8 +230,7 @@ def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     where = str(extra.get("document" if is_beside else "source") or "")
     if hit.get("path"):
         where = f"{hit['path']}:{lines_of(hit['line_start'], hit['line_end'])}"
-    heading = (extra.get("section") or hit).get("heading")
-    return [heading or "", hit.get("project") or "", where]
+    return [(extra.get("section") or hit).get("heading") or "", hit.get("project") or "", where]
 
 
 def _voice(extra: dict[str, Any], now: int) -> list[str]:
@@ -279,8 +278,7 @@ def _rank(place: dict[str, Any] | None) -> str:
     """Return one list's place for a hit, and what the list measured."""
     if place is None:
         return ""
-    score = f" ({place['score']:.3f})" if "score" in place else ""
-    return f"{place['rank']}{score}"
+    return f"{place['rank']} ({place['score']:.3f})" if "score" in place else f"{place['rank']}"
 
 
 #: A question, as one text of all words.

@@ -59,8 +59,7 @@ def show_list(found: Answer, given: Answer) -> None:
     """Print pairs, how many are left out of a plain list, and how to decide one."""
     shown, status, kind = found["contradictions"], given["status"], given["kind"]
     more = "" if status == "unresolved" else f"; {found['open']:,} are open"
-    narrowed = bool(given["project"] or kind or given["domain"])
-    empty = _nothing(status, narrowed=narrowed)
+    empty = _nothing(status, narrowed=bool(given["project"] or kind or given["domain"]))
     entries = [_entry(each) for each in shown]
     noun = "difference" if kind == "contextual" else "contradiction"
     show.page(entries, found["total"], noun, empty=empty, more=more)

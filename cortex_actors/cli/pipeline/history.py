@@ -100,8 +100,7 @@ def _lines(found: Answer) -> Iterator[tuple[str, str]]:
                 f"since {when(line['first_at'])}",
                 f"until {gone}" if gone else None,
             )
-            where = f"{line['path']}:{line['line_start']}"
-            yield brief(each["id"]), f"{where}\n{about}"
+            yield brief(each["id"]), f"{line['path']}:{line['line_start']}\n{about}"
 
 
 def _texts(found: Answer) -> Iterator[tuple[str, str]]:

@@ -170,8 +170,7 @@ def show_insights(found: Answer, given: Answer) -> None:
     if "insights" in found:
         title = f"{page_of(found, 'insight', given)}, {_ORDERS[given['sort']]}"
         empty = _NONE if is_narrow(given) else _NOTHING
-        entries = map(_block, found["insights"])
-        show.blocks(title, entries, empty=empty, total=found["total"])
+        show.blocks(title, map(_block, found["insights"]), empty=empty, total=found["total"])
     elif given["approve"]:
         print(f"approved {found['id']}; it is {found['status']} now")
     else:

@@ -226,8 +226,7 @@ def check_line(check: Answer) -> str:
         return f"{mark}  {actual}" if enough else f"{mark}  {actual}, must be {required}"
     if check["required"] == 0:
         return f"{mark}  {actual}" if check["met"] else f"{mark}  {actual}, must be none"
-    unit = _UNITS.get(check["need"], "")
-    line = f"{mark}  {actual} of {required}{unit}"
+    line = f"{mark}  {actual} of {required}{_UNITS.get(check['need'], '')}"
     return line if check["met"] else f"{line}, {_number(check['gap'])} to go"
 
 

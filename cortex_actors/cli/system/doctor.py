@@ -56,8 +56,7 @@ def show_checkup(found: Answer) -> None:
         show.table(title, columns, steps, empty="nothing was tried")
         print(_TOLD[found["state"]].format(reason=found["reason"]))
         return
-    where = "" if found["online"] else ", without a daemon"
-    title = f"Checked in {found['took_s']:.1f} s{where}"
+    title = f"Checked in {found['took_s']:.1f} s{'' if found['online'] else ', without a daemon'}"
     columns = ("check", "severity", "found", "mend")
     show.table(title, columns, _rows(found["checks"]), empty="nothing was looked at")
     for each in found["repaired"]:

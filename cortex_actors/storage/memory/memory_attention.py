@@ -109,8 +109,7 @@ class Held(NamedTuple):
 
 def held(connection: Connection, ids: Iterable[str]) -> dict[str, Held]:
     """Return what attention depends on, of those of the memories that are active."""
-    found = rows_in(connection, rows(), memories.c.id, ids)
-    return {row.id: row for row in map(as_held, found)}
+    return {row.id: row for row in map(as_held, rows_in(connection, rows(), memories.c.id, ids))}
 
 
 def page(connection: Connection, after: str, limit: int, *where: ColumnElement[bool]) -> list[Held]:
