@@ -217,6 +217,9 @@ class Service:
 class _Logs:
     """The log stream, as far as the tree uses it: lines of the trace."""
 
+    #: When the last line of an earlier life was written; here nobody reads what it said.
+    before_at: None = None
+
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
 
