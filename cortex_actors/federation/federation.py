@@ -234,7 +234,7 @@ def bare(hit: Hit) -> Hit:
 def _around(hit: Hit) -> Iterator[Hit]:
     """Return what stands around one hit, in its store's order."""
     some, own = hit.extra.get(SURROUNDINGS), record(hit.extra.get("metadata"))
-    # The tier and the topic of a hit are those of what stands around it.
+    # The tier and the topic of a hit are those of its surroundings.
     same = {name: own[name] for name in ("tier", "topic") if own.get(name)}
     for each in some if isinstance(some, list) else ():
         if not isinstance(each, dict) or each.get("edge") not in EDGES:
@@ -285,7 +285,7 @@ class Federation(AsyncioActor):
         embedded, words alone are searched, and why is under `skipped`, as is a store that cannot
         be asked; a store that does not answer is under `failed`. Other stores are asked without
         what is secret in the question, and not at all when that cannot be told. All of it takes at
-        most `LONGEST` more than one store may, for what stands beside the answer.
+        most `LONGEST` more than one store may, for what is shown beside the answer.
         """
         fan.admit(question)
         begun = self._clock.monotonic()

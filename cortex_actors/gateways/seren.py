@@ -64,7 +64,7 @@ _STORE: Final = (
 #: Where a hit stands, if it stands somewhere.
 _PLACE: Final = ("project", "path", "line_start", "heading")
 
-#: What stands around a hit, by its source: how it names that hit, and what it is itself.
+#: What surrounds a hit, by its source: how it names that hit, and what it is itself.
 _AROUND: Final = {
     "satellite-edge": ("core_id", "satellite"),
     "supersedes-edge": ("superseded_by", "core"),

@@ -225,12 +225,9 @@ class Accumulator(Consumer):
 
     hears: ClassVar[Mapping[str, str]] = {FILE_CHANGED: "on_changed", SCAN_REQUESTED: "on_scan"}
 
-    #: Files in hand at once. Together they fill a batch of the embedder (20 texts) even where each
-    #: says one thing: eight such files waited half a second for others. Each is at most 1 MiB.
+    #: Files processed at once. Together they fill a batch of the embedder (20 texts) even if each
+    #: has one statement: eight such files waited half a second for more. Each has 1 MiB at most.
     concurrency = 24
-
-    #: Threads that read and parse files.
-    threads: ClassVar[int] = 8
 
     def __init__(
         self,
@@ -251,8 +248,9 @@ class Accumulator(Consumer):
         self._model = model
         self._embed = embed
         self._likeness = Likeness(records, neighbours, merge=settings.merge)
-        # Its own, because a share that hangs must cost nobody else a thread.
-        self._threads = Threads("accumulator", self.threads)
+        # Its own, because a share that hangs must cost no other actor a thread. A third of the
+        # files is read or parsed at once; the others wait for the embedder.
+        self._threads = Threads("accumulator", self.concurrency // 3)
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Hear the topics; the threads end with the actor, those that hang excepted."""

@@ -111,7 +111,7 @@ def rebuild(connection: Connection, lists: Iterable[str] = LISTS) -> None:
 
 
 def wipe(connection: Connection, words: str, *, steps: int) -> int:
-    """Write pages of a list anew without what is gone; return how many rows of it changed.
+    """Write pages of a list again, without deleted rows; return how many rows of it changed.
 
     A negative number of steps begins, the same as a positive one goes on.
     """

@@ -460,7 +460,13 @@ class Writes:
         await self._records.write(lambda c: _set(c, seq, aside=""), vital=True)
 
     async def unfinished(self, path: str | None = None) -> Sequence[Entry]:
-        """Return writes that are pending or have left something in their folder, oldest first."""
+        """Return writes that are pending or have left something in their folder, oldest first.
+
+        All of them are asked for at the end of a queue: what a crashed resolver began and the
+        ledger has yet to commit is among them.
+        """
+        if path is None:
+            return await self._records.write(unfinished, vital=True)
         return await self._records.read(lambda connection: unfinished(connection, path))
 
     async def last(self, path: str) -> Entry | None:

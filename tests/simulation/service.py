@@ -217,7 +217,7 @@ class Service:
 class _Logs:
     """The log stream, as far as the tree uses it: lines of the trace."""
 
-    #: When the last line of an earlier life was written; here nobody reads what it said.
+    #: When the last line of an earlier life was written; a simulation writes no log.
     before_at: None = None
 
     def __init__(self, simulation: Simulation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ from cortex_actors.testing import EPOCH, ManualClock, eventually
 from tests.storage.support import ATLAS
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from tests.storage.support import Store
     from tests.storage.things import Tables
 
@@ -143,6 +146,30 @@ class TestInTheLedger:
         assert await journal.last(_ENTRY.path) is None
         await journal.clear(first.seq)
         assert [] == await journal.unfinished()
+
+    async def test_queued(self, store: Store) -> None:
+        """A write that was begun before a crash is found, though its row is not committed yet."""
+        await store.write(lambda c: projects.add(c, ATLAS))
+        journal = Writes(store.records, store.clock)
+        held, taken = threading.Event(), threading.Event()
+
+        def hold(_connection: Connection) -> None:
+            taken.set()
+            held.wait(10)
+
+        holding = asyncio.create_task(store.records.write(hold))
+        await eventually(taken.is_set)
+        beginning = asyncio.create_task(journal.begin(_ENTRY))
+        looking = asyncio.create_task(journal.unfinished())
+        try:
+            # Behind this read the ledger has got both questions.
+            await store.records.read(projects.unfinished)
+            beginning.cancel()
+        finally:
+            held.set()
+        await holding
+
+        assert [_ENTRY.path] == [each.path for each in await looking]
 
 
 class TestInsisting:

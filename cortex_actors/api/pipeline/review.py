@@ -328,7 +328,7 @@ def _bullet(found: Insight) -> str | None:
 
 
 def _is_decided(checks: Iterable[Requirement]) -> bool:
-    """Tell whether a rule is a principle, or somebody has approved or rejected it."""
+    """Tell whether a rule is a principle, or a person has approved or rejected it."""
     asked = {Need.NOT_PROMOTED, Need.NOT_REJECTED}
     return any(check.waived or (check.need in asked and not check.met) for check in checks)
 
@@ -336,8 +336,7 @@ def _is_decided(checks: Iterable[Requirement]) -> bool:
 def _is_near_enough(checks: Iterable[Requirement]) -> bool:
     """Tell whether nobody has decided about a rule, and nothing is against it."""
     missing = {check.need for check in checks if not check.met}
-    allowed = promotion.WAIVED - {Need.A_CLAIM, Need.NOT_WARY}
-    return not _is_decided(checks) and missing <= allowed
+    return not _is_decided(checks) and missing <= promotion.WAIVED - {Need.A_CLAIM, Need.NOT_WARY}
 
 
 def _near(some: Mapping[str, Insight], pairs: Iterable[tuple[str, str]]) -> list[Offered]:

@@ -8,10 +8,10 @@ How it is brought to this version's schema, keeping a copy of how it was. `PRAGM
 decides in a microsecond. A new ledger is made at once as this version has it; Alembic is imported
 only when there is something to migrate, because it costs a quarter of a second.
 
-What SQLite itself says of the file that a connection has open, for whoever checks it. FTS5's own
-check of the words is a command, so it needs a connection that writes, and it would hold up the
-ledger for as long as it reads every text. So it is given the words in a copy, in memory, and
-compares that with the passages where they are, both as of one moment.
+SQLite's own checks of the file that a connection has open. FTS5's check of the words is a command,
+so it needs a connection that writes, and it would hold up the ledger for as long as it reads every
+text. So it is given the words in a copy, in memory, and compares that with the passages where they
+are, both as of one moment.
 """
 
 from __future__ import annotations
