@@ -134,6 +134,8 @@ class Scenario:
             except ActorAway:
                 if self.simulation.clock.monotonic() > end:
                     raise
+            # A refusal may come without a turn of the loop, and then no time passes by itself.
+            await self.simulation.clock.sleep(GAP)
 
     async def _followed(self, tree: Tree) -> set[str]:
         return {each["root"] for each in (await tree.cortex.projects())["projects"]}
