@@ -63,6 +63,7 @@ def _method(operation: Operation) -> Callable[..., Coroutine[Any, Any, Any]]:
         parameters.append(kind("caller", kind.KEYWORD_ONLY, default=OWNER))
     method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     method.__name__, method.__doc__ = operation.method, operation.description
+    method.sessions = operation.sessions  # type: ignore[attr-defined]
     return method
 
 

@@ -45,7 +45,7 @@ PATTERN_LIMIT = 100
 ALL = ["all"]
 
 
-@operation("daemon.events", http="GET /events")
+@operation("daemon.events", http="GET /events", sessions=False)
 async def events(
     call: Call,
     topic: str | None = None,
@@ -75,7 +75,7 @@ async def events(
     return await call.records.read(look)
 
 
-@operation("daemon.event", http="GET /events/{event}")
+@operation("daemon.event", http="GET /events/{event}", sessions=False)
 async def event(call: Call, event: str) -> dict[str, Any]:
     """Return one event, by id or number, with payload and tracebacks. Raises `NotFound`.
 

@@ -85,7 +85,9 @@ _MEANINGS = {
     "adopt": Parameter("Replace a resolved section that has no marks."),
     "after": Parameter("Only records after this one: where the portion before ended."),
     "agent": _agent("The agent that said it."),
-    "resolve.agent": Parameter("The agent whose files are written, such as claude."),
+    "resolve,resolve_preview.agent": Parameter(
+        "The agent whose files are written, such as claude."
+    ),
     "remember.agent": _agent("Who remembers it (default: memory.agent)."),
     "post.agent": _agent("Who says it (default: memory.agent)."),
     "leave_crumb.agent": _agent("Whose session it is (default: memory.agent)."),

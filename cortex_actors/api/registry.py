@@ -293,6 +293,8 @@ class Operation:
         run: the function; its first parameter is the `Call`.
         http: method and path in REST; GET says that nothing is changed.
         agents: whether agents may call it, too, who then see and change what is theirs.
+        sessions: whether an agent's session on the owner's socket may call it (`Caller`). One that
+            is not for agents is then done as the owner: it must tell nothing of memories.
 
     """
 
@@ -300,6 +302,7 @@ class Operation:
     run: Callable[..., Awaitable[Any]]
     http: str
     agents: bool
+    sessions: bool
 
     @property
     def method(self) -> str:
@@ -382,11 +385,17 @@ class Operation:
 OPERATIONS: Final[dict[str, Operation]] = {}
 
 
-def operation(name: str, *, http: str, agents: bool = False) -> Callable[[Run], Run]:
-    """Declare a function as an operation; see `Operation`. Raises `ValueError` for a name twice."""
+def operation(
+    name: str, *, http: str, agents: bool = False, sessions: bool | None = None
+) -> Callable[[Run], Run]:
+    """Declare a function as an operation; see `Operation`. Raises `ValueError` for a name twice.
+
+    Unless it says otherwise, a session may call what agents may call and what changes nothing.
+    """
+    allowed = (agents or http.startswith("GET ")) if sessions is None else sessions
 
     def declare(run: Run) -> Run:
-        made = Operation(name, run, http, agents)
+        made = Operation(name, run, http, agents, allowed)
         if name in OPERATIONS or made.method in {each.method for each in OPERATIONS.values()}:
             raise ValueError(f"{name} ({made.method}) is declared twice")
         OPERATIONS[name] = made

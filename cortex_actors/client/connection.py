@@ -80,16 +80,21 @@ class Client:
         *,
         timeout: float | None = None,
         token: str | None = None,
+        agent: str | None = None,
     ) -> None:
         """Remember whom to call, and as whom; see `patience` for the timeout.
 
         `token` is an agent's; without one `CORTEX_TOKEN` counts, and where that is not set either,
         the owner asks. A token that is empty is sent, too, and refused: a variable that was to hold
         an agent's token and does not must not make the agent the owner.
+
+        `agent` is the agent of whose session this is a part: it has that agent's rights, not the
+        owner's. Where a token is shown, the token alone says who asks, and `agent` is not sent.
         """
         self.home = home if isinstance(home, Home) else Home.of(home)
         self._timeout = timeout
         self._token = os.environ.get(TOKEN) if token is None else token
+        self._agent = agent
 
     def patience(self, method: str = "") -> float:
         """Return the seconds that an answer may take: the caller's, unless it takes long anyhow."""
@@ -172,6 +177,8 @@ class Client:
         request: Answer = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         if self._token is not None:
             request["token"] = self._token
+        elif self._agent is not None:
+            request["agent"] = self._agent
         try:
             text = json.dumps(request)
         except (TypeError, ValueError, RecursionError) as error:

@@ -603,6 +603,14 @@ class Cortex:
         keep: str,
         note: str | None = None,
     ) -> dict[str, Any]: ...
+    def resolve_preview(
+        self,
+        path: str | None = None,
+        agent: str | None = None,
+        *,
+        text_only: bool | None = False,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
     def restore(self, ids: Collection[str], *, as_agent: str | None = None) -> dict[str, Any]: ...
     def restore_knowledge(
         self,
@@ -1335,6 +1343,14 @@ class AsyncCortex:
         contradiction: str,
         keep: str,
         note: str | None = None,
+    ) -> dict[str, Any]: ...
+    async def resolve_preview(
+        self,
+        path: str | None = None,
+        agent: str | None = None,
+        *,
+        text_only: bool | None = False,
+        here: str | None = None,
     ) -> dict[str, Any]: ...
     async def restore(
         self,

@@ -20,6 +20,9 @@ ID_LIMIT = 64
 #: What stands in an audit for the owner: no agent's id has a small letter.
 OWNER_NAME = "owner"
 
+#: What an agent's session does about what it may not do.
+ASK_A_PERSON = "ask the person who owns it to do that with the cortex command"
+
 #: An id as people may write it. Looked at before it is made large: some letters of other alphabets
 #: have an ASCII capital (a long s becomes S), and would be taken for somebody else.
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{ID_LIMIT}}}")
@@ -40,11 +43,14 @@ class Caller:
             who may act for any agent, reads everything and may change it.
         is_lent: whether it is the owner who speaks as that agent: then there is and may be changed
             what there is for the agent, and the audit names the owner.
+        is_session: whether it is a session of an AI agent that came over the owner's socket: it has
+            the agent's rights on memories, and also reads what the pipeline made.
 
     """
 
     agent: str | None
     is_lent: bool = False
+    is_session: bool = False
 
     @property
     def is_owner(self) -> bool:
@@ -87,9 +93,9 @@ class Caller:
     def require_owner(self, doing: str) -> None:
         """Raise `NotYours` unless it is the owner; `doing` is what was asked for."""
         if self.agent is not None:
+            how = ASK_A_PERSON if self.is_session else "ask without a token"
             raise NotYours(
-                f"cannot {doing} for {self.agent}: only the owner of the daemon may; "
-                "ask without a token"
+                f"cannot {doing} for {self.agent}: only the owner of the daemon may; {how}"
             )
 
     def _itself(self, named: object, refusal: str) -> str:
@@ -97,7 +103,8 @@ class Caller:
         mine = self.agent or ""
         if named is None or (isinstance(named, str) and named.isascii() and named.upper() == mine):
             return mine
-        raise NotYours(f"{refusal} {agent_id(named)}: its token is its own; leave the agent out")
+        own = "session" if self.is_session else "token"
+        raise NotYours(f"{refusal} {agent_id(named)}: its {own} is its own; leave the agent out")
 
 
 #: The person who owns the daemon: whoever asks without a token, as the same user.

@@ -72,7 +72,9 @@ class Porter:
         self._logs = logs
 
     async def caller(self, request: rpc.Request) -> Caller:
-        """Return who asks. Raises `BadToken`, which is noted."""
+        """Return who asks. Raises `BadToken`, which is noted, and `BadInput` for no agent's id."""
+        if request.agent is not None:
+            return Caller(agent_id(request.agent), is_session=True)
         if request.token is None:
             return OWNER
         try:
@@ -255,8 +257,10 @@ class Control:
             return None
         try:
             request = rpc.parse(line)
-            # What is answered at once is the owner's; a token takes a look at a file.
-            quick = self._quick.get(request.method) if request.token is None else None
+            # What is answered at once is the owner's; a token takes a look at a file, and what a
+            # session may call is looked up.
+            is_owner = request.token is None and request.agent is None
+            quick = self._quick.get(request.method) if is_owner else None
             result = quick(**request.params) if quick else None
         except Exception:  # noqa: BLE001 - whatever it is, the other way comes upon it again
             return None

@@ -3,8 +3,9 @@
 Errors travel as `{"code", "message", "data": {"type", "exit_code"}}`, so that the other side can
 raise the same class. The codes below -32000 are the specification's (https://www.jsonrpc.org).
 
-An agent shows its token beside method and parameters. Who asks is found out at the door and put
-into the verbs that take a `caller`; all others are the owner's.
+An agent shows its token beside method and parameters; a session of an agent on the owner's socket
+names the agent there. Who asks is found out at the door and put into the verbs that take a
+`caller`; all others are the owner's, of which a session may call those that say so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.agent import OWNER, Caller
+from cortex_actors.domain.agent import ASK_A_PERSON, OWNER, Caller
 from cortex_actors.endpoint.replies import finite, not_json
 from cortex_actors.errors import (
     BadInput,
@@ -64,6 +65,7 @@ class Request:
 
     Attributes:
         token: what an agent shows for who it is; None is the owner, an empty one is nobody's.
+        agent: the agent whose session asks; None for none.
 
     """
 
@@ -71,6 +73,7 @@ class Request:
     method: str
     params: dict[str, Any]
     token: str | None = None
+    agent: str | None = None
 
 
 class Unreadable(Exception):
@@ -91,7 +94,7 @@ def parse(line: bytes) -> Request:
     request_id, method, params = found.get("id"), found.get("method"), found.get("params", {})
     if isinstance(request_id, bool) or not isinstance(request_id, _IDS):
         raise Unreadable(INVALID_REQUEST, BadInput("the request's id must be a string or a number"))
-    code, token = INVALID_REQUEST, found.get("token")
+    code, token, agent = INVALID_REQUEST, found.get("token"), found.get("agent")
     if not isinstance(method, str):
         why = "the request has no method: it needs a string"
     elif not isinstance(params, dict):
@@ -100,8 +103,12 @@ def parse(line: bytes) -> Request:
     elif "token" in found and not isinstance(token, str):
         # Refused, else who sends null by mistake were the owner.
         why = "the request's token must be a text; without one it is the owner's"
+    elif "agent" in found and not isinstance(agent, str):
+        why = "the request's agent must be a text; without one it is the owner's"
+    elif "token" in found and "agent" in found:
+        why = "the request has a token and an agent: a token says whose it is, so leave agent out"
     else:
-        return Request(request_id, method, params, token)
+        return Request(request_id, method, params, token, agent)
     raise Unreadable(code, BadInput(why), request_id)
 
 
@@ -114,11 +121,11 @@ def bound(
     """
     verb = verbs.get(request.method)
     if verb is None:
-        open_to = [name for name, each in verbs.items() if _takes_caller(each)]
+        open_to = [name for name, each in verbs.items() if _is_open(each, caller)]
         known = ", ".join(sorted({*verbs, "logs"} if caller.is_owner else open_to))
         error = UsageError(f"no method is called {request.method!r}; the methods are: {known}")
         raise Unreadable(UNKNOWN_METHOD, error, request.id)
-    if not caller.is_owner and not _takes_caller(verb):
+    if not _is_open(verb, caller):
         raise refusal(caller, request.method)
     signature, _ = _known(*_function(verb))
     try:
@@ -135,6 +142,11 @@ def bound(
 
 def refusal(caller: Caller, method: str) -> NotYours:
     """Return the error of an agent that asks for what only the owner may."""
+    if caller.is_session:
+        return NotYours(
+            f"{method} is not for agents, and this session is {caller.agent}'s: only the owner of "
+            f"the daemon may; {ASK_A_PERSON}"
+        )
     return NotYours(
         f"{method} is not for agents, and the token is {caller.agent}'s: only the owner of the "
         "daemon may, without a token (unset CORTEX_TOKEN)"
@@ -167,6 +179,13 @@ def notice(method: str, params: str) -> bytes:
 def is_fault(error: Exception) -> bool:
     """Say whether an exception is our own mistake rather than an expected failure."""
     return not isinstance(error, CortexError) or isinstance(error, InternalError)
+
+
+def _is_open(verb: Callable[..., Awaitable[object]], caller: Caller) -> bool:
+    """Say whether a caller may call a verb."""
+    if caller.is_session:
+        return bool(getattr(verb, "sessions", _takes_caller(verb)))
+    return caller.is_owner or _takes_caller(verb)
 
 
 def _takes_caller(verb: Callable[..., Awaitable[object]]) -> bool:

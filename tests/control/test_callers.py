@@ -77,6 +77,47 @@ class TestAgent:
         assert answer["error"]["message"].endswith("the methods are: remember")
 
 
+class TestSession:
+    async def said(self, wire: Wire, method: str, agent: object, **more: object) -> dict[str, Any]:
+        """Call a method as a session of an agent."""
+        request = {"id": 1, "method": method, "agent": agent, **more}
+        return await wire.ask(json.dumps(request).encode())
+
+    async def test_known(self, desk: Desk, wire: Wire) -> None:
+        """Who names an agent beside the method is that agent, whatever else the owner may."""
+        answer = await self.said(wire, "remember", "azoth", params={"content": "a"})
+        other = {"content": "b", "agent": "VAJRA"}
+
+        assert {"by": "AZOTH", "agent": "AZOTH"} == answer["result"]
+        assert ("NotYours", 77) == refused(await self.said(wire, "remember", "azoth", params=other))
+        assert ["AZOTH was refused remember"] == audit(desk)
+
+    @pytest.mark.parametrize("method", ["publish", "wait", "shutdown", "logs"])
+    async def test_owners(self, desk: Desk, wire: Wire, method: str) -> None:
+        """What is the owner's is refused, also what is answered at once, and that is noted."""
+        answer = await self.said(wire, method, "AZOTH", params={"topic": "custom:now"})
+
+        assert ("NotYours", 77) == refused(answer)
+        assert "ask the person who owns it" in answer["error"]["message"]
+        assert ([], []) == (desk.said, desk.stops)
+        assert [f"AZOTH was refused {method}"] == audit(desk)
+
+    @pytest.mark.parametrize("wrong", [None, 7, "", "ä", "owner", "x" * 65])
+    async def test_wrong(self, desk: Desk, wire: Wire, wrong: object) -> None:
+        """What is no agent's id is refused: it does not make the owner of who sends it."""
+        answer = await self.said(wire, "remember", wrong, params={"content": "a"})
+
+        assert ("BadInput", 65) == refused(answer)
+        assert [] == desk.said
+
+    async def test_both(self, desk: Desk, wire: Wire, token: str) -> None:
+        """A token and an agent in one request are refused: one of them would be believed."""
+        answer = await self.said(wire, "remember", "VAJRA", token=token, params={"content": "a"})
+
+        assert ("BadInput", 65) == refused(answer)
+        assert [] == desk.said
+
+
 class TestNobody:
     @pytest.mark.parametrize("wrong", ["", "AZOTH", "AZOTH.x", "x" * 1_000])
     async def test_wrong(self, desk: Desk, wire: Wire, token: str, wrong: str) -> None:

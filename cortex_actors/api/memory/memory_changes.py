@@ -317,7 +317,7 @@ async def keep_both(
     return await call.change(work)
 
 
-@operation("memory.forget", http="POST /memories/forget", agents=True)
+@operation("memory.forget", http="POST /memories/forget", agents=True, sessions=False)
 async def forget(call: Call, ids: Sequence[str], *, as_agent: str | None = None) -> dict[str, Any]:
     """Delete memories for good, with everything they were made of; nothing undoes this.
 

@@ -237,7 +237,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _OWNERS: Final = frozenset({"changes", "pairs"})
 
 
-@operation("memory.export", http="GET /memories/export", agents=True)
+@operation("memory.export", http="GET /memories/export", agents=True, sessions=False)
 async def export(
     call: Call,
     kind: str = "memories",

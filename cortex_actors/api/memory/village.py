@@ -341,7 +341,7 @@ async def leave_crumb(
     return _told(left)
 
 
-@operation("crumbs.import", http="POST /crumbs/import", agents=True)
+@operation("crumbs.import", http="POST /crumbs/import", agents=True, sessions=False)
 async def import_crumb(
     call: Call,
     text: str,

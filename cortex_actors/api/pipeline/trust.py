@@ -418,6 +418,27 @@ async def resolve(
     }
 
 
+@operation("resolve.preview", http="GET /resolve/preview")
+async def resolve_preview(
+    call: Call,
+    path: str | None = None,
+    agent: str | None = None,
+    *,
+    text_only: bool = False,
+    here: str | None = None,
+) -> dict[str, Any]:
+    """Return what `resolve` would write into instruction files of a project; nothing is written.
+
+    `path` is a file, a folder in a project, or a project's name or id; without one it is the
+    project of the folder `here`. Raises as `resolve` does.
+    """
+    found = None if path else await call.asked_for(None, here)
+    if not path and found is None:
+        raise BadInput("cannot preview: the folder is of no followed project; give path, a project")
+    place = path or (found.root if found else None)
+    return await resolve(call, place, agent, dry_run=True, text_only=text_only)
+
+
 async def _accept(call: Call, names: Sequence[str]) -> None:
     """Note that a person accepted a diff with those principles; those that are gone are not."""
     now = call.clock.now()

@@ -105,7 +105,7 @@ async def topics(call: Call) -> dict[str, Any]:
     return {"topics": [states.topic(each) for each in catalogue.TOPICS]}
 
 
-@operation("debug.actor", http="GET /actors/{name}")
+@operation("debug.actor", http="GET /actors/{name}", sessions=False)
 async def inspect(call: Call, name: str) -> dict[str, Any]:
     """Show what an actor has in hand, for how long and where; or how a supervisor is.
 

@@ -256,7 +256,7 @@ _MEMORIES: Final = tuple(memory_records.COLLECTIONS.values())
 TOPICS: Final = 100
 
 
-@operation("peers.recall", http="GET /peers/recall")
+@operation("peers.recall", http="GET /peers/recall", sessions=False)
 async def outside_recall(call: Call, query: str, limit: int = 10) -> dict[str, Any]:
     """Return what is everybody's about a question, from every collection, best first.
 
@@ -271,7 +271,7 @@ async def outside_recall(call: Call, query: str, limit: int = 10) -> dict[str, A
     }
 
 
-@operation("peers.memories", http="GET /peers/memories")
+@operation("peers.memories", http="GET /peers/memories", sessions=False)
 async def outside_memories(
     call: Call,
     query: str,
@@ -294,7 +294,7 @@ async def outside_memories(
     return {"query": query, "hits": hits, "skipped": _gaps(found)}
 
 
-@operation("peers.topics", http="GET /peers/topics")
+@operation("peers.topics", http="GET /peers/topics", sessions=False)
 async def outside_topics(
     call: Call,
     topics: Sequence[str],
@@ -317,7 +317,7 @@ async def outside_topics(
     return {"topics": list(topics), "hits": hits}
 
 
-@operation("peers.facts", http="GET /peers/facts")
+@operation("peers.facts", http="GET /peers/facts", sessions=False)
 async def outside_facts(
     call: Call,
     query: str,
@@ -346,7 +346,7 @@ async def outside_facts(
     return {"query": query, "project": project, "facts": facts[:limit], "skipped": skipped}
 
 
-@operation("peers.counts", http="GET /peers/counts")
+@operation("peers.counts", http="GET /peers/counts", sessions=False)
 async def outside_counts(call: Call) -> dict[str, Any]:
     """Return how much there is that other programs may be told."""
 
