@@ -688,6 +688,15 @@ class HttpSettings(Section):
         return host
 
 
+class McpSettings(Section):
+    """What AI agents are offered over MCP, and who they are."""
+
+    #: The agent that a session is where it names none; empty for `memory.agent`.
+    agent: str = Field("", pattern=r"^[A-Z0-9_-]{0,64}$")
+    #: The tools that a session lists: `core`, `all`, or names with commas between them.
+    tools: str = "core"
+
+
 class TlsSettings(Section):
     """How the certificates of other machines are checked."""
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, TypeVar
 from cortex_actors import __version__, topics
 from cortex_actors.domain.event import Life
 from cortex_actors.gateways.control import Control
+from cortex_actors.gateways.mcp import McpHost
 from cortex_actors.process import lock
 from cortex_actors.process.watch import FROZEN, FreezeWatch, Systemd
 
@@ -118,8 +119,14 @@ class Service:
             for name, method in inspect.getmembers(tree.cortex, inspect.ismethod)
             if name.endswith("_now")
         }
+        self._mcp = McpHost(tree.cortex, logs)
         self._control = Control(
-            owner.home, verbs=verbs(tree.cortex), logs=logs, shutdown=self.ask_to_stop, quick=quick
+            owner.home,
+            verbs=verbs(tree.cortex),
+            logs=logs,
+            shutdown=self.ask_to_stop,
+            quick=quick,
+            mcp=self._mcp,
         )
         tree.cortex.loop_lag = self._heartbeat.lag_ms
         self._asked = asyncio.Event()
@@ -166,6 +173,14 @@ class Service:
         self._logs.write("info", f"ready, pid {os.getpid()}", actor="daemon", version=__version__)
         self._systemd.ready(RUNNING)
         ready()
+        preload = asyncio.create_task(self._mcp.preload(self._clock), name="mcp-preload")
+        try:
+            await self._until_ended()
+        finally:
+            preload.cancel()
+
+    async def _until_ended(self) -> None:
+        """Wait until the tree gives up, or we are asked to stop."""
         if ended := await self._unless_asked(self._tree.exited()):
             self.reason = str(self._tree.fatal or f"the tree gave up: {ended.result()}")
             self._logs.write("critical", self.reason, actor="daemon")

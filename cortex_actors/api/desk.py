@@ -19,6 +19,9 @@ from cortex_actors.domain.agent import OWNER, Caller
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from cortex_actors.api.registry import Life
+    from cortex_actors.settings import Settings
+
 
 class FrontDesk:
     """Everything a client may ask of the daemon."""
@@ -40,6 +43,16 @@ class FrontDesk:
     @loop_lag.setter
     def loop_lag(self, gauge: Callable[[], float]) -> None:
         self._call.life.loop_lag = gauge
+
+    @property
+    def life(self) -> Life:
+        """Since when this runs, and what is counted since."""
+        return self._call.life
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they are now."""
+        return self._call.settings()
 
     def publish_now(self, *given: object, **params: object) -> dict[str, Any] | None:
         """Publish if nobody has to be waited for; else return None, and nothing was done."""

@@ -8,6 +8,7 @@ with their help, the pages of the manual, an OpenAPI operation and an MCP tool a
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -118,6 +119,9 @@ class Life:
     loop_lag: Callable[[], float] = field(default=lambda: 0.0)
     #: Memories that are being remembered and questions that are being answered.
     at_once: int = 0
+    #: MCP sessions that are open on the control socket, and calls of each tool since the start.
+    mcp_sessions: int = 0
+    tool_calls: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
     def turn(self) -> Iterator[None]:

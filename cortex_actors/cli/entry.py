@@ -16,7 +16,7 @@ from cortex_actors.errors import CortexError, InternalError, NotYours, UsageErro
 from cortex_actors.home import Home
 
 #: Commands that are answered by the standard library alone.
-FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook"})
+FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook", "mcp"})
 
 #: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
 #: they are with one. An agent is one whose token stands in that variable.

@@ -290,6 +290,10 @@ def run(words: Sequence[str]) -> int:
         from cortex_actors.cli import githooks  # noqa: PLC0415 - nothing else needs git
 
         return githooks.run(home, options)
+    if words[0] == "mcp":
+        from cortex_actors.cli import mcp  # noqa: PLC0415 - a session of its own
+
+        return mcp.run(home, {"agent": options.agent, "tools": options.tools})
     if words[0] == "reload":
         found = Client(home).call("reload")
         print(json.dumps(found, indent=2) if options.json else "\n".join(_reload_lines(found)))
@@ -497,6 +501,22 @@ Only what was handed a section of cortex.toml that changed starts again.""",
             },
             "--no-offline": _flag("fail where no daemon answers; write no ledger"),
             "--source": {"help": "who says it (default cli:USER)"},
+        },
+    ),
+    "mcp": (
+        """Serve one AI client: MCP on standard input and output. The client starts this itself.
+
+The session has its agent's rights, and never yours. The daemon is started where none runs.""",
+        """  cortex mcp
+  cortex mcp --agent AZOTH
+  cortex mcp --tools all
+  cortex mcp --tools recall,remember,memory_list""",
+        {
+            "--agent": {"metavar": "A", "help": "the agent it is (default: mcp.agent)"},
+            "--tools": {
+                "metavar": "core|all|NAME,...",
+                "help": "the tools that it lists (default: mcp.tools)",
+            },
         },
     ),
     "hook": (

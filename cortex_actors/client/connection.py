@@ -129,6 +129,21 @@ class Client:
                 yield message["params"]
             result(message)
 
+    def open(self, method: str, /, **params: object) -> tuple[socket.socket, Answer]:
+        """Return a connection that goes on behind the answer to a method, and that answer.
+
+        The caller closes it. The other side must not speak first. Raises as `call` does.
+        """
+        seconds = self.patience(method)
+        sock = self._connect(seconds)
+        try:
+            self._send(sock, method, params)
+            with sock.makefile("rb") as reader:
+                return sock, result(self._receive(reader, method, seconds))
+        except BaseException:
+            sock.close()
+            raise
+
     def pid(self) -> int | None:
         """Return the process id of whoever answers, as the kernel says; None if it cannot tell."""
         with self._connect(self.patience()) as sock:

@@ -23,15 +23,17 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cortex_actors import __version__
 from cortex_actors.errors import CortexError, InternalError
 from cortex_actors.gateways import admission, seren
+from cortex_actors.gateways.mcp import McpHost, McpRoute
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from starlette.types import ASGIApp
 
@@ -65,22 +67,26 @@ def serving(
     """Return a server for a socket that is bound to an address."""
     host, port = address[:2]
     name = f"[{host}]" if ":" in host else host
+    mcp = McpRoute(McpHost(desk, logs))
     app = admission.Admission(
-        application(admission.Premises(desk, clock, __version__)),
+        application(admission.Premises(desk, clock, __version__), mcp),
         tokens=tokens,
         hosts={*NAMES, name},
         public=PUBLIC,
         most=settings.max_body_bytes,
         visits=admission.Visits(logs, clock),
     )
-    return Serving(app, address=f"http://{name}:{port}", most=settings.max_connections)
+    return Serving(
+        app, address=f"http://{name}:{port}", most=settings.max_connections, close=mcp.close
+    )
 
 
-def application(premises: admission.Premises) -> ASGIApp:
+def application(premises: admission.Premises, mcp: McpRoute) -> ASGIApp:
     """Return all routes, without their admission."""
     app = FastAPI(title="Cortex Actors", version=premises.version, docs_url=None, redoc_url=None)
     for router in seren.routers(premises):
         app.include_router(router)
+    app.router.routes.append(Route("/mcp", mcp))
     app.add_exception_handler(CortexError, _failed)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _broken)
@@ -131,9 +137,12 @@ _NUMBERS: Final = count()
 class Serving:
     """One server on one socket."""
 
-    def __init__(self, app: ASGIApp, *, address: str, most: int) -> None:
-        """Serve an application to at most so many connections at once."""
+    def __init__(
+        self, app: ASGIApp, *, address: str, most: int, close: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Serve an application to at most so many connections at once; `close` ends it."""
         self.address = address
+        self._close = close
         # What a stranger sends is no fault of ours, and must not fill the log.
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         config = uvicorn.Config(
@@ -157,6 +166,7 @@ class Serving:
             await self._server.serve([sock])
         finally:
             self._end(sock)
+            await self._close()
 
     def close(self) -> None:
         """Take nobody new, and end `run` when those in hand are answered, soon in any case."""

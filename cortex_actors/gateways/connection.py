@@ -119,6 +119,15 @@ class Connection(asyncio.StreamReaderProtocol):
         # The beginning of a line must not be taken for a request because the rest cannot come.
         return b"" if self._dismissed else line
 
+    async def raw_line(self) -> bytes:
+        """Return the next line, however long it takes to come; empty at the end.
+
+        Raises `ValueError` for one that is too long.
+        """
+        line = await self._reader.readline()
+        self._taken += len(line)
+        return line
+
     async def left(self) -> None:
         """Return when the client says anything, which is then gone, or hangs up.
 

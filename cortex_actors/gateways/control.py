@@ -27,7 +27,7 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import errors
+from cortex_actors import __version__, errors
 from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.gateways import connection, rpc
 from cortex_actors.gateways.connection import Connection
@@ -38,6 +38,7 @@ from cortex_actors.process.tokens import Tokens
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from cortex_actors.gateways.mcp import McpHost
     from cortex_actors.home import Home
     from cortex_actors.process.logs import Follower, LogStream
 
@@ -120,6 +121,9 @@ BACKLOG, TAKEN = 1024, 16
 #: Seconds a verb may work.
 DEADLINE = 120.0
 
+#: The method after which a connection carries the lines of an MCP session.
+MCP = "mcp"
+
 #: Records that `logs` sends first, unless asked otherwise.
 LAST = 10
 
@@ -128,6 +132,10 @@ _WHILE_DRAINING = frozenset({"status", "tree", "shutdown", "logs"})
 
 #: Verbs that are answered in the reserved places.
 _RESERVED_FOR = frozenset({"status", "shutdown"})
+
+
+class _SessionOverError(Exception):
+    """Ends a connection that has spoken MCP."""
 
 
 class Control:
@@ -141,6 +149,7 @@ class Control:
         logs: LogStream,
         shutdown: Callable[[str], None],
         quick: Mapping[str, Callable[..., object]] | None = None,
+        mcp: McpHost | None = None,
     ) -> None:
         self._home = home
         #: Verb -> its form that answers without waiting for anybody, or None if it would have to.
@@ -149,6 +158,8 @@ class Control:
         self._logs = logs
         self._porter = Porter(Tokens(home.tokens), logs)
         self._stop = shutdown
+        #: Serves connections that speak MCP; without one there are none.
+        self._mcp = mcp
         self._draining = False
         self._closing = False
         self._server: asyncio.Server | None = None
@@ -183,6 +194,8 @@ class Control:
     def drain(self) -> None:
         """Refuse new work from now on; questions about the daemon are still answered."""
         self._draining = True
+        if self._mcp is not None:
+            self._mcp.draining = True
 
     async def close(self, timeout: float = 0.5) -> None:
         """Stop listening, let requests in hand end for `timeout` seconds, and hang up."""
@@ -227,6 +240,8 @@ class Control:
             writer.write(rpc.failure(None, error))
         except (ConnectionError, TimeoutError):
             connection.hang_up()
+        except _SessionOverError:
+            pass
         finally:
             self._busy.discard(task)
             writer.close()
@@ -277,6 +292,9 @@ class Control:
             return
         if request.method == "logs":
             await self._stream(request, connection)
+            return
+        if request.method == MCP and self._mcp is not None:
+            await self._speak(request, connection, self._mcp)
             return
         answer = await self._answer(request)
         # A request without an id is a notification: done, not answered.
@@ -349,6 +367,30 @@ class Control:
         else:
             sent = await self._follow(begun, connection)
         await connection.send(rpc.success(request.id, {"sent": sent}))
+
+    async def _speak(self, request: rpc.Request, connection: Connection, mcp: McpHost) -> None:
+        """Begin an MCP session, and answer its lines until the client ends it."""
+        caller = OWNER
+        try:
+            caller = await self._porter.caller(request)
+            self._require_place(request.method)
+            mcp.require_place()
+            session = mcp.session(caller, request.params)
+        except errors.CortexError as error:
+            self._porter.refused(request, caller, error)
+            await connection.send(rpc.failure(request.id, error))
+            return
+        reads = [name for name, tool in session.tools.items() if tool.reads]
+        told = {"agent": session.caller.agent, "version": __version__, "reads": reads}
+        await connection.send(rpc.success(request.id, told))
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in a task
+        # It waits for its agent most of the time, and must not be waited for at a stop.
+        self._busy.discard(task)
+        with suppress(ValueError):  # a line that is too long: nothing behind it can be read
+            await mcp.serve(session, connection)
+        # What an agent sends behind it must not be taken for the owner's requests.
+        raise _SessionOverError
 
     async def _begun(
         self, wanted: Filter, *, last: int | None, follow: bool

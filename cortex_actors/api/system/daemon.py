@@ -77,6 +77,7 @@ async def status(call: Call) -> dict[str, Any]:
         "accesses": read,
         "stores": stores,
         "http": door,
+        "mcp": {"sessions": call.life.mcp_sessions, "calls": dict(call.life.tool_calls)},
         **kept,
         "loop_lag_ms": round(call.life.loop_lag(), 3),
     }
