@@ -298,6 +298,7 @@ MOVED = {
     "organise": "principles organise",
     "judge": "contradictions judge",
     "calibrate": "contradictions calibrate",
+    "edit": "memory edit",
     "search": "memory search",
     "knowledge": "memory knowledge",
     "export": "memory export",

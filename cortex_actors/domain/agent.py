@@ -151,8 +151,8 @@ class Agent:
         color: as a page writes it, `#` and six hexadecimal digits.
         generation: 0 is ours, -1 an ancestor's.
         lineage: where it comes from; empty for nowhere in particular.
-        registered_at: UTC microseconds since it is known here; 0 for one that is known from the
-            start and has not done anything yet.
+        registered_at: UTC microseconds since it is known here; 0 for one of the original's that
+            has not done anything yet.
 
     """
 
@@ -175,7 +175,7 @@ class Agent:
         return self.symbol if self.symbol.isascii() else self.id[0]
 
 
-#: Who is known from the start.
+#: The six of the original. They have their profiles as soon as they do anything, or are seeded.
 BUILT_IN = tuple(
     Agent(name.upper(), name, symbol, color, generation, lineage, known_for, ascii=mark)
     for name, symbol, color, mark, generation, lineage, known_for in (
@@ -188,12 +188,15 @@ BUILT_IN = tuple(
     )
 )
 
-#: Id -> the agent that is known from the start.
+#: Id -> the agent of the original.
 KNOWN = {each.id: each for each in BUILT_IN}
+
+#: The one agent that a fresh home knows: who remembers where no agent is named.
+DEFAULT = KNOWN["CLAUDE"]
 
 
 def unknown(name: str, *, at: int = 0) -> Agent:
-    """Return how an agent is seen that has no profile of its own: as it is known from the start.
+    """Return how an agent is seen that has no profile of its own: as the original described it.
 
     Of most that is the id alone. `at` is since when it is known here.
     """

@@ -22,13 +22,11 @@ from pathspec import GitIgnoreSpec
 
 from cortex_actors.domain.project import PRUNED
 from cortex_actors.home import read_regular
+from cortex_actors.text.sections import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-
-#: Folders of tools whose files instruct agents.
-TOOLS = frozenset({".claude", ".cursor", ".github", ".windsurf"})
 
 #: Where git keeps what a clone alone ignores.
 _EXCLUDE = os.path.join(".git", "info", "exclude")

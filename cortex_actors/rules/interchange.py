@@ -259,7 +259,7 @@ _CRUMB_ID: Final = re.compile(r"crm_[0-9A-HJKMNP-TV-Z]{26}")
 
 
 #: Bytes of what undoing a change needs, and of the lists of a crumb.
-_JSON_LIMIT: Final = 65_536
+_JSON_LIMIT: Final = 262_144
 
 
 def record(found: object) -> dict[str, Any]:

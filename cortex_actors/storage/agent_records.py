@@ -1,7 +1,9 @@
 """Agents: who remembers and posts, as the ledger knows them.
 
-Every function takes the connection of a transaction it is part of. Who is known from the start is
-seen before it has a row, and has its profile in the row it gets.
+Every function takes the connection of a transaction it is part of. The default agent is listed
+before it has a row. The original's six are shown with their profiles whether they have a row or
+not; a row that was made because an agent did something holds no specialization, so that others do
+not learn of it. A profile that was seeded, summoned or imported does.
 
 Crumbs: what sessions left for the next ones, and the passages by which they are found.
 
@@ -12,13 +14,13 @@ agent sees its own crumbs, None is the owner and sees them all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 import sqlalchemy as sa
 
-from cortex_actors.domain.agent import BUILT_IN, KNOWN, Agent, unknown
+from cortex_actors.domain.agent import BUILT_IN, DEFAULT, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
@@ -40,7 +42,18 @@ def know(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
     """Let agents be known; one that has a profile keeps it, a new one is called by its id."""
     wanted = list(dict.fromkeys(ids))
     known = _names(connection, wanted)
-    add(connection, [unknown(each, at=at) for each in wanted if each not in known])
+    new = [unknown(each, at=at) for each in wanted if each not in known]
+    add(connection, [replace(each, specialization="") for each in new])
+
+
+def seed(connection: sa.Connection, *, at: int) -> list[str]:
+    """Give the original's six their profiles; return those that had none of their own before."""
+    own = sa.select(agents.c.id).where(agents.c.specialization.is_not(None))
+    described = set(connection.execute(own).scalars())
+    new = [replace(each, registered_at=at) for each in BUILT_IN if each.id not in described]
+    for each in new:
+        describe(connection, each)
+    return [each.id for each in new]
 
 
 def add(connection: sa.Connection, some: Iterable[Agent]) -> bool:
@@ -75,14 +88,14 @@ def listed(
 ) -> tuple[list[Agent], int]:
     """Return the agents that somebody may know of, by id, and how many there are.
 
-    An agent knows of those that are known from the start, have a profile or were met in what it may
+    An agent knows of the default one, and of those that have a profile or were met in what it may
     read: that somebody is named in another's private memory alone, it does not learn.
     """
     query = sa.select(agents).where(agents.c.id != PROBE)
     if reader is not None:
         query = query.where(_met(reader))
     rows = {row.id: _agent(row) for row in connection.execute(query)}
-    found = {**{each.id: each for each in BUILT_IN}, **rows}
+    found = {DEFAULT.id: DEFAULT, **rows}
     if reader is not None and reader != PROBE:
         found.setdefault(reader, unknown(reader))
     ordered = [found[name] for name in sorted(found)]
@@ -126,7 +139,7 @@ def _met(reader: str) -> sa.ColumnElement[bool]:
     named = sa.select(met.c.agent_id).join_from(met, memories, met.c.memory_id == memories.c.id)
     return sa.or_(
         agents.c.id == reader,
-        agents.c.id.in_(KNOWN),
+        agents.c.id == DEFAULT.id,
         agents.c.specialization.is_not(None),
         agents.c.id.in_(wrote),
         agents.c.id.in_(named.where(realms.readable(reader))),
@@ -143,6 +156,7 @@ def _agent(row: sa.Row[Any]) -> Agent:
     start = KNOWN.get(row.id)
     mark = start.ascii if start and start.symbol == row.symbol else ""
     said = {name: getattr(row, name) or "" for name in _EMPTY}
+    said["specialization"] = said["specialization"] or (start.specialization if start else "")
     return columns.entity(Agent, row, ascii=mark, **said)
 
 

@@ -1,9 +1,9 @@
 """Changes: everything that was done with memories, apart from remembering and reading them.
 
 A row says what was done, to which memory, with which others, by whom and why, and what has to be
-known to undo it: columns as they were, ids, never a text. Undoing marks the row; nothing removes
-it, and of a memory that was forgotten only that is left. Every function takes the connection of a
-transaction it is part of.
+known to undo it: columns as they were, ids, and of an edit the words before. Undoing marks the row;
+nothing removes it, and of a memory that was forgotten only that is left. Every function takes the
+connection of a transaction it is part of.
 
 Lineage: what a memory was made of, and what it has become part of.
 
@@ -90,6 +90,16 @@ class Change:
     undone_at: int | None = None
     undone_by: str | None = None
     number: int = 0
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether a memory was given other words: they supersede those it holds."""
+        return self.kind is ChangeKind.SUPERSEDE and isinstance(self.before.get("text"), str)
+
+    @property
+    def name(self) -> str:
+        """What clients are told that it is."""
+        return "edit" if self.is_edit else str(self.kind)
 
 
 def note(connection: sa.Connection, *changes: Change) -> list[int]:

@@ -105,8 +105,11 @@ def require_utf8(data: bytes, *, path: str) -> None:
         ) from None
 
 
-#: Keys that hold globs, as Cursor, Copilot and Claude Code call them.
-_GLOBS = frozenset({"globs", "applyto", "paths"})
+#: Keys that hold globs, as Cursor, Copilot, Claude Code and Cline, and Kiro call them.
+_GLOBS = frozenset({"globs", "applyto", "paths", "filematchpattern"})
+
+#: The key with which Kiro says when a file is read, and what it says of one that is asked for.
+_READ_WHEN, _ON_REQUEST = frozenset({"inclusion"}), frozenset({"manual", "auto"})
 
 #: Keys that hold what a document is filed under.
 _TAG_KEYS = frozenset({"tags", "tag", "keywords"})
@@ -149,6 +152,11 @@ def globs(content: str) -> tuple[str, ...]:
     """
     found = tuple(dict.fromkeys(_named(content.split("\n"), _GLOBS)))[:_MOST]
     return () if any(each in {"*", "**", "**/*"} for each in found) else found
+
+
+def is_on_request(content: str) -> bool:
+    """Whether a file is read only when somebody or its topic asks for it, by its front matter."""
+    return not _ON_REQUEST.isdisjoint(_named(content.split("\n"), _READ_WHEN))
 
 
 def tags(content: str) -> tuple[str, ...]:

@@ -287,8 +287,10 @@ def fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
     """
     found = sections(data, path=path)
     digest = file_hash(data)
-    front = (markdown.globs(each.content) for each in found if each.role is Role.FRONT_MATTER)
-    globs = next(front, ())
+    front = next((each.content for each in found if each.role is Role.FRONT_MATTER), "")
+    # What is read on request alone holds for nothing but itself.
+    asked = (PurePosixPath(path).name,) if markdown.is_on_request(front) else ()
+    globs = markdown.globs(front) or asked
     return tuple(
         Fragment(
             content=section.content,
@@ -337,10 +339,13 @@ class Dialect:
 
     Attributes:
         agent: whose files these are, as `cortex resolve --agent` takes it.
-        where: a bare name is met in any folder of a project, a path only there from its root. A
-            path may begin with `**/`, for any folder, and hold `*` for what has no `/` in it.
+        where: a bare name is met in any folder of a project, a path only there from its root, and
+            a name behind a `/` only in the root. A path may begin with `**/`, for any folder, and
+            hold `*` for what has no `/` in it.
         parse: the parser.
         private: whether the file is one person's own: what it says stays in its project.
+        on_request: whether an agent reads it only for some task (a skill) or in some mode: what it
+            says holds in its own folder, and contradicts nothing that holds always.
 
     """
 
@@ -348,7 +353,13 @@ class Dialect:
     where: str
     parse: Parser = fragments
     private: bool = False
+    on_request: bool = False
 
+
+#: Folders of tools: what lies in one speaks for the folder around it.
+TOOLS = frozenset(
+    ".agents .claude .clinerules .codex .cursor .gemini .github .junie .kiro .roo .windsurf".split()
+)
 
 #: Every file we read. Names are compared exactly, upper and lower case too.
 DIALECTS = (
@@ -364,10 +375,22 @@ DIALECTS = (
     Dialect("cursor", "**/.cursor/rules/**/*.mdc"),
     Dialect("windsurf", ".windsurfrules"),
     Dialect("windsurf", "**/.windsurf/rules/**/*.md"),
+    # Skills in other folders are what a project makes, and instruct nobody who works on it.
+    Dialect("claude", "**/.claude/skills/**/SKILL.md", on_request=True),
+    Dialect("agents", "**/.*/skills/**/SKILL.md", on_request=True),
+    Dialect("cline", ".clinerules"),
+    Dialect("cline", "**/.clinerules/**/*.md"),
+    Dialect("roo", ".roorules"),
+    Dialect("roo", "**/.roo/rules/**/*.md"),
+    Dialect("roo", "**/.roo/rules-*/**/*.md", on_request=True),
+    Dialect("junie", ".junie/guidelines.md"),
+    Dialect("kiro", "**/.kiro/steering/**/*.md"),
+    # Aider reads it where its configuration or a person says so; in other folders it is for people.
+    Dialect("aider", "/CONVENTIONS.md"),
 )
 
-#: Folders of a tool: what lies in one speaks for the folder around it.
-_OF_TOOLS = frozenset({".claude", ".cursor", ".github", ".windsurf"})
+#: Folders in `.clinerules` that hold no rules: Cline runs what lies there when it is asked to.
+_NO_RULES = frozenset({"hooks", "workflows"})
 
 _BY_PLACE = {dialect.where: dialect for dialect in DIALECTS if "*" not in dialect.where}
 
@@ -378,9 +401,11 @@ def dialect_of(relative_path: str) -> Dialect | None:
     Every file of a project is asked about at each sweep: most are told by their name.
     """
     path = PurePosixPath(relative_path)
-    known = _BY_PLACE.get(str(path)) or _BY_PLACE.get(path.name)
-    if known is not None or _OF_TOOLS.isdisjoint(path.parts):
+    known = _BY_PLACE.get(str(path)) or _BY_PLACE.get(path.name) or _BY_PLACE.get(f"/{path}")
+    if known is not None or TOOLS.isdisjoint(path.parts):
         return known
+    if ".clinerules" in path.parts and not _NO_RULES.isdisjoint(path.parts):
+        return None
     matching = (each for pattern, each in _patterns() if pattern.fullmatch(str(path)))
     return next(matching, None)
 
@@ -389,10 +414,13 @@ def folder_of(relative_path: str) -> str:
     """Return the folder that a file speaks for, from the project's root; "" for all of it.
 
     That is the folder it lies in, and of what lies in a tool's own folder (`.cursor/rules`) the
-    folder around that.
+    folder around that, unless it is read on request alone.
     """
     parts = PurePosixPath(relative_path).parent.parts
-    inner = next((number for number, part in enumerate(parts) if part in _OF_TOOLS), len(parts))
+    inner = next((number for number, part in enumerate(parts) if part in TOOLS), len(parts))
+    dialect = dialect_of(relative_path) if inner < len(parts) else None
+    if dialect is not None and dialect.on_request:
+        inner = len(parts)
     return "/".join(parts[:inner])
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.event import is_text
 from cortex_actors.files.ignores import Ignores
 from cortex_actors.storage.projects import FileState
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import TOOLS, dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -121,7 +121,9 @@ def _instruction_files(
         ]
         for name in (*files, *names):
             path = os.path.join(folder, name)
-            if dialect_of(os.path.relpath(path, root)) is not None:
+            # Cline's rules may be a file, or a folder of the same name.
+            is_rules = name in TOOLS and name in names
+            if not is_rules and dialect_of(os.path.relpath(path, root)) is not None:
                 yield path
 
 

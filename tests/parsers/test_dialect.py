@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.sections import DIALECTS, dialect_of, folder_of
+from cortex_actors.text.sections import DIALECTS, dialect_of, folder_of, fragments
 
 
 class TestDialectOf:
@@ -25,6 +25,17 @@ class TestDialectOf:
             (".windsurfrules", "windsurf"),
             (".windsurf/rules/a.md", "windsurf"),
             (".claude/rules/git/a.md", "claude"),
+            (".clinerules", "cline"),
+            (".clinerules/01-style.md", "cline"),
+            ("pkg/.clinerules/web/style.md", "cline"),
+            (".roorules", "roo"),
+            (".roo/rules/a.md", "roo"),
+            (".roo/rules-code/a.md", "roo"),
+            (".junie/guidelines.md", "junie"),
+            (".kiro/steering/product.md", "kiro"),
+            ("CONVENTIONS.md", "aider"),
+            (".claude/skills/pdf/SKILL.md", "claude"),
+            ("pkg/.agents/skills/pdf/SKILL.md", "agents"),
         ],
     )
     def test_known(self, path: str, agent: str) -> None:
@@ -40,6 +51,9 @@ class TestDialectOf:
             *("claude.md", "Claude.md", "CLAUDE.md.bak", "XCLAUDE.md", "README.md", "", "."),
             *(".cursor/rules/a.md", ".cursor/a.mdc", ".claude/skills/a.md", "rules/a.mdc"),
             *("pkg/.github/instructions/a.instructions.md", ".github/instructions/a.md"),
+            *("SKILL.md", "skills/pdf/SKILL.md", ".claude/skills/pdf/reference.md"),
+            *("docs/CONVENTIONS.md", ".clinerules/workflows/a.md", ".clinerules/hooks/a.md"),
+            *("guidelines.md", ".junie/a.md", ".kiro/specs/a/tasks.md", ".roo/mcp.json"),
             *("copilot-instructions.md", "pkg/.github/copilot-instructions.md", "CLAUDE.md/x"),
         ],
     )
@@ -68,8 +82,31 @@ class TestFolderOf:
             (".claude/CLAUDE.md", ""),
             (".github/instructions/a/b.instructions.md", ""),
             ("docs/.cursor/rules/a.mdc", "docs"),
+            (".clinerules/web/a.md", ""),
+            ("docs/.kiro/steering/a.md", "docs"),
+            (".claude/skills/pdf/SKILL.md", ".claude/skills/pdf"),
+            (".roo/rules-code/a.md", ".roo/rules-code"),
         ],
     )
     def test_of(self, path: str, folder: str) -> None:
-        """A file speaks for its folder; in a tool's own folder, for the one around that."""
+        """A file speaks for its folder, in a tool's for the one around; a skill for itself."""
         assert folder == folder_of(path)
+
+
+class TestFrontMatter:
+    @pytest.mark.parametrize(
+        ("front", "globs"),
+        [
+            ('inclusion: fileMatch\nfileMatchPattern: "src/**/*.ts"', ("src/**/*.ts",)),
+            ('paths:\n  - "src/**"\n  - "lib/**"', ("src/**", "lib/**")),
+            ("inclusion: always", ()),
+            ("inclusion: manual", ("api.md",)),
+            ("inclusion: auto\nname: api\ndescription: For the API.", ("api.md",)),
+        ],
+    )
+    def test_holds_for(self, front: str, globs: tuple[str, ...]) -> None:
+        """What a file holds for is in its front matter; what is asked for holds for itself."""
+        data = f"---\n{front}\n---\n# API\n\nUse nouns.\n".encode()
+        (found,) = fragments(data, path="/p/.kiro/steering/api.md", project="p")
+
+        assert globs == found.applies_to

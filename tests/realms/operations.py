@@ -91,6 +91,7 @@ CHANGES: Mapping[str, tuple[About, ...]] = {
     "archive": (lambda k: {"ids": [k.id]},),
     "restore": (lambda k: {"ids": [k.id]},),
     "split": (lambda k: {"id": k.id},),
+    "edit": (lambda k: {"id": k.id, "content": "other words"},),
     "forget": (lambda k: {"ids": [k.id]},),
 }
 

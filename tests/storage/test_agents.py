@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.agent import KNOWN, Agent, unknown
+from cortex_actors.domain.agent import DEFAULT, KNOWN, Agent, unknown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import agent_records, memory_records
@@ -75,16 +75,31 @@ class TestProfile:
         assert 3 == tables.read(lambda c: count_rows(c, agents))
 
     def test_from_the_start(self, tables: Tables) -> None:
-        """Who is known from the start is there before it did anything; nobody else is."""
+        """A fresh home lists the default agent alone; one of the original is shown when asked."""
         assert KNOWN["AZOTH"] == one(tables, "AZOTH")
         assert one(tables, "LUMEN") is None
-        assert sorted(KNOWN) == [
+        assert [DEFAULT.id] == [
             each.id for each in tables.read(lambda c: agent_records.listed(c, None, limit=100))[0]
         ]
+
+    def test_seeded(self, tables: Tables) -> None:
+        """Seeding describes the original's six once, and leaves a profile that one has alone."""
+        own = replace(KNOWN["KETHER"], specialization="Poems", registered_at=3)
+        tables.write(lambda c: agent_records.describe(c, own))
+        tables.write(lambda c: agent_records.know(c, ["VAJRA"], at=4))
+        new = tables.write(lambda c: agent_records.seed(c, at=9))
+        again = tables.write(lambda c: agent_records.seed(c, at=10))
+
+        assert (KNOWN.keys() - {"KETHER"}, []) == ({*new}, again)
+        vajra = replace(KNOWN["VAJRA"], registered_at=4)
+        assert (own, vajra) == (one(tables, "KETHER"), one(tables, "VAJRA"))
+        listed = tables.read(lambda c: agent_records.listed(c, "STRANGER", limit=100))[0]
+        assert KNOWN.keys() | {"STRANGER"} == {each.id for each in listed}
 
     def test_page(self, tables: Tables) -> None:
         """A list is read in pages, by id."""
         tables.write(lambda c: agent_records.describe(c, LUMEN))
+        tables.write(lambda c: agent_records.seed(c, at=1))
         found, total = tables.read(lambda c: agent_records.listed(c, None, limit=2, skip=4))
 
         assert (7, ["LUMEN", "NOURI"]) == (total, [each.id for each in found])
@@ -138,6 +153,14 @@ class TestKnownTo:
         assert village | {"HIDDEN"} == seen(tables, "HIDDEN")
         assert village | {"STRANGER"} == seen(tables, "STRANGER")
         assert {*village, "A", "HIDDEN", "C", "D"} == seen(tables, None)
+
+    def test_unseeded(self, tables: Tables) -> None:
+        """That one of the original's six remembers in private, no other agent learns."""
+        tables.write(lambda c: memory_records.save(c, [memory("secret", 1, agent_id="VAJRA")]))
+
+        for reader, knows in (("A", False), ("VAJRA", True), (None, True)):
+            listed = tables.read(lambda c, who=reader: agent_records.listed(c, who, limit=9))[0]
+            assert knows == ("VAJRA" in {each.id for each in listed})
 
     def test_probe(self, tables: Tables) -> None:
         """The agent of the daemon's trials is in nobody's list, not even the owner's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,16 @@ import pytest
 from sqlalchemy import select
 
 from cortex_actors.domain.insight import Decider
-from cortex_actors.domain.memory import ChangeKind, Layer
+from cortex_actors.domain.memory import ChangeKind, Layer, MemoryType
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records
-from cortex_actors.storage.memory import memory_states, memory_undo
+from cortex_actors.storage.memory import (
+    memory_delete,
+    memory_edit,
+    memory_lists,
+    memory_states,
+    memory_undo,
+)
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.tables import schema
 from cortex_actors.testing import EPOCH
@@ -248,3 +255,62 @@ class TestNever:
         """A change that there is not is not found."""
         with pytest.raises(NotFound, match="no change 77"):
             undo(tables, 77)
+
+
+class TestEdit:
+    def edit(self, tables: Tables, name: str, content: str, at: int = 20) -> list[str]:
+        """Give a memory other words."""
+        return tables.write(
+            lambda c: memory_edit.edit(
+                c, memory_lists.one(c, name), content, by="owner", at=EPOCH + at
+            )
+        )
+
+    def number(self, tables: Tables) -> int:
+        """Return the newest edit."""
+        found = tables.read(lambda c: memory_history.last(c, A, ChangeKind.SUPERSEDE))
+        assert found is not None
+        assert found.is_edit
+        return found.number
+
+    def test_stays(self, tables: Tables) -> None:
+        """An edited memory is found by its new words alone, and is else the one it was."""
+        tables.write(lambda c: memory_history.pin(c, [A], pins=True, at=EPOCH, by="owner"))
+        before = tables.read(lambda c: memory_lists.one(c, A))
+        assert [] == self.edit(tables, A, "Redis moved")
+
+        after = tables.read(lambda c: memory_lists.one(c, A))
+        same = replace(after, text=before.text, abstract=before.abstract, summary=before.summary)
+        assert ("Redis moved", before) == (after.text, same)
+        assert {"both": "Redis moved"} == found_by(tables, A)
+
+    def test_undone(self, tables: Tables) -> None:
+        """Undoing gives the words before; an earlier edit waits for the later one."""
+        self.edit(tables, A, "Redis moved")
+        first = self.number(tables)
+        self.edit(tables, A, "Redis moved twice", 30)
+        with pytest.raises(Refused, match="edited since"):
+            undo(tables, first)
+        undo(tables, self.number(tables))
+        undo(tables, first)
+
+        assert "port 1" == tables.read(lambda c: memory_lists.one(c, A)).text
+        assert {"both": "port 1"} == found_by(tables, A)
+
+    def test_same(self, tables: Tables) -> None:
+        """What another memory says in another place is told; in the same place it is refused."""
+        there = memory("Redis moved", 2, id="c", thread="elsewhere", type=MemoryType.FACT)
+        facts = [replace(there, id=mem("d"), thread="here"), replace(there, id=mem("e"), text="no")]
+        tables.write(lambda c: memory_records.save(c, [there, *facts]))
+
+        assert [mem("c"), mem("d")] == self.edit(tables, A, "Redis moved")
+        with pytest.raises(Refused, match="says just that already"):
+            self.edit(tables, mem("e"), "Redis moved")
+
+    def test_forgotten(self, tables: Tables) -> None:
+        """Of a memory that is forgotten, the words before an edit go, too."""
+        self.edit(tables, A, "Redis moved")
+        tables.write(lambda c: memory_delete.forget(c, [A], by="owner", at=EPOCH + 60))
+
+        rows = tables.read(lambda c: c.execute(select(schema.memory_changes.c.before)).all())
+        assert "port 1" not in str(rows)

@@ -57,6 +57,12 @@ class TestVoices:
 
         assert 0 == count(world)
 
+    def test_skill(self, world: World) -> None:
+        """A skill is no voice of its project: it may be a copy of somebody else's."""
+        world.says("/one/.claude/skills/pdf/SKILL.md", "a")
+
+        assert 0 == count(world)
+
     def test_withdrawn(self, world: World) -> None:
         """Who says it no more is heard no more, and who says it in other words is heard."""
         world.says("/one/CLAUDE.md", "a")

@@ -36,6 +36,12 @@ class TestFinds:
 
         assert sorted(names) == found(tmp_path)
 
+    def test_rules_of_cline(self, tmp_path: Path) -> None:
+        """Cline's rules are a file, or a folder of that name, which is no file that is broken."""
+        put(tmp_path, ".clinerules/a.md", ".clinerules/workflows/b.md", "web/.clinerules")
+
+        assert [".clinerules/a.md", "web/.clinerules"] == found(tmp_path)
+
     @pytest.mark.parametrize("folder", sorted(PRUNED))
     def test_pruned(self, tmp_path: Path, folder: str) -> None:
         """Version control, dependencies and build output are not the project's own words."""

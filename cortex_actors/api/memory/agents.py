@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Characters of a moment, as `iso` writes it, that are its day.
 _DAY = 10
 
-#: Who is known from the start, by name.
+#: The six of the original, by name.
 _BUILT_IN = frozenset(each.id for each in BUILT_IN)
 
 
@@ -98,6 +98,17 @@ async def summon(
         call, Message(summary.profile(agent), type=kind, tags=tags), agent=agent.id
     )
     return {**_shown(agent), "new": is_new, "record": record}
+
+
+@operation("agents.seed", http="POST /agents/seed")
+async def seed_agents(call: Call) -> dict[str, Any]:
+    """Give the six agents of the original their profiles; one that has its own keeps it.
+
+    Returns those that were given one now, and those that had it. Doing it again changes nothing.
+    """
+    at = call.clock.now()
+    new = await call.records.write(lambda c: known.seed(c, at=at))
+    return {"seeded": new, "kept": sorted(_BUILT_IN.difference(new))}
 
 
 @operation("agents.introduce", http="POST /agents/{agent}/introduce", agents=True)

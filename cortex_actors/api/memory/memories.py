@@ -128,7 +128,8 @@ def drawn(memory: Memory, nodes: Sequence[Node]) -> str:
 def change_told(change: Change, seen: Collection[str]) -> dict[str, Any]:
     """Return a change; of the other memories, those that whoever asks may know of."""
     told = all_fields(change, "before", id="number", memory="memory_id")
-    return {**told, "others": [each for each in change.others if each in seen]}
+    shown = [each for each in change.others if each in seen]
+    return {**told, "kind": change.name, "others": shown}
 
 
 def changes(

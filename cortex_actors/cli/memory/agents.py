@@ -77,6 +77,12 @@ def show_summoned(found: Answer) -> None:
     show.lines(f"{found['display_name']} {done}: #{found['record']}")
 
 
+@shows("agents seed", "")
+def show_seeded(found: Answer) -> None:
+    """Print which of the original's agents got their profiles."""
+    print(f"described: {', '.join(found['seeded']) or 'nothing new, all six have a profile'}")
+
+
 @shows("agents introduce", "LUMEN")
 def show_greeting(found: Answer) -> None:
     """Print how an agent greets the village."""

@@ -11,15 +11,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
-from cortex_actors.cli.memory.recall import NO_MEMORIES
+from cortex_actors.cli.memory.recall import NO_MEMORIES, piped
 from cortex_actors.cli.show import counted, joined, shortened, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import in_days
-from cortex_actors.errors import visible
+from cortex_actors.errors import BadInput, visible
 
 
 @shows("memory save", "mem_01KATQ8W")
@@ -116,6 +117,53 @@ def forget(
             no="nothing was forgotten",
         )
     return client.call("forget", ids=names)
+
+
+def show_edited(found: Answer) -> None:
+    """Print whether a memory has other words, and who says the same."""
+    after = "has other words" if found["changed"] else "says that already, nothing was changed"
+    show.lines(f"{found['id']} {after}")
+    if found["same"]:
+        show.lines(f"  the same is said by {', '.join(found['same'])}")
+    if found["changed"]:
+        print(f"  take that back with: cortex memory changes {found['id']}, memory undo CHANGE")
+
+
+@command(
+    "memory edit",
+    "mem_01KATQ8W",
+    "mem_01KATQ8W 'Redis listens on port 6380.'",
+    show=show_edited,
+    asks="memory.edit",
+    content=Argument(
+        metavar="TEXT",
+        required=False,
+        default=None,
+        read=piped,
+        help="The new words; - reads them from stdin. Without it your editor opens ($EDITOR).",
+    ),
+)
+def edit(
+    client: Client,
+    *,
+    id: str,  # noqa: A002 - as the operation calls it
+    content: str | None,
+    **how: object,
+) -> Answer:
+    """Give a memory other words; its id, time, tags, layer, pin and lineage stay.
+
+    `memory undo` gives it the words before.
+    """
+    if content is None:
+        if not sys.stdin.isatty():
+            raise BadInput("cannot open an editor where no terminal is; give the text, or -")
+        import click  # noqa: PLC0415 - only to ask
+
+        known = client.call("memory", id=id)
+        # The editor adds a line's end, and no text is kept with one.
+        text = str(click.edit(known["content"]) or known["content"]).strip()
+        content = text.removeprefix(f"{known['role']}: ") if known["role"] else text
+    return client.call("edit", id=id, content=content, **how)
 
 
 @shows("memory undo", "12")

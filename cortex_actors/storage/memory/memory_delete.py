@@ -98,7 +98,7 @@ def forget(connection: Connection, ids: Iterable[str], *, by: str, at: int) -> F
     pieces = {each: memory_history.below(connection, [each]) for each in wanted}
     _delete(connection, gone)
     memory_records.remake(connection, [*gone, *others])
-    _drop_vectors(connection, hashes)
+    drop_vectors(connection, hashes)
     memory_history.empty(connection, set(gone))
     forgotten = [
         Change(ChangeKind.FORGET, each, by=by, at=at, others=tuple(sorted(pieces[each])))
@@ -199,7 +199,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
     execute_for(connection, query, gone)
 
 
-def _drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:
+def drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:
     """Delete the vectors of texts that nobody has any more."""
     every = [each for each in metadata.sorted_tables if "text_hash" in each.c]
     for some in chunks(sorted(hashes)):

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, func, insert, or_, select
 
-from cortex_actors.domain.agent import KNOWN, Agent, unknown
+from cortex_actors.domain.agent import DEFAULT, Agent, unknown
 from cortex_actors.domain.memory import MERGEABLE, PROBE, MemoryStatus, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
@@ -351,7 +351,8 @@ def _write(connection: Connection, new: Sequence[Found]) -> None:
     for each in new:
         for name in (each["agent"], *each["related_agents"]):
             met.setdefault(name, each["created_at"])
-    agent_records.add(connection, [unknown(name, at=at) for name, at in met.items()])
+    bare = [replace(unknown(name, at=at), specialization="") for name, at in met.items()]
+    agent_records.add(connection, bare)
     imported = {"trust": Trust.IMPORT, "merge_due": 0}
     made: dict[Table, list[dict[str, Any]]] = defaultdict(list)
     for each in new:
@@ -452,7 +453,7 @@ def _crumb(connection: Connection, found: Found, _at: int) -> bool:
 
 def _agent(connection: Connection, found: Found, at: int) -> bool:
     """Write a profile, unless there is one."""
-    if found["id"] in KNOWN:
+    if found["id"] == DEFAULT.id:
         return False
     agent = Agent(**{name: found[name] for name in _AGENT})
     agent = replace(agent, registered_at=agent.registered_at or at)

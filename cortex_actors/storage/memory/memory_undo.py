@@ -15,7 +15,7 @@ from cortex_actors.clock import iso
 from cortex_actors.domain.memory import ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history
-from cortex_actors.storage.memory import memory_states
+from cortex_actors.storage.memory import memory_edit, memory_states
 from cortex_actors.storage.memory_history import MERGES, Change
 from cortex_actors.storage.tables.columns import change_in
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_tags
@@ -123,8 +123,11 @@ def _give_back(connection: Connection, change: Change, parts: Sequence[str]) -> 
 
 
 def _come_back(connection: Connection, change: Change, at: int) -> list[str]:
-    """Let a memory be found again that was archived, or that another one had replaced."""
+    """Let a memory be found again that was archived or replaced, or have its words from before."""
     row = _row(connection, change.memory_id)
+    if change.is_edit:
+        _must_be(row, MemoryStatus.ACTIVE, f"undo change {change.number}")
+        return memory_edit.take_back(connection, change, at)
     is_archived = change.kind is ChangeKind.ARCHIVE
     status = MemoryStatus.ARCHIVED if is_archived else MemoryStatus.SUPERSEDED
     _must_be(row, status, f"undo change {change.number}")

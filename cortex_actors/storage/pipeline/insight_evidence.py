@@ -51,6 +51,8 @@ _VOICES = (
     " JOIN projects AS p ON p.id = s.project_id"
     " WHERE s.insight_id IN :ids AND s.withdrawn_at IS NULL"
     " AND s.trust IN ('file', 'agent') AND s.path NOT LIKE '%.local.md'"
+    # A skill is most often a copy of somebody else's, and holds for its own task.
+    " AND s.path NOT LIKE '%/SKILL.md'"
 )
 
 
@@ -63,6 +65,9 @@ def voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[st
     found = grouped((insight_id, given_text(voice) or "") for insight_id, voice in rows)
     return {insight_id: frozenset(some) for insight_id, some in found.items()}
 
+
+#: How files end in which nobody speaks for a project: one person's own, and skills.
+_VOICELESS = (insight_records.PRIVATE, "/skill.md")
 
 _SHARING = "SELECT slot, insight_id FROM insight_slots WHERE slot IN :ids"
 _FORGET = "DELETE FROM insight_slots WHERE insight_id IN :ids"
@@ -209,7 +214,7 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
             if is_followed:
                 text.places.add((project, given_text(scope) or ""))
             text.trusts.add(trust)
-            if trust in _VOCAL and not file.lower().endswith(insight_records.PRIVATE):
+            if trust in _VOCAL and not file.lower().endswith(_VOICELESS):
                 text.voices.add(given_text(origin) or "")
     for said, path, project, first, last in execute_for(connection, _REVISIONS, asked):
         found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)
