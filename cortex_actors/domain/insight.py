@@ -219,6 +219,7 @@ class Decider(StrEnum):
     RULES = "rules"
     NLI = "nli"
     LLM = "llm"
+    AGENT = "agent"
     PERSON = "person"
 
 

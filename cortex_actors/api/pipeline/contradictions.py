@@ -294,7 +294,7 @@ async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         if chosen is insight.PairChoice.OPEN:
-            two = stored.reopen(connection, item)
+            two = stored.reopen(connection, item, at=now, by=call.caller.by)
         else:
             found = verdicts.proposal(connection, item)
             if found is None:
@@ -529,7 +529,7 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
     is_open = found.relation is insight.Relation.RELATED
     final = rule.believed(said, *pair, lexicon=relations.lexicon) if said and is_open else found
     names = sorted(insight.insight_id(insight.statement_hash(each)) for each in (one, other))
-    word = (await call.records.read(verdicts.of_people)).get((names[0], names[1]))
+    word = (await call.records.read(verdicts.words)).get((names[0], names[1]))
     return {
         "one": one,
         "other": other,
