@@ -325,6 +325,19 @@ class PairChoice(StrEnum):
     OPEN = "open"
 
 
+class AgentVerdict(StrEnum):
+    """What an agent says of two texts."""
+
+    SAME = "same"
+    CONTRADICT = "contradict"
+    #: Both may hold, and they are two.
+    APART = "apart"
+    #: It is left to others.
+    UNSURE = "unsure"
+    #: Nothing any more: what was said is taken back.
+    OPEN = "open"
+
+
 class PrincipleSort(StrEnum):
     """What comes first in a list of principles."""
 

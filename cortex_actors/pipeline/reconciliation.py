@@ -94,12 +94,14 @@ def _lend(around: Neighbourhood, leads: Mapping[str, str]) -> Mapping[str, str]:
         voices[lead] = voices.get(lead, set()) | around.texts[text].voices
     lent: dict[str, set[str]] = {}
     for text, others in around.lent.items():
-        for lead, other in ((leads.get(text), leads.get(each)) for each in others):
-            if lead and other and lead != other and voices[other] <= voices[lead]:
-                lent.setdefault(lead, set()).add(other)
+        for one, other in ((leads.get(text), leads.get(each)) for each in others):
+            if one and other and one != other and voices[other] <= voices[one]:
+                lent.setdefault(one, set()).add(other)
     if not lent:
         return leads
-    order = sorted(voices, key=lambda each: (-len(voices[each]), *_place(around, each)))
+    # Of equals the longer one stands for both, so that nothing is lost.
+    size = {each: len(around.texts[each].content) for each in voices}
+    order = sorted(voices, key=lambda each: (-len(voices[each]), -size[each], each))
     found = clustering.leaders(order, lent)
     return {text: found[lead] for text, lead in leads.items()}
 

@@ -154,9 +154,10 @@ class Relations:
     def answered(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
         """Return what a model or an agent says of an open pair, as far as it may say so.
 
-        A language model was asked whether anything is lost, and counts, as an agent does: of 30 true duplicates that
-        it called the same the rules would have refused 17. An entailment model counts where the
-        rules find no name or value that differs. Neither makes one of what contradicts.
+        A language model was asked whether anything is lost, and counts, as an agent does: of 30
+        true duplicates that it called the same the rules would have refused 17. An entailment model
+        counts where the rules find no name or value that differs. None makes one of what
+        contradicts.
         """
         said = found
         if found.decider not in {Decider.LLM, Decider.AGENT}:

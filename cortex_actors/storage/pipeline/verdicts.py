@@ -24,6 +24,7 @@ from sqlalchemy import Connection, Row, and_, delete, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import (
+    AgentVerdict,
     Claim,
     Conflict,
     Decider,
@@ -108,6 +109,7 @@ class Word:
         relation: what they are to each other.
         keep: the insight that holds, where a person kept one.
         by: who said so; `reason` is why, in an agent's own words.
+        said: their word for it.
 
     """
 
@@ -117,6 +119,7 @@ class Word:
     decider: Decider = Decider.PERSON
     by: str = OWNER.by
     reason: str = ""
+    said: str = ""
 
     @property
     def judgement(self) -> Judgement:
@@ -193,7 +196,7 @@ def _words(connection: Connection, decider: Decider) -> dict[Pair, Word]:
         pair(insight_id(row.one), insight_id(row.other)): Word(
             Relation(row.relation),
             insight_id(row.answer["keep"]) if row.answer.get("keep") else None,
-            *(row.at, decider, row.name, row.answer.get("note") or ""),
+            *(row.at, decider, row.name, row.answer.get("note") or "", row.answer["said"]),
         )
         for row in connection.execute(query.order_by(verdicts.c.at))
     }
@@ -212,12 +215,11 @@ def _texts(connection: Connection, insight: str) -> list[str]:
 PROPOSED = 2_000
 
 
-
 class PairKind(StrEnum):
     """What is asked about a pair: two kinds of proposals, and whether an offer's two are one."""
 
-    CONTRADICTION = "contradiction"
-    DUPLICATE = "duplicate"
+    CONTRADICTION = ProposalKind.CONTRADICTION.value
+    DUPLICATE = ProposalKind.DUPLICATE.value
     OFFER = "offer"
 
 
@@ -250,7 +252,8 @@ class Proposed:
 
 def proposal_id(kind: ProposalKind | PairKind, two: Pair) -> str:
     """Return the id of a pair of that kind: the same whenever it is found."""
-    return _PREFIXES[PairKind(kind)] + hashlib.sha256("|".join(sorted(two)).encode()).hexdigest()[:20]
+    digest = hashlib.sha256("|".join(sorted(two)).encode()).hexdigest()
+    return _PREFIXES[PairKind(kind)] + digest[:20]
 
 
 def propose(connection: Connection, some: Iterable[Proposed], *, visited: Collection[str]) -> None:
@@ -292,18 +295,7 @@ def decided_pair(connection: Connection, name: str) -> Pair | None:
     return meant[0] if meant else None
 
 
-class AgentVerdict(StrEnum):
-    """What an agent may say of two texts."""
-
-    SAME = "same"
-    CONTRADICT = "contradict"
-    #: Both may hold, and they are two.
-    APART = "apart"
-    #: It is left to others.
-    UNSURE = "unsure"
-
-
-#: What that makes of the two; None for what says nothing about them.
+#: What an agent says -> what the two are to each other; None where it says nothing about that.
 _RELATIONS = {
     AgentVerdict.SAME: Relation.SAME,
     AgentVerdict.CONTRADICT: Relation.CONTRADICTION,
