@@ -535,6 +535,11 @@ class JudgingSettings(Section):
     breaker_failures: int = Field(3, ge=1)
     #: Seconds for which it is left alone then.
     breaker_pause_s: float = Field(60, gt=0, le=3_600)
+    #: Verdicts of agents on one day (UTC), at most; 0: none is asked. The default is 20 sessions of
+    #: three pairs: as many as a person can still look through.
+    agent_verdicts: int = Field(60, ge=0)
+    #: Characters of texts that one hand-out of pairs has, at most: some 2,000 tokens.
+    agent_characters: int = Field(8_000, ge=500, le=100_000)
 
 
 #: What a store may be called: it stands in answers, in commands and in a keyring.

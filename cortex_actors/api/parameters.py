@@ -91,6 +91,7 @@ _MEANINGS = {
     "remember.agent": _agent("Who remembers it (default: memory.agent)."),
     "post.agent": _agent("Who says it (default: memory.agent)."),
     "leave_crumb.agent": _agent("Whose session it is (default: memory.agent)."),
+    "judge_next,judge_answer.agent": _agent("Who judges (default: memory.agent)."),
     "latest_crumb.agent": _agent("Whose (default: memory.agent, as in leave)."),
     "agent_id": _agent(_AGENT_ID),
     "agent,agent_token,introduce,revoke_token.agent": _agent(_AGENT_ID),
@@ -150,6 +151,7 @@ _MEANINGS = {
     "idempotency_key": Parameter(
         "Repeating the call under this key changes nothing.", names=("--key",)
     ),
+    "judge_answer.id": _id("The id of a pair that was handed out."),
     "ids": _memory("Ids, or beginnings of ids.", metavar="ID..."),
     "if_disoriented": Parameter("What to do first; repeated, in this order."),
     "insight": _id("The id of an insight, or the beginning of it.", complete="insights"),
@@ -179,6 +181,7 @@ _MEANINGS = {
     "links.least": _share("The least strength.", names=("--min-strength",)),
     "insights.least": _share("The least confidence.", names=("--min-confidence",)),
     "limit": Parameter("How many at most.", least=1, most=1_000),
+    "judge_next.limit": Parameter("How many at most.", least=1, most=10),
     "search.limit": Parameter("How many at most.", least=1, most=200),
     "recall.limit": Parameter("How many at most; 10 unless told otherwise.", least=1, most=200),
     "knowledge_search.limit": Parameter(
@@ -236,6 +239,7 @@ _MEANINGS = {
     "post.realm": Parameter("Who may read it.", words=Realm, names=("--realm", "--visibility")),
     "remember.realm": Parameter("Who may read it: private (default), village or bridge."),
     "reason": Parameter("Why, in one's own words."),
+    "judge_answer.reason": Parameter("Why, in a sentence."),
     "promotions.reason": Parameter("Only insights that this holds up."),
     "redact": Parameter("Mask secrets instead of refusing the text."),
     "references": Parameter(
@@ -266,6 +270,9 @@ _MEANINGS = {
     "clusters.sort": Parameter("What comes first.", words=insight.ClusterSort),
     "fragments.sort": Parameter("What comes first.", words=insight.FragmentSort),
     "insights.sort": Parameter("What comes first.", words=insight.InsightSort),
+    "judge_answer.verdict": Parameter(
+        "What the two are; open takes it back.", words=insight.AgentVerdict
+    ),
     "verdict": Parameter("What the two are; open takes it back.", words=insight.PairChoice),
     "source": Parameter("Who publishes it, or where it comes from."),
     "knowledge_search,remove_knowledge,restore_knowledge.source": Parameter(

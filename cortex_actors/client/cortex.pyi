@@ -317,6 +317,16 @@ class Cortex:
     def inspect(self, name: str) -> dict[str, Any]: ...
     def introduce(self, agent: str) -> dict[str, Any]: ...
     def judge(self, one: str, other: str) -> dict[str, Any]: ...
+    def judge_answer(
+        self,
+        id: str,
+        verdict: str,
+        reason: str | None = None,
+        *,
+        agent: str | None = None,
+    ) -> dict[str, Any]: ...
+    def judge_list(self, limit: int | None = 20, *, skip: int | None = 0) -> dict[str, Any]: ...
+    def judge_next(self, limit: int | None = 3, *, agent: str | None = None) -> dict[str, Any]: ...
     def keep_both(
         self,
         left: str,
@@ -1067,6 +1077,26 @@ class AsyncCortex:
     async def inspect(self, name: str) -> dict[str, Any]: ...
     async def introduce(self, agent: str) -> dict[str, Any]: ...
     async def judge(self, one: str, other: str) -> dict[str, Any]: ...
+    async def judge_answer(
+        self,
+        id: str,
+        verdict: str,
+        reason: str | None = None,
+        *,
+        agent: str | None = None,
+    ) -> dict[str, Any]: ...
+    async def judge_list(
+        self,
+        limit: int | None = 20,
+        *,
+        skip: int | None = 0,
+    ) -> dict[str, Any]: ...
+    async def judge_next(
+        self,
+        limit: int | None = 3,
+        *,
+        agent: str | None = None,
+    ) -> dict[str, Any]: ...
     async def keep_both(
         self,
         left: str,

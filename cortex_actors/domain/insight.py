@@ -219,6 +219,7 @@ class Decider(StrEnum):
     RULES = "rules"
     NLI = "nli"
     LLM = "llm"
+    AGENT = "agent"
     PERSON = "person"
 
 
@@ -320,6 +321,19 @@ class PairChoice(StrEnum):
 
     SAME = "same"
     APART = "apart"
+    #: Nothing any more: what was said is taken back.
+    OPEN = "open"
+
+
+class AgentVerdict(StrEnum):
+    """What an agent says of two texts."""
+
+    SAME = "same"
+    CONTRADICT = "contradict"
+    #: Both may hold, and they are two.
+    APART = "apart"
+    #: It is left to others.
+    UNSURE = "unsure"
     #: Nothing any more: what was said is taken back.
     OPEN = "open"
 

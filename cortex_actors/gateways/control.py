@@ -57,6 +57,8 @@ ACTING = {
     "post": "agent",
     "leave_crumb": "agent",
     "import_crumb": "agent",
+    "judge_next": "agent",
+    "judge_answer": "agent",
     "summon": "agent_id",
     "introduce": "agent",
     "agent_token": "agent",

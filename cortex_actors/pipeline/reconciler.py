@@ -237,7 +237,7 @@ class Comparing:
             seeds = {*seeds, *(side for each in left[:ASKED] for side in each.pair)}
         around = Neighbourhood(
             ruling.relations(),
-            words=await tools.records.read(verdicts.of_people),
+            words=await tools.records.read(verdicts.words),
             is_asking=is_asking,
         )
         explorer = Explorer(tools, self._run)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.insight import Claim, Conflict, Judgement, Relation
+from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
 from cortex_actors.rules.clustering import Cluster, Pair, pair
@@ -77,11 +77,33 @@ def load_groups(around: Neighbourhood) -> Groups:
         }
         for each in live
     }
-    leads = clustering.leaders(order, alike)
+    leads = _lend(around, clustering.leaders(order, alike))
     followers: dict[str, list[str]] = {}
     for each in sorted(leads):
         followers.setdefault(leads[each], []).append(each)
     return Groups(leads, followers)
+
+
+def _lend(around: Neighbourhood, leads: Mapping[str, str]) -> Mapping[str, str]:
+    """Let what an agent called the same count for one, too, where that gives it no other voice.
+
+    What two projects say becomes a principle: no word of an agent makes two of one.
+    """
+    voices: dict[str, set[str]] = {}
+    for text, lead in leads.items():
+        voices[lead] = voices.get(lead, set()) | around.texts[text].voices
+    lent: dict[str, set[str]] = {}
+    for text, others in around.lent.items():
+        for one, other in ((leads.get(text), leads.get(each)) for each in others):
+            if one and other and one != other and voices[other] <= voices[one]:
+                lent.setdefault(one, set()).add(other)
+    if not lent:
+        return leads
+    # Of equals the longer one stands for both, so that nothing is lost.
+    size = {each: len(around.texts[each].content) for each in voices}
+    order = sorted(voices, key=lambda each: (-len(voices[each]), -size[each], each))
+    found = clustering.leaders(order, lent)
+    return {text: found[lead] for text, lead in leads.items()}
 
 
 def _above(around: Neighbourhood, text: str) -> set[str]:
@@ -327,12 +349,13 @@ class Neighbourhood:
         self,
         relations: Relations,
         *,
-        words: Mapping[Pair, verdicts.PersonsWord] | None = None,
+        words: Mapping[Pair, verdicts.Word] | None = None,
         is_asking: bool = False,
     ) -> None:
         """Know no text yet; `is_asking`: a model may be asked what the rules leave open."""
         self.relations = relations
-        #: What people said of two texts: it goes before the rules and the models.
+        #: What was said of two texts: a person's word goes before the rules and the models, an
+        #: agent's before the models.
         self.words = words or {}
         #: Texts that were looked at, or met by one that was.
         self.texts: dict[str, insight_evidence.Spoken] = {}
@@ -341,7 +364,9 @@ class Neighbourhood:
         self.visited: set[str] = set()
         #: Who says the same, both ways.
         self.same: dict[str, set[str]] = {}
-        #: Of those, each text with one that says all of it and more.
+        #: Who an agent says does, both ways.
+        self.lent: dict[str, set[str]] = {}
+        #: Of those that do, each text with one that says all of it and more.
         self.fuller: set[tuple[str, str]] = set()
         #: Cosines of insights that are neighbours and do not disagree, both ways.
         self.near: dict[str, dict[str, float]] = {}
@@ -359,7 +384,8 @@ class Neighbourhood:
         """Return what stands next to those texts and was not visited."""
         found: set[str] = set()
         for each in ids:
-            found.update(self.same.get(each, ()), self.near.get(each, ()))
+            for some in (self.same, self.lent, self.near):
+                found.update(some.get(each, ()))
         return found - self.visited
 
     def compare(self, ids: Sequence[str], near: Sequence[Sequence[Near]]) -> None:
@@ -390,24 +416,31 @@ class Neighbourhood:
                     self.judge(one, other, score, far=True)
 
     def spoken_of(self, ids: Iterable[str]) -> list[Pair]:
-        """Return the pairs about which a person has spoken, with one of those texts in each."""
+        """Return the pairs of which something was said, with one of those texts in each."""
         some = set(ids)
         return [each for each in self.words if not some.isdisjoint(each)]
 
     def heed(self, ids: Iterable[str]) -> None:
-        """Judge texts with those that a person compared them with, however far (on a thread)."""
+        """Judge texts with those of which a word was said with them, however far (on a thread)."""
         for one, other in self.spoken_of(ids):
             if one in self.texts and other in self.texts:
                 self.judge(one, other, self.cosine(one, other))
 
     def judge(self, one: str, other: str, score: float | None, *, far: bool = False) -> None:
-        """Judge two texts by a person's word or the rules; far apart only a conflict counts."""
+        """Judge two texts by what was said of them or the rules; far apart only a conflict counts.
+
+        An agent's word counts where a model would be asked.
+        """
         edge = pair(one, other)
         left, right = self.texts[edge[0]], self.texts[edge[1]]
-        if edge in self.words:
-            self.note(edge, self.words[edge].judgement, score)
+        word = self.words.get(edge)
+        if word is not None and word.decider is Decider.PERSON:
+            self.note(edge, word.judgement, score)
             return
         found = self.relations.of(left, right, score)
+        if word is not None and self.relations.is_open(left, right, found):
+            self._follow(edge, word, score)
+            return
         asked = self.relations.proposal(left, right, found=found, cosine=score)
         if asked is not None and score is not None:
             self.proposed[edge] = asked, score
@@ -416,6 +449,16 @@ class Neighbourhood:
         if self._is_asking and score is not None and self.relations.is_open(left, right, found):
             self.open[edge] = score
         self.note(edge, found, score)
+
+    def _follow(self, edge: Pair, word: verdicts.Word, score: float | None) -> None:
+        """Take an agent's word for two texts; what two projects say it offers, and no more."""
+        left, right = self.texts[edge[0]], self.texts[edge[1]]
+        said = self.relations.answered(left, right, word.judgement)
+        self.note(edge, said, score)
+        if word.relation is not Relation.SAME:
+            self.agreeing.pop(edge, None)
+        elif said.relation is Relation.SAME and score is not None and _may_agree(left, right):
+            self.agreeing[edge] = score
 
     def waiting(self) -> list[Pair]:
         """Return the open pairs in the order in which a model is asked about them.
@@ -453,8 +496,9 @@ class Neighbourhood:
             self.agreeing.pop(edge, None)
             return
         if found.relation is Relation.SAME:
-            self.same.setdefault(one, set()).add(other)
-            self.same.setdefault(other, set()).add(one)
+            same = self.lent if found.decider is Decider.AGENT else self.same
+            same.setdefault(one, set()).add(other)
+            same.setdefault(other, set()).add(one)
             if found.fuller:
                 is_first = self.texts[one].content == found.fuller
                 self.fuller.add((other, one) if is_first else edge)
@@ -472,10 +516,14 @@ class Neighbourhood:
 
 def _agree(one: insight_evidence.Spoken, other: insight_evidence.Spoken, *, score: float) -> bool:
     """Tell whether two texts that do not disagree are rules of two projects about one thing."""
+    return _may_agree(one, other) and agrees(one.content, other.content, cosine=score)
+
+
+def _may_agree(one: insight_evidence.Spoken, other: insight_evidence.Spoken) -> bool:
+    """Tell whether two texts are rules of two projects."""
     return (
         one.kind is other.kind is StatementKind.RULE
         and bool(one.voices and other.voices)
         and one.voices.isdisjoint(other.voices)
         and "" in one.scopes & other.scopes
-        and agrees(one.content, other.content, cosine=score)
     )

@@ -152,14 +152,15 @@ class Relations:
         return None if is_far and not left.places & right.places else asked
 
     def answered(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
-        """Return what a model says of an open pair, as far as it may say so.
+        """Return what a model or an agent says of an open pair, as far as it may say so.
 
-        A language model was asked whether anything is lost, and counts: of 30 true duplicates that
-        it called the same the rules would have refused 17. An entailment model counts where the
-        rules find no name or value that differs. Neither makes one of what contradicts.
+        A language model was asked whether anything is lost, and counts, as an agent does: of 30
+        true duplicates that it called the same the rules would have refused 17. An entailment model
+        counts where the rules find no name or value that differs. None makes one of what
+        contradicts.
         """
         said = found
-        if found.decider is not Decider.LLM:
+        if found.decider not in {Decider.LLM, Decider.AGENT}:
             said = contradiction.believed(found, left.claim, right.claim, lexicon=self.lexicon)
         if said.relation is Relation.SAME:
             # Rows of a list, and examples, do not count as contradictions, and are not one either.

@@ -146,7 +146,7 @@ class TestWord:
         await say(world, two, Relation.SAME, "same")
         merged = {await status(world, text) for text in (WARM, EMPTY)}
         name = proposal_id(ProposalKind.DUPLICATE, two)
-        await world.office.write(lambda c: contradictions.reopen(c, name))
+        await world.office.write(lambda c: contradictions.reopen(c, name, at=1))
         world.changed.update(two)
         await world.reconcile()
 
@@ -197,7 +197,7 @@ class TestWord:
         await world.office.write(
             lambda c: contradictions.decide(c, one.id, status="dismissed", at=at)
         )
-        await world.office.write(lambda c: contradictions.reopen(c, one.id))
+        await world.office.write(lambda c: contradictions.reopen(c, one.id, at=1))
         world.changed.update(one.pair)
         await world.reconcile()
 

@@ -138,6 +138,8 @@ REFUSED = {
     "verdicts.key_is_a_digest": "UPDATE verdicts SET key = x'00'",
     "verdicts.decider_is_known": "UPDATE verdicts SET decider = 'dice'",
     "verdicts.relation_is_known": "UPDATE verdicts SET relation = 'odd'",
+    "handouts.agent_is_not_empty": "UPDATE handouts SET agent = ''",
+    "handouts.kind_is_known": "UPDATE handouts SET kind = 'odd'",
     "meta.name_is_not_empty": "UPDATE meta SET name = ''",
     "file_writes.state_is_known": "UPDATE file_writes SET state = 'lost', ended_at = 1",
     "file_writes.before_has_its_hash": "UPDATE file_writes SET before_bytes = NULL",

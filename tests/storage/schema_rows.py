@@ -60,6 +60,10 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
         {"key": DIGESTS[0], "decider": "llm", "name": "m", "question": "same", "answer": "{}"}
         | {"at": 1}
     ],
+    "handouts": [
+        {"item": "dup_1", "agent": "VAJRA", "kind": "duplicate", "at": 1}
+        | {"insight_a": INSIGHTS[0], "insight_b": INSIGHTS[1]}
+    ],
     "meta": [{"name": "rules", "value": b"1"}],
     "contradictions": [
         {"id": "ctr_1", "insight_a": INSIGHTS[0], "insight_b": INSIGHTS[1], "type": "direct"}

@@ -48,6 +48,7 @@ from cortex_actors.files.swap import State
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import tables
 from cortex_actors.storage.ledger import files
+from cortex_actors.storage.pipeline.verdicts import PairKind
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.schema import metadata
 
@@ -60,6 +61,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
 #: Migrations lie here, one file for each version.
 VERSIONS = Path(tables.__file__).parents[1] / "migrations" / "versions"
 
+
+#: Who may decide about memories: what agents judge are pairs of instruction files.
+OF_MEMORIES = [each for each in Decider if each is not Decider.AGENT]
 
 #: The columns that take words of a closed set: the enumeration the code has for them, or the words.
 WORDS: dict[str, Iterable[str]] = {
@@ -76,6 +80,7 @@ WORDS: dict[str, Iterable[str]] = {
     "embedding_models.state": ("coming", "active", "retired"),
     "file_writes.state": State,
     "index_ops.op": ("put", "drop"),
+    "handouts.kind": PairKind,
     "insight_sources.kind": StatementKind,
     "insight_sources.trust": Trust,
     "insights.category": Category,
@@ -85,13 +90,13 @@ WORDS: dict[str, Iterable[str]] = {
     "jobs.state": ("done", "failed"),
     "knowledge_chunks.status": ("active", "withdrawn"),
     "memories.layer": Layer,
-    "memories.merged_by": Decider,
+    "memories.merged_by": OF_MEMORIES,
     "memories.realm": Realm,
     "memories.status": MemoryStatus,
     "memories.trust": Trust,
     "memories.type": MemoryType,
     "memory_changes.kind": ChangeKind,
-    "memory_conflicts.decided_by": Decider,
+    "memory_conflicts.decided_by": OF_MEMORIES,
     "passages.place": Place,
     "proposals.kind": ProposalKind,
     "principle_links.decided_by": Decider,

@@ -171,12 +171,12 @@ async def _decide(
             connection, whole, status=status, at=now, kept_id=kept, note=note, by=call.caller.by
         )
         said = topics.CONTRADICTION_RESOLVED, Ids((whole,))
-        return _shaped(connection, [decided])[0], [said, _again(decided.pair, now)]
+        return _shaped(connection, [decided])[0], [said, compare_again(decided.pair, now)]
 
     return await call.change_and_publish(work)
 
 
-def _again(two: tuple[str, str], at: int) -> Said:
+def compare_again(two: tuple[str, str], at: int) -> Said:
     """Return the event that has two insights compared and weighed again."""
     return topics.ACCUMULATION_COMPLETE, AccumulationComplete(f"run_{ulid(at)}", None, two)
 
@@ -294,7 +294,7 @@ async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         if chosen is insight.PairChoice.OPEN:
-            two = stored.reopen(connection, item)
+            two = stored.reopen(connection, item, at=now, by=call.caller.by)
         else:
             found = verdicts.proposal(connection, item)
             if found is None:
@@ -306,7 +306,7 @@ async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
             )
         said = shapes.brief_insights(connection, two)
         sides = {"a": said.get(two[0]), "b": said.get(two[1])}
-        return {"item": item, "verdict": verdict, **sides}, [_again(two, now)]
+        return {"item": item, "verdict": verdict, **sides}, [compare_again(two, now)]
 
     return await call.change_and_publish(work)
 
@@ -529,7 +529,7 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
     is_open = found.relation is insight.Relation.RELATED
     final = rule.believed(said, *pair, lexicon=relations.lexicon) if said and is_open else found
     names = sorted(insight.insight_id(insight.statement_hash(each)) for each in (one, other))
-    word = (await call.records.read(verdicts.of_people)).get((names[0], names[1]))
+    word = (await call.records.read(verdicts.words)).get((names[0], names[1]))
     return {
         "one": one,
         "other": other,

@@ -5,7 +5,7 @@ What waits for a person, and what a person has said, in the shape that clients g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
@@ -23,6 +23,7 @@ from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.rules import promotion
 from cortex_actors.rules.admission import noted
+from cortex_actors.rules.clustering import pair
 from cortex_actors.rules.promotion import Need, Requirement, Standing, Thresholds
 from cortex_actors.rules.standalone import standalone
 from cortex_actors.storage import insight_records
@@ -33,6 +34,7 @@ from cortex_actors.storage.pipeline import (
     principle_lists,
     principles,
     resolutions,
+    verdicts,
 )
 from cortex_actors.storage.pipeline import reviews as stored
 from cortex_actors.storage.pipeline.insight_lists import InsightFilter, Named, find
@@ -70,7 +72,7 @@ def listed(
 ) -> dict[str, Any]:
     """Return one page of what waits for a person; `is_free` where all principles are written."""
     held = _held(connection, project_id)
-    ready = _ready(connection, project_id, now=now, thresholds=thresholds)
+    ready = list_offers(connection, project_id, now=now, thresholds=thresholds)
     unwritten = [] if is_free else _unwritten(connection, project_id)
     rows = [*((Offered(e, str(e.review)), USE) for e in held), *((e, PROMOTION) for e in ready)]
     page = rows[skip : skip + limit]
@@ -162,7 +164,7 @@ def whole_review(
         if found.status is InsightStatus.PENDING_REVIEW:
             asks, offered = USE, Offered(found, str(found.review))
         else:
-            ready = _ready(connection, None, now=now, thresholds=thresholds)
+            ready = list_offers(connection, None, now=now, thresholds=thresholds)
             offered = next((each for each in ready if each.insight.id == insight_id), None)
             asks = PROMOTION if offered else None
     return {
@@ -278,7 +280,7 @@ class Offered:
     others: tuple[str, ...] = ()
 
 
-def _ready(
+def list_offers(
     connection: Connection, project_id: str | None, *, now: int, thresholds: Thresholds
 ) -> list[Offered]:
     """Return what a person can make a principle: what several projects say, then what is sure.
@@ -310,10 +312,24 @@ def _ready(
     # What is near one of these is not offered with a third, either: it would be asked about twice.
     spoken = {each for pair in pairs if not decided.isdisjoint(pair) for each in pair}
     found += _near(some, [pair for pair in pairs if (alone - spoken).issuperset(pair)])
+    found = _with_words(found, verdicts.words(connection))
     if project_id is None:
         return found
     ours = set(insights.ids_of(connection, project_id))
     return [each for each in found if not ours.isdisjoint((each.insight.id, *each.others))]
+
+
+def _with_words(
+    found: Iterable[Offered], words: Mapping[tuple[str, str], verdicts.Word]
+) -> list[Offered]:
+    """Return offers with the agents that found two of their texts to say the same."""
+    more = []
+    for each in found:
+        two = [words.get(pair(each.insight.id, other)) for other in each.others]
+        who = sorted({word.by for word in two if word is not None and word.said == "same"})
+        said = f"; {', '.join(who)} found that they say the same" if who else ""
+        more.append(replace(each, because=each.because + said))
+    return more
 
 
 def _may_be_elsewhere(found: Insight, standing: Standing) -> bool:

@@ -1,6 +1,6 @@
 """`contradictions`: pairs that cannot both hold, and what a person decides about one.
 
-`triage`: everything that waits for a decision, a key for each.
+`triage`: everything that waits for a decision, a key for each; what agents are asked, and said.
 
 `judge`: what two statements are to each other, and who says so.
 
@@ -33,6 +33,7 @@ _DECIDERS = {
     "rules": "the rules",
     "nli": "the entailment model",
     "llm": "the language model",
+    "agent": "an agent",
     "person": "a person",
 }
 
@@ -258,6 +259,72 @@ def _decided(client: Client, item: Answer, *, word: str) -> bool:
 def show_verdict(found: Answer) -> None:
     """Print what a person said of a pair."""
     show.lines(f"{brief(found['item'])}: {found['verdict']}")
+
+
+@shows("triage next", "", "--limit 5 --agent VAJRA", asks="judge.next")
+def show_handed(found: Answer) -> None:
+    """Print the pairs that an agent is to judge, and how it answers."""
+    entries = [
+        show.Block(
+            each["id"],
+            each["question"],
+            [line for name in "ab" for line in _quoted(name, each[name])]
+            + [f"cortex triage answer {each['id']} {'|'.join(each['answers'])}"],
+        )
+        for each in found["pairs"]
+    ]
+    title = joined(
+        f"{counted(len(entries), 'pair')} to judge",
+        f"{found['more']:,} more open",
+        f"{found['left_today']:,} left today",
+    )
+    show.blocks(title, entries, empty=found["note"])
+    if entries:
+        show.lines("", found["note"])
+
+
+def _quoted(name: str, side: Answer) -> list[str]:
+    """Return a text of a pair, where it stands, and what stands around it."""
+    where = joined(side["project"], f"{side['path']}:{side['line']}", side["heading"])
+    near = [f"   | {line}" for line in side["around"].splitlines()]
+    return [f'{name}  "{side["text"]}"', f"   {where}", *near]
+
+
+@shows(
+    "triage answer",
+    "con_5e1f02ab contradict --reason 'tabs against spaces'",
+    "dup_5e1f02ab open",
+    asks="judge.answer",
+)
+def show_answered(found: Answer) -> None:
+    """Print what an agent said of a pair, and what follows."""
+    show.lines(f"{found['id']}: {found['agent']} said {found['verdict']}; {found['effect']}")
+
+
+@shows("triage judged", "", "--limit 50 --json", asks="judge.list")
+def show_given(found: Answer) -> None:
+    """Print what agents said, and what came of it."""
+    entries = [
+        show.Block(
+            each["id"],
+            "\n".join(f"{name}  {shortened(_said(each[name]), 160)}" for name in "ab"),
+            [
+                joined(f"{each['agent']} said {each['verdict']}", when(each["at"]), each["reason"]),
+                joined(each["effect"], _undone(each)),
+            ],
+        )
+        for each in found["verdicts"]
+    ]
+    empty = "no agent has judged a pair yet; pairs are handed out with: cortex triage next"
+    show.page(entries, found["total"], "verdict", empty=empty)
+    if entries:
+        print("\ntake one back with: cortex triage answer ID open")
+
+
+def _undone(found: Answer) -> str | None:
+    """Return by whom a verdict was taken back, and when."""
+    at = found["undone_at"]
+    return None if at is None else f"by {found['undone_by']} {when(at)}"
 
 
 def _entry(found: Answer) -> show.Block:

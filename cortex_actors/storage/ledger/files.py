@@ -169,7 +169,7 @@ def stamped(text: str) -> int | None:
 
 
 #: What `PRAGMA user_version` holds when this code and the ledger agree.
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 #: The oldest schema that migrations lead from: the baseline.
 OLDEST_SCHEMA = 7

@@ -290,10 +290,11 @@ def _possible(connection: Connection, name: str, *, at: int) -> Contradiction | 
     return found
 
 
-def reopen(connection: Connection, name: str) -> tuple[str, str]:
-    """Take back what a person said of two insights, by the id of their pair; return the two.
+def reopen(connection: Connection, name: str, *, at: int, by: str = OWNER.by) -> tuple[str, str]:
+    """Take back what people and agents said of two insights, by the id of their pair.
 
-    The next run finds them as the rules and the models have them. Raises `NotFound`.
+    Returns the two. The next run finds them as the rules and the models have them. Raises
+    `NotFound`.
     """
     found = one(connection, name) or verdicts.decided_pair(connection, name)
     if found is None:
@@ -303,6 +304,8 @@ def reopen(connection: Connection, name: str) -> tuple[str, str]:
         connection.execute(delete(contradictions).where(*gone))
         found = found.pair
     verdicts.retract(connection, found)
+    said = [each for each in verdicts.given(connection) if each.pair == found]
+    verdicts.take_back(connection, [e for e in said if e.undone_at is None], by=by, at=at)
     settle(connection, found)
     return found
 

@@ -1,8 +1,11 @@
-"""Verdicts: what people and models decided about texts, so that nobody is asked twice.
+"""Verdicts: what people, agents and models decided about texts, so that nobody is asked twice.
 
 An answer of a model is found by its question. What a person said of two texts is found by their
 content hashes: it holds as often as the texts come back, whichever insight they count for, and
-before whatever the rules and the models say.
+before whatever the rules and the models say. An agent's word is found in the same way, and counts
+where a model's would; taken back, its row stays and says so.
+
+Handouts: which pairs an agent was given to judge.
 
 Proposals: pairs of insights about which a decision is worth asking for; they have no effect.
 
@@ -12,7 +15,8 @@ Decided pairs of statements are what thresholds can be calibrated by.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +24,7 @@ from sqlalchemy import Connection, Row, and_, delete, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import (
+    AgentVerdict,
     Claim,
     Conflict,
     Decider,
@@ -34,8 +39,15 @@ from cortex_actors.rules.clustering import Pair, pair
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import of_project
-from cortex_actors.storage.tables.columns import chunks, count_rows, entity, put_rows, rows_in
-from cortex_actors.storage.tables.schema import insights, proposals, verdicts
+from cortex_actors.storage.tables.columns import (
+    change_in,
+    chunks,
+    count_rows,
+    entity,
+    put_rows,
+    rows_in,
+)
+from cortex_actors.storage.tables.schema import handouts, insights, proposals, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -79,9 +91,9 @@ def keep(connection: Connection, rows: Sequence[Verdict]) -> None:
 def prune(connection: Connection, most: int, limit: int) -> int:
     """Delete a model's oldest answers beyond the `most` newest, `limit` at once; return how many.
 
-    What a person said is never asked for again, and stays.
+    What a person or an agent said is never asked for again, and stays.
     """
-    models = verdicts.c.decider != Decider.PERSON
+    models = verdicts.c.decider.not_in((Decider.AGENT, Decider.PERSON))
     over = count_rows(connection, verdicts, models) - most
     if over <= 0:
         return 0
@@ -90,21 +102,35 @@ def prune(connection: Connection, most: int, limit: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonsWord:
-    """What a person said of two texts: what they are, and the insight that holds, if one does."""
+class Word:
+    """What a person or an agent said of two texts.
+
+    Attributes:
+        relation: what they are to each other.
+        keep: the insight that holds, where a person kept one.
+        by: who said so; `reason` is why, in an agent's own words.
+        said: their word for it.
+
+    """
 
     relation: Relation
     keep: str | None = None
     at: int = 0
+    decider: Decider = Decider.PERSON
+    by: str = OWNER.by
+    reason: str = ""
+    said: str = ""
 
     @property
     def judgement(self) -> Judgement:
-        """What the two are to each other by it; both hold unless one of them was kept."""
-        relation = self.relation
-        if relation is Relation.CONTRADICTION and self.keep is None:
+        """What the two are to each other by it; of a person's both hold unless one was kept."""
+        relation, why = self.relation, "a person said so"
+        if self.decider is Decider.AGENT:
+            why = f"{self.by}: {self.reason or 'no reason given'}"
+        elif relation is Relation.CONTRADICTION and self.keep is None:
             relation = Relation.RELATED
         conflict = Conflict.DIRECT if relation is Relation.CONTRADICTION else None
-        return Judgement(relation, Decider.PERSON, "a person said so", conflict)
+        return Judgement(relation, self.decider, why, conflict)
 
 
 #: Pairs of texts that one decision is kept for: the texts of two insights have few wordings, and a
@@ -151,18 +177,28 @@ def retract(connection: Connection, two: Pair) -> None:
         connection.execute(delete(verdicts).where(verdicts.c.decider == Decider.PERSON, gone))
 
 
-def of_people(connection: Connection) -> dict[Pair, PersonsWord]:
+def of_people(connection: Connection) -> dict[Pair, Word]:
     """Return what people said, by the ids of the two texts."""
+    return _words(connection, Decider.PERSON)
+
+
+def words(connection: Connection) -> dict[Pair, Word]:
+    """Return what people said, and of the other pairs what agents did, by the ids of the texts."""
+    return {**_words(connection, Decider.AGENT), **of_people(connection)}
+
+
+def _words(connection: Connection, decider: Decider) -> dict[Pair, Word]:
+    """Return what was said and holds, by the ids of the two texts."""
     query = select(verdicts).where(
-        verdicts.c.decider == Decider.PERSON, verdicts.c.one.is_not(None)
+        verdicts.c.decider == decider, verdicts.c.one.is_not(None), verdicts.c.relation.is_not(None)
     )
     return {
-        pair(insight_id(row.one), insight_id(row.other)): PersonsWord(
+        pair(insight_id(row.one), insight_id(row.other)): Word(
             Relation(row.relation),
             insight_id(row.answer["keep"]) if row.answer.get("keep") else None,
-            row.at,
+            *(row.at, decider, row.name, row.answer.get("note") or "", row.answer["said"]),
         )
-        for row in connection.execute(query)
+        for row in connection.execute(query.order_by(verdicts.c.at))
     }
 
 
@@ -178,8 +214,21 @@ def _texts(connection: Connection, insight: str) -> list[str]:
 #: as its budget has, and a project of 2,000 statements has some hundred.
 PROPOSED = 2_000
 
+
+class PairKind(StrEnum):
+    """What is asked about a pair: two kinds of proposals, and whether an offer's two are one."""
+
+    CONTRADICTION = ProposalKind.CONTRADICTION.value
+    DUPLICATE = ProposalKind.DUPLICATE.value
+    OFFER = "offer"
+
+
 #: How ids begin; that of a possible contradiction is the contradiction's.
-_PREFIXES = {ProposalKind.CONTRADICTION: "con_", ProposalKind.DUPLICATE: "dup_"}
+_PREFIXES = {
+    PairKind.CONTRADICTION: "con_",
+    PairKind.DUPLICATE: "dup_",
+    PairKind.OFFER: "off_",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +250,10 @@ class Proposed:
         return self.insight_a, self.insight_b
 
 
-def proposal_id(kind: ProposalKind, two: Pair) -> str:
-    """Return the id of a proposal: the same whenever it is found."""
-    return _PREFIXES[kind] + hashlib.sha256("|".join(sorted(two)).encode()).hexdigest()[:20]
+def proposal_id(kind: ProposalKind | PairKind, two: Pair) -> str:
+    """Return the id of a pair of that kind: the same whenever it is found."""
+    digest = hashlib.sha256("|".join(sorted(two)).encode()).hexdigest()
+    return _PREFIXES[PairKind(kind)] + digest[:20]
 
 
 def propose(connection: Connection, some: Iterable[Proposed], *, visited: Collection[str]) -> None:
@@ -234,15 +284,147 @@ def proposed(connection: Connection, project_id: str | None = None) -> list[Prop
 
 
 def decided_pair(connection: Connection, name: str) -> Pair | None:
-    """Return the two texts that a person decided about, by the id of their pair or proposal."""
+    """Return the two texts about which was decided, by the id of their pair or proposal."""
     meant = [
         two
-        for two in of_people(connection)
-        if any(proposal_id(kind, two).startswith(name) for kind in ProposalKind)
+        for two in words(connection)
+        if any(proposal_id(kind, two).startswith(name) for kind in PairKind)
     ]
     if len(meant) > 1:
         raise BadInput(f"{name} means several pairs; give more of the id")
     return meant[0] if meant else None
+
+
+#: What an agent says -> what the two are to each other; None where it says nothing about that.
+_RELATIONS = {
+    AgentVerdict.SAME: Relation.SAME,
+    AgentVerdict.CONTRADICT: Relation.CONTRADICTION,
+    AgentVerdict.APART: Relation.RELATED,
+    AgentVerdict.UNSURE: None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Handout:
+    """A pair that an agent was given to judge, and when, in UTC microseconds."""
+
+    item: str
+    agent: str
+    kind: PairKind
+    insight_a: str
+    insight_b: str
+    at: int
+
+    @property
+    def pair(self) -> Pair:
+        """The two."""
+        return self.insight_a, self.insight_b
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an agent said of a pair.
+
+    Attributes:
+        key: of its row.
+        pair: the ids of the two texts.
+        undone_at: when it was taken back, UTC microseconds, and by whom.
+
+    """
+
+    key: bytes
+    item: str
+    kind: PairKind
+    pair: Pair
+    agent: str
+    said: AgentVerdict
+    reason: str | None
+    at: int
+    undone_at: int | None = None
+    undone_by: str | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict)
+
+
+def hand_out(connection: Connection, some: Iterable[Handout], *, since: int) -> None:
+    """Note what an agent is given; what was handed out before a time is forgotten."""
+    connection.execute(delete(handouts).where(handouts.c.at < since))
+    put_rows(connection, handouts, map(asdict, some))
+
+
+def handed(connection: Connection, agent: str) -> dict[str, Handout]:
+    """Return the pairs that an agent was given and has not judged, by their ids."""
+    rows = connection.execute(select(handouts).where(handouts.c.agent == agent))
+    return {row.item: entity(Handout, row) for row in rows}
+
+
+def give(
+    connection: Connection, handout: Handout, said: AgentVerdict, *, at: int, reason: str | None
+) -> None:
+    """Keep what an agent said of a pair that it was given.
+
+    Nothing is proposed about the two any more, unless it was not sure, and nobody is given them.
+    """
+    known = select(insights.c.id, insights.c.content_hash)
+    rows = rows_in(connection, known, insights.c.id, handout.pair)
+    one, other = pair(*(row.content_hash for row in rows))
+    text = f"{Decider.AGENT}|{one}|{other}|{handout.agent}|{at}"
+    relation = _RELATIONS[said]
+    answer = {"said": said, "note": reason, "item": handout.item, "kind": handout.kind}
+    key = hashlib.sha256(text.encode()).digest()
+    made = Verdict(key, Decider.AGENT, handout.agent, "compare", answer, at, one, other, relation)
+    put_rows(connection, verdicts, [asdict(made)])
+    connection.execute(delete(handouts).where(handouts.c.item == handout.item))
+    if relation is not None:
+        connection.execute(delete(proposals).where(proposals.c.id == handout.item))
+
+
+def given(
+    connection: Connection, item: str | None = None, *, limit: int | None = None, skip: int = 0
+) -> list[Given]:
+    """Return what agents said, of one pair or of all, the newest first; what was taken back too."""
+    query = select(verdicts).where(verdicts.c.decider == Decider.AGENT)
+    if item is not None:
+        query = query.where(verdicts.c.answer["item"].as_string() == item)
+    query = query.order_by(verdicts.c.at.desc(), verdicts.c.key).limit(limit).offset(skip)
+    return [_given(row) for row in connection.execute(query)]
+
+
+def _given(row: Row[Any]) -> Given:
+    """Return a row as what an agent said."""
+    answer = row.answer
+    return Given(
+        key=row.key,
+        item=answer["item"],
+        kind=PairKind(answer["kind"]),
+        pair=pair(insight_id(row.one), insight_id(row.other)),
+        agent=row.name,
+        said=AgentVerdict(answer["said"]),
+        reason=answer["note"],
+        at=row.at,
+        undone_at=answer.get("undone_at"),
+        undone_by=answer.get("undone_by"),
+        answer=answer,
+    )
+
+
+def count_given(connection: Connection, since: int = 0) -> int:
+    """Return how many verdicts agents gave since a time, those included that were taken back."""
+    return count_rows(
+        connection, verdicts, verdicts.c.decider == Decider.AGENT, verdicts.c.at >= since
+    )
+
+
+def judged(connection: Connection) -> set[Pair]:
+    """Return the pairs of which a person or an agent has said something that was not taken back."""
+    said = {each.pair for each in given(connection) if each.undone_at is None}
+    return said.union(of_people(connection))
+
+
+def take_back(connection: Connection, some: Iterable[Given], *, by: str, at: int) -> None:
+    """Let what agents said have no effect any more; that it was said stays."""
+    for each in some:
+        answer = {**each.answer, "undone_at": at, "undone_by": by}
+        change_in(connection, verdicts.c.key, [each.key], {"relation": None, "answer": answer})
 
 
 #: Decided pairs that are taken, the newest: more do not change the figures, and cost seconds.
@@ -259,14 +441,16 @@ _LABELS = {
 
 
 def pairs(connection: Connection, model: str) -> list[Decided]:
-    """Return the pairs of statements that people and models decided, with the model's vectors.
+    """Return the pairs of statements about which was decided, with the model's vectors.
 
-    A person's word for two texts goes before a model's.
+    A person's word for two texts goes before an agent's, and that before a model's.
     """
+    decider = verdicts.c.decider
     query = (
         select(verdicts)
         .where(verdicts.c.one.is_not(None), verdicts.c.relation.is_not(None))
-        .order_by(verdicts.c.decider != Decider.PERSON, verdicts.c.at.desc(), verdicts.c.key)
+        .order_by(decider != Decider.PERSON, decider != Decider.AGENT)
+        .order_by(verdicts.c.at.desc(), verdicts.c.key)
         .limit(MOST)
     )
     labels: dict[tuple[str, str], Label] = {}

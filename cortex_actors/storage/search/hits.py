@@ -379,6 +379,12 @@ _SAID = (
 )
 
 
+def load_sections(connection: Connection, fragments: Iterable[str]) -> dict[str, list[ExcerptLine]]:
+    """Return the statements of sections as files say them now, in their order, by fragment."""
+    rows = rows_in(connection, _SAID, insight_sources.c.fragment_id, fragments)
+    return grouped((row[0], ExcerptLine((row[0], row[1]), *row[2:])) for row in rows)
+
+
 @dataclass(slots=True)
 class _Folded:
     """One hit, what of its section is shown, and which statements of that were found."""
@@ -407,9 +413,7 @@ class Folding:
         """Take more hits, which stand behind those that were taken before."""
         some = [_Folded(hit, dict(hit.extra)) for hit in hits]
         spots: list[list[Spot]] = [each.extra.pop(SPOTS, []) for each in some]
-        column = insight_sources.c.fragment_id
-        rows = rows_in(self._connection, _SAID, column, (own[0] for own, *_ in filter(None, spots)))
-        said = grouped((row[0], ExcerptLine((row[0], row[1]), *row[2:])) for row in rows)
+        said = load_sections(self._connection, (own[0] for own, *_ in filter(None, spots)))
         for answer, own in zip(some, spots, strict=True):
             if own and self._is_folded(answer, own):
                 continue

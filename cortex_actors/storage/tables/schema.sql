@@ -150,7 +150,7 @@ CREATE TABLE contradictions (
     -- How sure the layer was that decided, 0 to 1.
     confidence REAL DEFAULT 1 NOT NULL,
     -- The actor that came upon it, the layer that decided (rules, the entailment model, the
-    -- language model, or a person), and why.
+    -- language model, an agent, or a person), and why.
     detected_by TEXT NOT NULL,
     decided_by TEXT NOT NULL,
     reason TEXT NOT NULL,
@@ -167,7 +167,7 @@ CREATE TABLE contradictions (
     CONSTRAINT type_is_known CHECK (type IN ('direct', 'partial', 'contextual')),
     CONSTRAINT similarity_is_a_cosine CHECK (similarity BETWEEN -1 AND 1),
     CONSTRAINT confidence_is_a_share CHECK (confidence BETWEEN 0 AND 1),
-    CONSTRAINT decided_by_is_known CHECK (decided_by IN ('rules', 'nli', 'llm', 'person')),
+    CONSTRAINT decided_by_is_known CHECK (decided_by IN ('rules', 'nli', 'llm', 'agent', 'person')),
     CONSTRAINT reason_is_not_empty CHECK (reason <> ''),
     CONSTRAINT status_is_known CHECK (status IN ('unresolved', 'resolved', 'dismissed')),
     CONSTRAINT settled_at_some_time CHECK ((status = 'unresolved') = (resolved_at IS NULL)),
@@ -309,7 +309,7 @@ CREATE TABLE principle_links (
     CONSTRAINT lesser_is_the_source CHECK (source_id < target_id OR (type = 'depends_on'
         AND source_id <> target_id)),
     CONSTRAINT strength_is_a_share CHECK (strength BETWEEN 0 AND 1),
-    CONSTRAINT decided_by_is_known CHECK (decided_by IN ('rules', 'nli', 'llm', 'person')),
+    CONSTRAINT decided_by_is_known CHECK (decided_by IN ('rules', 'nli', 'llm', 'agent', 'person')),
     CONSTRAINT reason_is_not_empty CHECK (reason <> ''),
     FOREIGN KEY (source_id) REFERENCES principles (id),
     FOREIGN KEY (target_id) REFERENCES principles (id)
@@ -931,16 +931,18 @@ CREATE TABLE jobs (
     CONSTRAINT state_is_known CHECK (state IN ('done', 'failed'))
 );
 
--- What was decided about texts, and by whom: the answer of a model, or what a person said of two.
+-- What was decided about texts, and by whom: the answer of a model, or what an agent or a person
+-- said of two.
 CREATE TABLE verdicts (
-    -- SHA-256 of who decided, how it was asked, and the texts; one for two texts of a person's.
+    -- SHA-256 of who decided, how it was asked, and the texts; one for two texts of a person's, and
+    -- one for each time that an agent said something.
     "key" BLOB NOT NULL,
     -- The layer that decided, and the name of the model or of who said it.
     decider TEXT NOT NULL,
     name TEXT NOT NULL,
     question TEXT NOT NULL,
     -- Of a comparison: the content hashes of both texts, the lesser first, and what they are to each
-    -- other; NULL where the layer is not sure.
+    -- other; NULL where the layer is not sure, or an agent's word was taken back.
     one TEXT,
     other TEXT,
     relation TEXT,
@@ -948,11 +950,26 @@ CREATE TABLE verdicts (
     at INTEGER NOT NULL,
     PRIMARY KEY ("key"),
     CONSTRAINT key_is_a_digest CHECK (length(key) = 32),
-    CONSTRAINT decider_is_known CHECK (decider IN ('rules', 'nli', 'llm', 'person')),
+    CONSTRAINT decider_is_known CHECK (decider IN ('rules', 'nli', 'llm', 'agent', 'person')),
     CONSTRAINT relation_is_known CHECK (relation IN ('contradiction', 'same', 'related', 'unrelated'))
 );
 CREATE INDEX verdicts_by_time ON verdicts (at);
 CREATE INDEX verdicts_of_pairs ON verdicts (decider, one) WHERE one IS NOT NULL;
+
+-- Pairs that an agent was given to judge, so that it is given none twice; the rows of a pair go when
+-- it is decided.
+CREATE TABLE handouts (
+    -- The id of the pair, what was asked about it, and the two texts; the lesser id comes first.
+    item TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    insight_a TEXT NOT NULL,
+    insight_b TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (item, agent),
+    CONSTRAINT agent_is_not_empty CHECK (agent <> ''),
+    CONSTRAINT kind_is_known CHECK (kind IN ('contradiction', 'duplicate', 'offer'))
+) WITHOUT ROWID;
 
 -- Small facts of the home, by name.
 CREATE TABLE meta (
