@@ -20,7 +20,7 @@ FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "ho
 
 #: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
 #: they are with one. An agent is one whose token stands in that variable.
-OWNERS = frozenset({"doctor", "embeddings", "model", "service"}) | {
+OWNERS = frozenset({"doctor", "embeddings", "model", "service", "setup", "uninstall"}) | {
     f"daemon {name}" for name in "backup install logs publish restore run uninstall unit".split()
 }
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
