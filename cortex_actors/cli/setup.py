@@ -9,6 +9,7 @@ import difflib
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,6 @@ from cortex_actors.cli.declare import Argument, HomeOption, Option, command
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.domain.agent import agent_id
 from cortex_actors.errors import (
-    BadInput,
     ConfigurationError,
     CortexError,
     NotFound,
@@ -27,13 +27,10 @@ from cortex_actors.errors import (
     visible,
 )
 from cortex_actors.files import clients
-from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring
+from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
 from cortex_actors.files.place import Place
 from cortex_actors.files.swap import replace_whole
-from cortex_actors.home import Home, read_regular
-
-#: Bytes of a configuration that is changed; Claude Code keeps what it knows of projects in its own.
-LARGEST = 33_554_432
+from cortex_actors.home import Home
 
 #: Modes of a file that is made: the user's own, and one that a project's people share.
 _OWN, _SHARED = 0o600, 0o644
@@ -72,25 +69,10 @@ class FileChange:
         keep = f"{self.path.name}.cortex-{stamp}-{at % 1_000_000:06}.bak"
         there = next(each for each in self.path.parents if each.is_dir())
         with Place.at(str(there), str(self.path), make=True) as place:
-            replace_whole(place, self.before, self.after, keep=keep, mode=self.mode)
+            replace_whole(place, before=self.before, after=self.after, keep=keep, mode=self.mode)
         did = "removed" if self.after is None else "wrote"
         kept = f" (as it was: {keep})" if self.before is not None else ""
         return f"{did} {self.path}{kept}"
-
-
-def read_text(path: Path) -> str:
-    """Return a configuration's text; "" for one that is not there. Raises `BadInput`."""
-    try:
-        data = read_regular(path, most=LARGEST)
-        if data is None or len(data) > LARGEST:
-            raise BadInput(f"{path} is no regular file of at most {LARGEST:,} bytes")
-        return data.decode()
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}; correct the right to it") from error
-    except UnicodeDecodeError:
-        raise BadInput(f"{path} is no text in UTF-8; nothing was written") from None
 
 
 def change_text(path: Path, after: str, *, shared: bool = False) -> FileChange | None:
@@ -103,7 +85,7 @@ def change_text(path: Path, after: str, *, shared: bool = False) -> FileChange |
     before = read_text(real)
     if after == before:
         return None
-    gone = after.strip() in {"", "{}"}
+    gone = after.strip() in {"", "{}"} and not path.is_symlink()
     was = before.encode() if os.path.lexists(real) else None
     if gone and was is None:
         return None
@@ -111,15 +93,19 @@ def change_text(path: Path, after: str, *, shared: bool = False) -> FileChange |
 
 
 def plan_setup(
-    client: McpClient, wiring: Wiring, root: Path | None, *, instructions: bool
+    client: McpClient, wiring: Wiring, *, root: Path | None, instructions: bool
 ) -> list[FileChange]:
-    """Return what changes to set a client up. Raises `BadInput`, `Refused`, `UsageError`."""
+    """Return what changes to set a client up.
+
+    Raises `BadInput`, `Refused`, `UsageError`, and `ConfigurationError` where the plugin is.
+    """
+    _refuse_plugin(client)
     path = locate(client, root)
-    text = clients.with_server(client, read_text(path), wiring, path=str(path))
+    text = clients.with_server(client, read_text(path), wiring=wiring, path=str(path))
     found = [change_text(path, text, shared=root is not None)]
     if client.hooks is not None:
-        hooks = client.locate(client.hooks, root, os.environ)
-        text = clients.with_hooks(client, read_text(hooks), wiring, path=str(hooks))
+        hooks = client.locate(client.hooks, root)
+        text = clients.with_hooks(client, read_text(hooks), wiring=wiring, path=str(hooks))
         found.append(change_text(hooks, text, shared=root is not None))
     if instructions:
         lines = _instructions(client, root)
@@ -133,7 +119,7 @@ def plan_removal(client: McpClient, root: Path | None) -> list[FileChange]:
     path = locate(client, root)
     new = {path: clients.without_server(client, read_text(path), path=str(path))}
     if client.hooks is not None:
-        hooks = client.locate(client.hooks, root, os.environ)
+        hooks = client.locate(client.hooks, root)
         text = clients.without_hooks(read_text(hooks), path=str(hooks))
         new[hooks] = clients.without_plugin(text, path=str(hooks))
     if root is not None or client.instructions.user:
@@ -145,7 +131,7 @@ def plan_removal(client: McpClient, root: Path | None) -> list[FileChange]:
 
 def locate(client: McpClient, root: Path | None) -> Path:
     """Return where a client's servers are."""
-    return client.locate(client.servers, root, os.environ)
+    return client.locate(client.servers, root)
 
 
 @command(
@@ -190,39 +176,39 @@ def setup(
     Without a client it lists those that are here. To remove everything: cortex uninstall.
     """
     place = Home.of(home)
+    client = CLIENTS.get(name or "")
     if name is None:
         _list(place)
-        return
-    if name in SNIPPETS:
-        _print_snippet(name, Wiring.of(agent_id(agent or name), place, os.environ))
-        return
-    client = CLIENTS.get(name)
-    if client is None:
+    elif name in SNIPPETS:
+        _print_snippet(name, Wiring.of(agent_id(agent or name), place))
+    elif client is None:
         raise NotFound(f"there is no client {name!r}; there are {', '.join([*CLIENTS, *SNIPPETS])}")
-    if plugin:
+    elif plugin:
         _print_plugin(client)
-        return
-    root = _project() if scope == "project" else None
-    if remove:
-        changes = plan_removal(client, root)
     else:
-        _refuse_plugin(client)
-        wiring = Wiring.of(agent_id(agent or client.agent), place, os.environ)
-        changes = plan_setup(client, wiring, root, instructions=instructions)
-    if not changes:
-        print(f"{client.title}: {'nothing of cortex is there' if remove else 'already set up'}")
-        return
+        root = _project() if scope == "project" else None
+        wiring = Wiring.of(agent_id(agent or client.agent), place)
+        if remove:
+            changes = plan_removal(client, root)
+        else:
+            changes = plan_setup(client, wiring, root=root, instructions=instructions)
+        if not changes:
+            print(f"{client.title}: {'nothing of cortex is there' if remove else 'already set up'}")
+        elif propose(changes, dry_run=dry_run, yes=yes):
+            apply_changes(changes)
+            for line in _next(client, root, remove=remove):
+                print(line)
+
+
+def propose(changes: Sequence[FileChange], *, dry_run: bool, yes: bool) -> bool:
+    """Show what changes and ask; return whether it is to be written. Raises `Refused` for a no."""
     for each in changes:
         show.diff(each.diff)
-    if dry_run:
-        return
-    if not yes:
+    if not (yes or dry_run):
         names = " and ".join(str(each.path) for each in changes)
         refusal, no = f"nothing was written into {names}", "nothing was written"
         show.confirm(f"Write {names}?", refusal=refusal, no=no)
-    apply_changes(changes)
-    for line in _next(client, root, remove=remove):
-        print(line)
+    return not dry_run
 
 
 def apply_changes(changes: Sequence[FileChange]) -> None:
@@ -252,31 +238,26 @@ def _list(home: Home) -> None:
 
 def is_installed(client: McpClient) -> bool:
     """Tell whether a client seems to be on this machine."""
-    path = Path(os.environ.get("HOME") or Path.home()) / client.folder
+    path = Path.home() / client.folder
     moved = client.variable and os.environ.get(client.variable)
     return bool(shutil.which(client.program) or moved or path.is_dir())
 
 
 def describe(client: McpClient, roots: Iterable[Path | None]) -> Iterator[str]:
     """Yield by which entries a client is set up. Raises `BadInput` for a broken file."""
-    for path in dict.fromkeys(locate(client, root) for root in roots):
-        entry = clients.find_server(client, read_text(path), path=str(path))
-        if entry is not None and entry.is_ours:
-            agent = entry.named("--agent") or "the default agent"
-            yield f"server as {agent} ({_brief(path)})"
-    hooks = client.hooks
-    places = (client.locate(hooks, root, os.environ) for root in roots) if hooks else ()
-    for path in dict.fromkeys(places):
-        text = read_text(path)
-        if found := clients.find_hooks(text, path=str(path)):
-            yield f"{len(found)} hooks ({_brief(path)})"
-        if clients.has_plugin(text, path=str(path)):
-            yield f"plugin {clients.PLUGIN}"
+    found = {each for root in roots for each in clients.list_entries(client, root)}
+    hooks = Counter(path for path, entry in found if entry.named("hook"))
+    for path, entry in sorted(found, key=lambda each: str(each[0])):
+        if not entry.named("hook"):
+            yield f"server as {entry.named('--agent') or 'the default agent'} ({_brief(path)})"
+    yield from (f"{count} hooks ({_brief(path)})" for path, count in sorted(hooks.items()))
+    if _has_plugin(client):
+        yield f"plugin {clients.PLUGIN}"
 
 
 def _brief(path: Path) -> str:
     """Return a path as people write it."""
-    mine = os.environ.get("HOME") or str(Path.home())
+    mine = Path.home()
     return f"~/{path.relative_to(mine)}" if path.is_relative_to(mine) else str(path)
 
 
@@ -287,7 +268,7 @@ def _instructions(client: McpClient, root: Path | None) -> Path:
     """
     if root is None and not client.instructions.user:
         raise UsageError(f"{client.title} has no file of yours for instructions: --scope project")
-    path = client.locate(client.instructions, root, os.environ)
+    path = client.locate(client.instructions, root)
     # A CLAUDE.md beside an AGENTS.md would keep Claude Code from reading that one.
     others = [path.with_name("AGENTS.md")] if root is not None and not path.exists() else []
     return next((each for each in others if each.exists()), path)
@@ -299,12 +280,15 @@ def _project() -> Path:
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
+def _has_plugin(client: McpClient) -> bool:
+    """Tell whether a client has our plugin enabled. Raises `BadInput`."""
+    path = client.locate(client.hooks, None) if client.hooks else None
+    return path is not None and clients.has_plugin(read_text(path), path=str(path))
+
+
 def _refuse_plugin(client: McpClient) -> None:
     """Raise `ConfigurationError` where the plugin is enabled: hooks would run twice."""
-    if client.hooks is None:
-        return
-    path = client.locate(client.hooks, None, os.environ)
-    if clients.has_plugin(read_text(path), path=str(path)):
+    if _has_plugin(client):
         raise ConfigurationError(
             f"{client.title} has the plugin {clients.PLUGIN} enabled, and its hooks would run "
             f"twice; first: claude plugin uninstall {clients.PLUGIN}"

@@ -22,7 +22,7 @@ import tomlkit.exceptions
 import tomlkit.items
 
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.home import Home
+from cortex_actors.home import Home, read_regular
 from cortex_actors.text import jsonc
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: What the server is called in every client, and the plugin of Claude Code.
 NAME: Final = "cortex"
 PLUGIN: Final = "cortex@cortex-actors"
+
+#: Bytes of a configuration that is read; Claude Code keeps what it knows of projects in its own.
+LARGEST: Final = 33_554_432
 
 #: Seconds that a client waits for a hook; the hook itself gives up before.
 HOOK_TIMEOUT: Final = 5
@@ -85,13 +88,13 @@ class McpClient:
     shape: Mapping[str, Any] = field(default_factory=dict)
     events: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
-    def locate(self, file: ConfigFile, root: Path | None, environ: Mapping[str, str]) -> Path:
+    def locate(self, file: ConfigFile, root: Path | None) -> Path:
         """Return where a file of it is: of a project, or the user's (no `root`)."""
         if root is not None:
             return root / file.project
-        if moved := environ.get(self.variable):
+        if moved := os.environ.get(self.variable):
             return Path(moved) / Path(file.user).name
-        return Path(environ.get("HOME") or Path.home()) / file.user
+        return Path.home() / file.user
 
 
 def _events(**seconds: int) -> dict[str, tuple[str, int]]:
@@ -162,9 +165,10 @@ def program() -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "cortex_actors")
 
 
-def default_home(environ: Mapping[str, str]) -> Path:
+def default_home() -> Path:
     """Return the home of a program that no variable `CORTEX_HOME` reaches."""
-    return Home.of(None, {key: each for key, each in environ.items() if key != "CORTEX_HOME"}).root
+    rest = {key: each for key, each in os.environ.items() if key != "CORTEX_HOME"}
+    return Home.of(None, rest).root
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +180,9 @@ class Wiring:
     program: tuple[str, ...] = field(default_factory=program)
 
     @classmethod
-    def of(cls, agent: str, home: Home, environ: Mapping[str, str]) -> Wiring:
+    def of(cls, agent: str, home: Home) -> Wiring:
         """Return what is run for a home; a client started from a menu has no variables of ours."""
-        return cls(agent, "" if home.root == default_home(environ) else str(home.root))
+        return cls(agent, "" if home.root == default_home() else str(home.root))
 
     @property
     def _more(self) -> list[str]:
@@ -196,7 +200,7 @@ class Wiring:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ClientEntry:
     """An entry of ours in a configuration: the words that it runs."""
 
     words: tuple[str, ...]
@@ -219,7 +223,34 @@ class Entry:
         return self.words[at] if at < len(self.words) else ""
 
 
-def find_server(client: McpClient, text: str, *, path: str) -> Entry | None:
+def read_text(path: Path) -> str:
+    """Return a configuration's text; "" for one that is not there. Raises `BadInput`."""
+    try:
+        data = read_regular(path, most=LARGEST)
+        if data is None or len(data) > LARGEST:
+            raise BadInput(f"cannot read {path}: it is no file of at most {LARGEST:,} bytes")
+        return data.decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}; correct the right to it") from error
+    except UnicodeDecodeError:
+        raise BadInput(f"cannot read {path}: it is no text in UTF-8; nothing was written") from None
+
+
+def list_entries(client: McpClient, root: Path | None) -> Iterator[tuple[Path, ClientEntry]]:
+    """Yield our server and our hooks in a client's files, each with its file. Raises `BadInput`."""
+    path = client.locate(client.servers, root)
+    server = find_server(client, read_text(path), path=str(path))
+    if server is not None and server.is_ours:
+        yield path, server
+    if client.hooks is not None:
+        path = client.locate(client.hooks, root)
+        for each in find_hooks(read_text(path), path=str(path)).values():
+            yield path, each
+
+
+def find_server(client: McpClient, text: str, *, path: str) -> ClientEntry | None:
     """Return the entry under our name, ours or not. Raises `BadInput` for a broken file."""
     at: Any = _data(text, path)
     for key in client.servers.way:
@@ -228,10 +259,10 @@ def find_server(client: McpClient, text: str, *, path: str) -> Entry | None:
         return None
     args = at.get("args")
     words = [at.get("command", ""), *(args if isinstance(args, list) else ())]
-    return Entry(tuple(map(str, words)))
+    return ClientEntry(tuple(map(str, words)))
 
 
-def with_server(client: McpClient, text: str, wiring: Wiring, *, path: str) -> str:
+def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> str:
     """Return the text with our entry; what a person added to it stays.
 
     Raises `BadInput` for a broken file, `Refused` for another program's entry of that name.
@@ -239,12 +270,12 @@ def with_server(client: McpClient, text: str, wiring: Wiring, *, path: str) -> s
     _require_own(find_server(client, text, path=path), path)
     wanted = {**client.shape, **wiring.server()}
     if path.endswith(".toml"):
-        return _put_table(text, client.servers.way, wanted)
+        return _put_table(text, client.servers.way, wanted=wanted)
     at: Any = jsonc.read(text)
     for key in client.servers.way:
         at = at.get(key, {}) if isinstance(at, dict) else {}
     new = {**at, **wanted} if isinstance(at, dict) else wanted
-    return text if new == at else jsonc.put(text, client.servers.way, new)
+    return text if new == at else jsonc.put(text, client.servers.way, value=new)
 
 
 def without_server(client: McpClient, text: str, *, path: str) -> str:
@@ -257,13 +288,13 @@ def without_server(client: McpClient, text: str, *, path: str) -> str:
     return jsonc.cut(text, client.servers.way)
 
 
-def find_hooks(text: str, *, path: str) -> dict[tuple[str, int, int], Entry]:
+def find_hooks(text: str, *, path: str) -> dict[tuple[str, int, int], ClientEntry]:
     """Return our handlers by event, group and number. Raises `BadInput` for a broken file."""
     found = _handlers(_data(text, path))
     return {at: each for at, each in found if each.is_ours and each.named("hook") in VERBS}
 
 
-def with_hooks(client: McpClient, text: str, wiring: Wiring, *, path: str) -> str:
+def with_hooks(client: McpClient, text: str, *, wiring: Wiring, path: str) -> str:
     """Return the text with each hook of ours once; those of others stay. Raises `BadInput`."""
     for event, (verb, seconds) in client.events.items():
         ours = [p for p, e in find_hooks(text, path=path).items() if p[0] == event]
@@ -273,10 +304,10 @@ def with_hooks(client: McpClient, text: str, wiring: Wiring, *, path: str) -> st
         if not ours:
             groups = _data(text, path).get("hooks", {}).get(event, [])
             new = {"hooks": [handler]}
-            text = jsonc.put(text, ("hooks", event, len(groups)), new)
+            text = jsonc.put(text, ("hooks", event, len(groups)), value=new)
         elif _handler(_data(text, path), ours[0]) != handler:
             _, group, number = ours[0]
-            text = jsonc.put(text, ("hooks", event, group, "hooks", number), handler)
+            text = jsonc.put(text, ("hooks", event, group, "hooks", number), value=handler)
     return text
 
 
@@ -350,7 +381,7 @@ def without_lines(text: str) -> str:
     return f"{before.removesuffix(chr(10))}{after}" if before.endswith("\n\n") else before + after
 
 
-def _require_own(found: Entry | None, path: str) -> None:
+def _require_own(found: ClientEntry | None, path: str) -> None:
     """Raise `Refused` for an entry that another program has under our name."""
     if found is not None and not found.is_ours:
         runs = " ".join(found.words) or "no program"
@@ -369,7 +400,7 @@ def _data(text: str, path: str) -> dict[str, Any]:
     return found
 
 
-def _handlers(data: dict[str, Any]) -> Iterator[tuple[tuple[str, int, int], Entry]]:
+def _handlers(data: dict[str, Any]) -> Iterator[tuple[tuple[str, int, int], ClientEntry]]:
     """Yield every handler that runs a line: event, group and number, and its words."""
     hooks = data.get("hooks")
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
@@ -378,7 +409,7 @@ def _handlers(data: dict[str, Any]) -> Iterator[tuple[tuple[str, int, int], Entr
             for number, each in enumerate(some if isinstance(some, list) else ()):
                 line = each.get("command") if isinstance(each, dict) else None
                 if isinstance(line, str):
-                    yield (event, group, number), Entry(_split(line))
+                    yield (event, group, number), ClientEntry(_split(line))
 
 
 def _split(line: str) -> tuple[str, ...]:
@@ -411,7 +442,7 @@ def _tables(text: str, path: str) -> tomlkit.TOMLDocument:
         raise BadInput(f"{path} is no TOML: {error}; nothing was written") from error
 
 
-def _put_table(text: str, way: tuple[str, ...], wanted: dict[str, Any]) -> str:
+def _put_table(text: str, way: tuple[str, ...], *, wanted: dict[str, Any]) -> str:
     """Return a text with a table that has these keys, and the ones that it had."""
     outer, name = way
     document = tomlkit.parse(text)
@@ -428,8 +459,8 @@ def _put_table(text: str, way: tuple[str, ...], wanted: dict[str, Any]) -> str:
     else:
         # As text behind all others: the library puts no blank line between it and the next table.
         begun = f"{text.rstrip(chr(10))}\n\n" if text.strip() else ""
-        return _unchanged(text, begun + tomlkit.dumps({outer: {name: wanted}}), way)
-    return _unchanged(text, tomlkit.dumps(document), way)
+        return _unchanged(text, begun + tomlkit.dumps({outer: {name: wanted}}), way=way)
+    return _unchanged(text, tomlkit.dumps(document), way=way)
 
 
 def _drop_table(text: str, way: tuple[str, ...]) -> str:
@@ -443,10 +474,10 @@ def _drop_table(text: str, way: tuple[str, ...]) -> str:
     left = tomlkit.dumps(document)
     if left.endswith("\n\n") and not text.endswith("\n\n"):
         left = left.rstrip("\n") + "\n"
-    return _unchanged(text, left, way)
+    return _unchanged(text, left, way=way)
 
 
-def _unchanged(before: str, after: str, way: tuple[str, ...]) -> str:
+def _unchanged(before: str, after: str, *, way: tuple[str, ...]) -> str:
     """Return the new text where all of it but our table says what it said; else raise `Refused`.
 
     The library prints the whole document; what it does to an odd one is not left to hope.

@@ -434,7 +434,7 @@ class Swap:
 
 
 def replace_whole(
-    place: Place, before: bytes | None, after: bytes | None, *, keep: str, mode: int = _MODE
+    place: Place, *, before: bytes | None, after: bytes | None, keep: str, mode: int = _MODE
 ) -> None:
     """Put a new text in the place of a file that says `before`; that one gets the name `keep`.
 
@@ -449,15 +449,15 @@ def replace_whole(
             with contextlib.suppress(Oversized):
                 admit(place.path, os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
         if after is None:
-            _require_same(place, place.name, before)
+            _require_same(place, place.name, before=before)
             place.rename(place.name, keep)
         else:
             try:
-                _draft(place, draft, after, mode=None if before is not None else mode)
+                _draft(place, draft, data=after, mode=None if before is not None else mode)
                 if before is None:
                     place.link(draft, place.name)
                 else:
-                    _change(place, draft, before, keep=keep)
+                    _change(place, draft, before=before, keep=keep)
             except FileExistsError as error:
                 raise Refused(f"{place.path} was made meanwhile and stays; try again") from error
             finally:
@@ -465,7 +465,7 @@ def replace_whole(
         place.sync()
 
 
-def _draft(place: Place, name: str, data: bytes, *, mode: int | None) -> None:
+def _draft(place: Place, name: str, *, data: bytes, mode: int | None) -> None:
     """Make a text ready under a name beside the file; without a mode it has all that the file has.
 
     What a run that was killed has left under that name is ours, and goes.
@@ -488,9 +488,9 @@ def _draft(place: Place, name: str, data: bytes, *, mode: int | None) -> None:
         os.close(opened)
 
 
-def _change(place: Place, draft: str, before: bytes, *, keep: str) -> None:
+def _change(place: Place, draft: str, *, before: bytes, keep: str) -> None:
     """Exchange file and draft, unless the file was saved meanwhile, and name what was displaced."""
-    _require_same(place, place.name, before)
+    _require_same(place, place.name, before=before)
     try:
         exchange(place.folder, draft, place.name)
     except OSError as error:
@@ -501,14 +501,14 @@ def _change(place: Place, draft: str, before: bytes, *, keep: str) -> None:
         place.rename(draft, place.name)
         return
     try:
-        _require_same(place, draft, before)
+        _require_same(place, draft, before=before)
     except Refused:
         exchange(place.folder, draft, place.name)
         raise
     place.rename(draft, keep)
 
 
-def _require_same(place: Place, name: str, before: bytes | None) -> None:
+def _require_same(place: Place, name: str, *, before: bytes | None) -> None:
     """Raise `Refused` for a file of the folder that does not say what it said."""
     with os.fdopen(place.open(name), "rb") as file:
         if file.read() != before:

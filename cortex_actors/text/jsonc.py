@@ -59,7 +59,7 @@ def read(text: str, *, path: str = "the text") -> Any:  # noqa: ANN401 - whateve
         return _parsed(text, path).value
 
 
-def put(text: str, way: Way, value: object) -> str:
+def put(text: str, way: Way, *, value: object) -> str:
     """Return a text in which a value stands at its place, once; `way` ends in a key or a number.
 
     Objects on the way are made; a number that is the length of its list appends an item. Raises
@@ -68,7 +68,7 @@ def put(text: str, way: Way, value: object) -> str:
     top = _parsed(text, "the text")
     if top.start == top.end:
         lines = text if text.endswith("\n") or not text else f"{text}\n"
-        return put(f"{lines}{{}}\n", way, value)
+        return put(f"{lines}{{}}\n", way, value=value)
     at = top
     for number, key in enumerate(way):
         if not isinstance(at.value, list if isinstance(key, int) else dict):
@@ -78,11 +78,10 @@ def put(text: str, way: Way, value: object) -> str:
         if found is None:
             for each in reversed(way[number + 1 :]):
                 value = [value] if isinstance(each, int) else {each: value}
-            return _inserted(text, at, key, value)
+            return _inserted(text, at, key=key, value=value)
         at = at.entries[found][2]
-    eol, unit = _style(text, top)
-    outer = _indentation(text, at.start)
-    return text[: at.start] + _printed(value, outer, unit, eol) + text[at.end :]
+    shown = _printed(value, _indentation(text, at.start), style=_style(text, top))
+    return text[: at.start] + shown + text[at.end :]
 
 
 def cut(text: str, way: Way) -> str:
@@ -99,7 +98,7 @@ def cut(text: str, way: Way) -> str:
     deepest = len(way) - 1
     while deepest and len(holders[deepest].entries) == 1:
         deepest -= 1
-    return _removed(text, holders[deepest], way[deepest])
+    return _removed(text, holders[deepest], key=way[deepest])
 
 
 def _entry(part: _Part, key: str | int) -> int | None:
@@ -108,7 +107,7 @@ def _entry(part: _Part, key: str | int) -> int | None:
     return len(names) - 1 - names[::-1].index(key) if key in names else None
 
 
-def _inserted(text: str, part: _Part, key: str | int, value: object) -> str:
+def _inserted(text: str, part: _Part, *, key: str | int, value: object) -> str:
     """Return a text with one more entry at the end of an object or a list."""
     eol, unit = _style(text, part)
     begins = [each[1] for each in part.entries]
@@ -117,7 +116,7 @@ def _inserted(text: str, part: _Part, key: str | int, value: object) -> str:
     if not begins:
         inner = outer + unit
         inside = text[part.start + 1 : part.end - 1].rstrip()
-        made = f"{inside}{eol}{inner}{lead}{_printed(value, inner, unit, eol)}{eol}{outer}"
+        made = f"{inside}{eol}{inner}{lead}{_printed(value, inner, style=(eol, unit))}{eol}{outer}"
         return text[: part.start + 1] + made + text[part.end - 1 :]
     # Behind the comments that follow the last entry, which are about that one.
     close = len(text[: part.end - 1].rstrip())
@@ -126,14 +125,18 @@ def _inserted(text: str, part: _Part, key: str | int, value: object) -> str:
     is_apart = own_line is not None or "\n" in text[part.entries[-1][2].end : part.end]
     inner = own_line[1] if own_line else outer + unit
     gap = f"{eol}{inner}" if is_apart else " "
-    shown = _printed(value, inner, unit, eol) if is_apart else _on_one_line(value)
+    shown = (
+        _printed(value, inner, style=(eol, unit))
+        if is_apart
+        else json.dumps(value, ensure_ascii=False)
+    )
     comma, last = part.commas[-1], part.entries[-1][2].end
     if comma >= 0:
         return f"{text[:close]}{gap}{lead}{shown},{text[close:]}"
     return f"{text[:last]},{text[last:close]}{gap}{lead}{shown}{text[close:]}"
 
 
-def _removed(text: str, part: _Part, key: str | int) -> str:
+def _removed(text: str, part: _Part, *, key: str | int) -> str:
     """Return a text without one entry of an object or a list, and without the blanks before it."""
     number = _entry(part, key) or 0
     _, begin, value = part.entries[number]
@@ -165,15 +168,11 @@ def _indentation(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _printed(value: object, outer: str, unit: str, eol: str) -> str:
-    """Return a value as it is put in, its further lines indented."""
+def _printed(value: object, outer: str, *, style: tuple[str, str]) -> str:
+    """Return a value as it is put in, its further lines indented as those around it."""
+    eol, unit = style
     shown = json.dumps(value, indent=unit, ensure_ascii=False)
     return shown.replace("\n", f"{eol}{outer}")
-
-
-def _on_one_line(value: object) -> str:
-    """Return a value as it is put in between others on one line."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _parsed(text: str, path: str) -> _Part:
@@ -182,10 +181,8 @@ def _parsed(text: str, path: str) -> _Part:
     if at == len(text):
         return _Part(at, at, {})
     try:
-        part = _value(text, at, 0)
-        rest = _skipped(text, part.end)
-        if rest < len(text):
-            raise _Unexpected(rest, "nothing more")
+        part = _value(text, at, depth=0)
+        _require_end(text, part.end)
     except _Unexpected as error:
         before = text[: error.at]
         line, column = before.count("\n") + 1, error.at - before.rfind("\n")
@@ -204,19 +201,26 @@ class _Unexpected(Exception):
         self.at = at
 
 
+def _require_end(text: str, at: int) -> None:
+    """Raise `_Unexpected` where a text goes on behind its value."""
+    rest = _skipped(text, at)
+    if rest < len(text):
+        raise _Unexpected(rest, "its end")
+
+
 def _skipped(text: str, at: int) -> int:
     """Return where the next sign is that is neither blank nor comment."""
     found = _GAP.match(text, at)
     return found.end() if found else at
 
 
-def _value(text: str, at: int, depth: int) -> _Part:
+def _value(text: str, at: int, *, depth: int) -> _Part:
     """Return the value that begins at a place."""
     sign = text[at : at + 1]
     if depth > _DEPTH:
         raise _Unexpected(at, f"at most {_DEPTH} levels")
     if sign and sign in "{[":
-        return _holder(text, at, depth)
+        return _holder(text, at, depth=depth)
     found = (_STRING if sign == '"' else _PLAIN).match(text, at)
     try:
         return _Part(at, found.end(), json.loads(found[0])) if found else _none(at)
@@ -229,7 +233,7 @@ def _none(at: int) -> _Part:
     raise _Unexpected(at, "a value")
 
 
-def _holder(text: str, start: int, depth: int) -> _Part:
+def _holder(text: str, start: int, *, depth: int) -> _Part:
     """Return the object or the list that begins at a place, with its entries."""
     is_list = text[start] == "["
     close = "]" if is_list else "}"
@@ -248,7 +252,7 @@ def _holder(text: str, start: int, depth: int) -> _Part:
             if text[at : at + 1] != ":":
                 raise _Unexpected(at, "a colon")
             at = _skipped(text, at + 1)
-        inner = _value(text, at, depth + 1)
+        inner = _value(text, at, depth=depth + 1)
         part.entries.append((name, begin, inner))
         at = _skipped(text, inner.end)
         has_comma = text[at : at + 1] == ","
