@@ -20,7 +20,7 @@ FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "ho
 
 #: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
 #: they are with one. An agent is one whose token stands in that variable.
-OWNERS = frozenset({"doctor", "embeddings", "model", "service"}) | {
+OWNERS = frozenset({"doctor", "embeddings", "model", "service", "setup", "uninstall"}) | {
     f"daemon {name}" for name in "backup install logs publish restore run uninstall unit".split()
 }
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
@@ -97,15 +97,17 @@ def _run(words: list[str]) -> int:
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
 
         return fast.run(quick)
-    if _may_start(words, name):
-        from cortex_actors.client.connection import Client  # noqa: PLC0415 - as above
+    if TOKEN in os.environ or OWNERS & {name, *words[:1]} or name in {"daemon", "demo"}:
+        return _full(words)
+    from cortex_actors.client.connection import Client  # noqa: PLC0415 - as above
 
+    if _is_watched() and os.environ.get("CORTEX_AUTOSTART") != "0":
         Client.when_down = staticmethod(_start)
-        try:
-            return _full(words)
-        finally:
-            Client.when_down = None
-    return _full(words)
+    Client.when_older = staticmethod(_replace)
+    try:
+        return _full(words)
+    finally:
+        Client.when_down = Client.when_older = None
 
 
 def _complete(words: list[str]) -> int:
@@ -117,17 +119,6 @@ def _complete(words: list[str]) -> int:
     if len(words) != 2 or words[1] not in SHELLS:  # noqa: PLR2004 - the option and its value
         raise UsageError(f"--show-completion takes one of {', '.join(SHELLS)}")
     return command_line.complete(f"{words[1]}_source")
-
-
-def _may_start(words: list[str], name: str) -> bool:
-    """Return whether a command starts the daemon it needs: typed by the owner in a terminal."""
-    return (
-        _is_watched()
-        and os.environ.get("CORTEX_AUTOSTART") != "0"
-        and TOKEN not in os.environ
-        and not OWNERS & {name, *words[:1]}
-        and name not in {"daemon", "demo"}
-    )
 
 
 def _is_watched() -> bool:
@@ -145,6 +136,36 @@ def _start(home: Home) -> bool:
     text = f"cortex: started the daemon, pid {child.pid}, in {took:.2f} s (CORTEX_AUTOSTART=0: not)"
     print(text, file=sys.stderr)
     return True
+
+
+def _replace(home: Home) -> None:
+    """Restart a daemon that is older than this program, if a person wants that; else say so."""
+    from cortex_actors import __version__  # noqa: PLC0415 - only what is needed
+    from cortex_actors.process import lock  # noqa: PLC0415 - as above
+
+    found = lock.read(home).version
+    if not _numbers(found) < _numbers(__version__) or lock.state(home) is not lock.State.RUNNING:
+        return
+    text = f"cortex: the daemon is of version {found}, and this program of {__version__}"
+    if not _is_watched():
+        print(f"{text}; replace it with: cortex daemon restart", file=sys.stderr)
+        return
+    print(f"{text}; restart it now? [Y/n] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in {"", "y", "yes"}:
+        return
+    from cortex_actors import settings  # noqa: PLC0415 - as above
+    from cortex_actors.cli import lifecycle  # noqa: PLC0415 - as above
+
+    # It goes on where it would not start with them.
+    settings.load(home)
+    lifecycle.end(home, timeout=lifecycle.STOP_TIMEOUT)
+    child, took = lifecycle.launch(home, timeout=START_TIMEOUT)
+    print(f"cortex: restarted, pid {child.pid}, in {took:.2f} s", file=sys.stderr)
+
+
+def _numbers(version: str) -> list[int]:
+    """Return a version's numbers; those of one that is not known are greater than any."""
+    return [int(each) for each in version.split(".") if each.isdigit()] or [sys.maxsize]
 
 
 def _full(words: list[str]) -> int:

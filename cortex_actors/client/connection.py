@@ -70,6 +70,10 @@ class Client:
     #: once more. Nothing was sent before, so nothing is done twice. Only the command line sets it.
     when_down: ClassVar[Callable[[Home], bool] | None] = None
 
+    #: Looks once, before a connection is made, whether the daemon is of an older version than this
+    #: program. Only the command line sets it.
+    when_older: ClassVar[Callable[[Home], None] | None] = None
+
     #: Waits for an answer, of which method and how many seconds, and says so where it is late. Only
     #: the command line sets it, too.
     when_slow: ClassVar[Callable[..., None] | None] = None
@@ -151,6 +155,9 @@ class Client:
 
     def _connect(self, seconds: float) -> socket.socket:
         """Return a connection to our own daemon."""
+        if (ask := type(self).when_older) is not None:
+            type(self).when_older = None
+            ask(self.home)
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.settimeout(seconds)
         try:

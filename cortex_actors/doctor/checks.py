@@ -8,6 +8,8 @@ Whether the ledger knows what the instruction files say now.
 Every file is read and hashed: by name, size and times alone nobody sees a file that was put back
 from an archive, or that a disk has changed. Nothing is ever written.
 
+Whether the AI clients that are set up run this program for this home.
+
 What the home holds beside ledger and index: its lock, its rights, its room, its backups.
 
 The home that is looked at, and under which circumstances.
@@ -16,10 +18,13 @@ The home that is looked at, and under which circumstances.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import SECOND, iso
@@ -27,6 +32,7 @@ from cortex_actors.doctor import models
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.project import Project, file_hash, innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
+from cortex_actors.files import clients
 from cortex_actors.home import read_regular
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
@@ -292,6 +298,41 @@ def _span(seconds: float) -> str:
     return f"{whole / _HOUR:.1f} hours" if whole >= _HOUR else f"{whole / 60:.0f} minutes"
 
 
+def connected(patient: Patient, roots: Iterable[str]) -> Iterator[Diagnosis]:
+    """Look whether each client's entries run a program that is there, this one, for this home.
+
+    `roots` are the projects whose own configuration is looked at beside the user's.
+    """
+    places = [None, *map(Path, roots)]
+    wrong, right = set[Diagnosis](), set[str]()
+    for client, root in product(clients.CLIENTS.values(), places):
+        try:
+            for path, entry in clients.list_entries(client, root):
+                right.add(client.title)
+                wrong |= set(_wiring(entry, path, patient=patient, client=client.name, root=root))
+        except CortexError as broken:
+            wrong.add(warning("clients", str(broken), mend="correct or restore it"))
+    yield from sorted(wrong, key=lambda each: each.found)
+    if not wrong:
+        text = f"{', '.join(sorted(right))}: set up, for this program and this home"
+        yield Diagnosis("clients", text if right else "none is set up; cortex setup lists them")
+
+
+def _wiring(
+    entry: clients.ClientEntry, path: Path, *, patient: Patient, client: str, root: Path | None
+) -> Iterator[Diagnosis]:
+    """Yield what is not right with one entry."""
+    mend = f"cortex setup {client}" + (f" --scope project (in {root})" if root else "")
+    runs, home = entry.program[0], entry.named("--home") or str(clients.default_home())
+    if shutil.which(runs) is None:
+        yield warning("clients", f"{path} runs {runs}, which is not there", mend=mend)
+    elif entry.program != clients.program():
+        yield note("clients", f"{path} runs another cortex, {shlex.join(entry.program)}", mend=mend)
+    if home != str(patient.home.root):
+        text = f"{path} is for the home {home}, and this one is {patient.home.root}"
+        yield note("clients", text, mend=f"{mend} --home {patient.home.root}")
+
+
 #: Checks of what the ledger holds; each sees one moment of it.
 LEDGER: tuple[tuple[str, file.Check], ...] = (
     ("pages", file.pages),
@@ -358,6 +399,8 @@ def look(patient: Patient, halt: files.Halt) -> Look:
             found += guarded(name, run, halt)
         seen: list[Seen] = []
         found += guarded("files", partial(_files, reader, patient, seen), halt)
+    roots = [each.root for each in seen[0].projects] if seen else []
+    found += guarded("clients", partial(connected, patient, roots), halt)
     found += _of_home(patient)
     return Look(_marked(found, patient), patient.model, seen[0] if seen else None)
 

@@ -1,0 +1,332 @@
+"""`setup`: put the MCP server and the hooks into a client's configuration, and take them out.
+
+What the new texts are is decided in `files/clients.py`; here files are read, shown and written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cortex_actors.cli import show
+from cortex_actors.cli.declare import Argument, HomeOption, Option, command
+from cortex_actors.clock import SystemClock, iso
+from cortex_actors.domain.agent import agent_id
+from cortex_actors.errors import (
+    ConfigurationError,
+    CortexError,
+    NotFound,
+    UsageError,
+    visible,
+)
+from cortex_actors.files import clients
+from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
+from cortex_actors.files.place import Place
+from cortex_actors.files.swap import replace_whole
+from cortex_actors.home import Home
+
+#: Modes of a file that is made: the user's own, and one that a project's people share.
+_OWN, _SHARED = 0o600, 0o644
+
+#: Characters of a line of a diff: a configuration on one line would fill the screen, and may hold
+#: others' keys.
+_WIDEST = 200
+
+#: Where a client's files are written.
+SCOPES = ("user", "project")
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """What one file says, and what it is to say; None for no file."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    mode: int = _OWN
+
+    @property
+    def diff(self) -> str:
+        """What changes, without lines around it: they may hold others' keys."""
+        old, new = (
+            (text or b"").decode("utf-8", "replace").splitlines()
+            for text in (self.before, self.after)
+        )
+        names = (str(self.path), str(self.path) if self.after is not None else "(no file)")
+        lines = difflib.unified_diff(old, new, *names, n=0, lineterm="")
+        return "\n".join(e if len(e) <= _WIDEST else f"{e[:_WIDEST]}..." for e in lines)
+
+    def write(self, *, at: int) -> str:
+        """Write it, and return what was done. Raises refusals and `WriteFailed`."""
+        stamp = iso(at).replace("-", "").replace(":", "").removesuffix("Z")
+        keep = f"{self.path.name}.cortex-{stamp}-{at % 1_000_000:06}.bak"
+        there = next(each for each in self.path.parents if each.is_dir())
+        with Place.at(str(there), str(self.path), make=True) as place:
+            replace_whole(place, before=self.before, after=self.after, keep=keep, mode=self.mode)
+        did = "removed" if self.after is None else "wrote"
+        kept = f" (as it was: {keep})" if self.before is not None else ""
+        return f"{did} {self.path}{kept}"
+
+
+def change_text(path: Path, after: str, *, shared: bool = False) -> FileChange | None:
+    """Return the change of a file to a text; None where it says that already.
+
+    A link is followed to the file it leads to, whatever program keeps settings elsewhere. One that
+    would hold nothing any more is removed.
+    """
+    real = Path(os.path.realpath(path))
+    before = read_text(real)
+    if after == before:
+        return None
+    gone = after.strip() in {"", "{}"} and not path.is_symlink()
+    was = before.encode() if os.path.lexists(real) else None
+    if gone and was is None:
+        return None
+    return FileChange(real, was, None if gone else after.encode(), _SHARED if shared else _OWN)
+
+
+def plan_setup(
+    client: McpClient, wiring: Wiring, *, root: Path | None, instructions: bool
+) -> list[FileChange]:
+    """Return what changes to set a client up.
+
+    Raises `BadInput`, `Refused`, `UsageError`, and `ConfigurationError` where the plugin is.
+    """
+    _refuse_plugin(client)
+    path = locate(client, root)
+    text = clients.with_server(client, read_text(path), wiring=wiring, path=str(path))
+    found = [change_text(path, text, shared=root is not None)]
+    if client.hooks is not None:
+        hooks = client.locate(client.hooks, root)
+        text = clients.with_hooks(client, read_text(hooks), wiring=wiring, path=str(hooks))
+        found.append(change_text(hooks, text, shared=root is not None))
+    if instructions:
+        lines = _instructions(client, root)
+        new = clients.with_lines(read_text(lines))
+        found.append(change_text(lines, new, shared=root is not None))
+    return [each for each in found if each is not None]
+
+
+def plan_removal(client: McpClient, root: Path | None) -> list[FileChange]:
+    """Return what changes to take a client's entries out. Raises `BadInput` for a broken file."""
+    path = locate(client, root)
+    new = {path: clients.without_server(client, read_text(path), path=str(path))}
+    if client.hooks is not None:
+        hooks = client.locate(client.hooks, root)
+        text = clients.without_hooks(read_text(hooks), path=str(hooks))
+        new[hooks] = clients.without_plugin(text, path=str(hooks))
+    if root is not None or client.instructions.user:
+        lines = _instructions(client, root)
+        new[lines] = clients.without_lines(read_text(lines))
+    changes = (change_text(path, text, shared=root is not None) for path, text in new.items())
+    return [each for each in changes if each is not None]
+
+
+def locate(client: McpClient, root: Path | None) -> Path:
+    """Return where a client's servers are."""
+    return client.locate(client.servers, root)
+
+
+@command(
+    "setup",
+    "",
+    "claude-code",
+    "claude-code --plugin",
+    "codex --dry-run",
+    "cursor --scope project --agent AZOTH",
+    "claude-code --instructions --yes",
+    "codex --remove",
+    "vscode",
+)
+def setup(
+    name: Annotated[
+        str | None,
+        Argument(
+            metavar="[CLIENT]", help=f"{', '.join(CLIENTS)}; a snippet: {', '.join(SNIPPETS)}."
+        ),
+    ] = None,
+    *,
+    scope: Annotated[
+        str, Option(words=SCOPES, help="Your own configuration, or that of this project.")
+    ] = "user",
+    agent: Annotated[
+        str | None, Option(help="The agent as which it reads and writes (CLAUDE, CODEX, CURSOR).")
+    ] = None,
+    instructions: Annotated[
+        bool, Option(help="Add four lines to CLAUDE.md or AGENTS.md as well.")
+    ] = False,
+    plugin: Annotated[
+        bool, Option(help="Print how Claude Code installs the plugin instead.")
+    ] = False,
+    remove: Annotated[bool, Option(help="Take everything of ours out again.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", "-n", help="Show what would change.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Write without being asked.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Connect an AI client with this memory: its MCP server and its hooks.
+
+    Shows what changes in the client's configuration, asks, writes it, and keeps a copy beside it.
+    Without a client it lists those that are here. To remove everything: cortex uninstall.
+    """
+    place = Home.of(home)
+    client = CLIENTS.get(name or "")
+    if name is None:
+        _list(place)
+    elif name in SNIPPETS:
+        _print_snippet(name, Wiring.of(agent_id(agent or name), place))
+    elif client is None:
+        raise NotFound(f"there is no client {name!r}; there are {', '.join([*CLIENTS, *SNIPPETS])}")
+    elif plugin:
+        _print_plugin(client)
+    else:
+        root = _project() if scope == "project" else None
+        wiring = Wiring.of(agent_id(agent or client.agent), place)
+        if remove:
+            changes = plan_removal(client, root)
+        else:
+            changes = plan_setup(client, wiring, root=root, instructions=instructions)
+        if not changes:
+            print(f"{client.title}: {'nothing of cortex is there' if remove else 'already set up'}")
+        elif propose(changes, dry_run=dry_run, yes=yes):
+            apply_changes(changes)
+            for line in _next(client, root, remove=remove):
+                print(line)
+
+
+def propose(changes: Sequence[FileChange], *, dry_run: bool, yes: bool) -> bool:
+    """Show what changes and ask; return whether it is to be written. Raises `Refused` for a no."""
+    for each in changes:
+        show.diff(each.diff)
+    if not (yes or dry_run):
+        names = " and ".join(str(each.path) for each in changes)
+        refusal, no = f"nothing was written into {names}", "nothing was written"
+        show.confirm(f"Write {names}?", refusal=refusal, no=no)
+    return not dry_run
+
+
+def apply_changes(changes: Sequence[FileChange]) -> None:
+    """Write files one after the other and say so; each is whole or as it was."""
+    clock = SystemClock()
+    for each in changes:
+        print(visible(each.write(at=clock.now())))
+
+
+def _list(home: Home) -> None:
+    """Print the clients, what is set up in each, and the next step."""
+    rows, next_step = [], ""
+    for client in CLIENTS.values():
+        is_here = is_installed(client)
+        try:
+            entries = [*describe(client, [None, _project()])]
+        except CortexError as error:
+            entries = [str(error)]
+        rows.append((client.name, "yes" if is_here else "no", ", ".join(entries) or "no"))
+        if is_here and not entries:
+            next_step = next_step or f"cortex setup {client.name}"
+    show.table("Clients", ("client", "installed", "set up"), rows, empty="")
+    print(f"next: {next_step or 'cortex doctor (checks what is set up)'}")
+    print(f"a snippet for others: cortex setup {'|'.join(SNIPPETS)}")
+    print(f"home: {home.root}; remove everything: cortex uninstall")
+
+
+def is_installed(client: McpClient) -> bool:
+    """Tell whether a client seems to be on this machine."""
+    path = Path.home() / client.folder
+    moved = client.variable and os.environ.get(client.variable)
+    return bool(shutil.which(client.program) or moved or path.is_dir())
+
+
+def describe(client: McpClient, roots: Iterable[Path | None]) -> Iterator[str]:
+    """Yield by which entries a client is set up. Raises `BadInput` for a broken file."""
+    found = {each for root in roots for each in clients.list_entries(client, root)}
+    hooks = Counter(path for path, entry in found if entry.named("hook"))
+    for path, entry in sorted(found, key=lambda each: str(each[0])):
+        if not entry.named("hook"):
+            yield f"server as {entry.named('--agent') or 'the default agent'} ({_brief(path)})"
+    yield from (f"{count} hooks ({_brief(path)})" for path, count in sorted(hooks.items()))
+    if _has_plugin(client):
+        yield f"plugin {clients.PLUGIN}"
+
+
+def _brief(path: Path) -> str:
+    """Return a path as people write it."""
+    mine = Path.home()
+    return f"~/{path.relative_to(mine)}" if path.is_relative_to(mine) else str(path)
+
+
+def _instructions(client: McpClient, root: Path | None) -> Path:
+    """Return the file that gets the lines: of a project the one that is there.
+
+    Raises `UsageError` for a client without a file of the user's.
+    """
+    if root is None and not client.instructions.user:
+        raise UsageError(f"{client.title} has no file of yours for instructions: --scope project")
+    path = client.locate(client.instructions, root)
+    # A CLAUDE.md beside an AGENTS.md would keep Claude Code from reading that one.
+    others = [path.with_name("AGENTS.md")] if root is not None and not path.exists() else []
+    return next((each for each in others if each.exists()), path)
+
+
+def _project() -> Path:
+    """Return the folder of the project that we are in: where git begins, else this one."""
+    here = Path.cwd()
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+
+
+def _has_plugin(client: McpClient) -> bool:
+    """Tell whether a client has our plugin enabled. Raises `BadInput`."""
+    path = client.locate(client.hooks, None) if client.hooks else None
+    return path is not None and clients.has_plugin(read_text(path), path=str(path))
+
+
+def _refuse_plugin(client: McpClient) -> None:
+    """Raise `ConfigurationError` where the plugin is enabled: hooks would run twice."""
+    if _has_plugin(client):
+        raise ConfigurationError(
+            f"{client.title} has the plugin {clients.PLUGIN} enabled, and its hooks would run "
+            f"twice; first: claude plugin uninstall {clients.PLUGIN}"
+        )
+
+
+def _next(client: McpClient, root: Path | None, *, remove: bool) -> Iterator[str]:
+    """Yield what a person does or should know now."""
+    if remove:
+        yield f"next: restart {client.title}"
+        return
+    yield f"next: {client.then}"
+    if root is not None:
+        yield "note: these files name the program on this machine; do not commit them for others"
+    if client.servers.user.endswith(".toml"):
+        text = read_text(locate(client, root))
+        if clients.has_inline_hooks(text):
+            yield f"note: {client.title} will say that it reads hooks from two files; it reads both"
+
+
+def _print_snippet(name: str, wiring: Wiring) -> None:
+    """Print what a person puts into another client's configuration."""
+    print(f"put this into {SNIPPETS[name][0]}:", file=sys.stderr)
+    print(clients.snippet(name, wiring))
+
+
+def _print_plugin(client: McpClient) -> None:
+    """Print where the plugin is and how it is installed; raises `UsageError` for other clients."""
+    if client.name != "claude-code":
+        raise UsageError("--plugin is for claude-code; see: cortex setup --help")
+    print(f"claude plugin marketplace add {plugin_folder()}")
+    print(f"claude plugin install {clients.PLUGIN}")
+
+
+def plugin_folder() -> Path:
+    """Return the folder that Claude Code takes for a marketplace; raises `NotFound`."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "plugin", package.parent / "data" / "plugin"):
+        if folder.is_dir():
+            return folder
+    raise NotFound(f"the plugin is not in {package}; install cortex-actors again")
