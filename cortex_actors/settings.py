@@ -56,6 +56,7 @@ class Settings(BaseSettings):
     events: sections.EventsSettings = sections.EventsSettings()
     schedule: sections.ScheduleSettings = sections.ScheduleSettings()
     http: sections.HttpSettings = sections.HttpSettings()
+    hooks: sections.HooksSettings = sections.HooksSettings()
     tls: sections.TlsSettings = sections.TlsSettings()
 
     @model_validator(mode="before")

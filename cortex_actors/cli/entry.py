@@ -82,6 +82,11 @@ def _run(words: list[str]) -> int:
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
 
         return fast.overview()
+    if "hook" in words[:2]:
+        from cortex_actors.cli import agenthooks  # noqa: PLC0415 - a client waits for it
+
+        if agenthooks.is_event(words):
+            return agenthooks.run(words)
     from cortex_actors.cli.declare import MOVED, moved  # noqa: PLC0415 - as above
 
     old, name = moved(words) or (None, " ".join(words[:2]))
