@@ -695,8 +695,8 @@ class HooksSettings(Section):
     enabled: bool = True
     #: Agent as which they act where the command does not say; empty for that of [memory].
     agent: str = Field("", pattern=r"^[A-Z0-9_-]{0,64}$")
-    #: Tokens of a brief at most, also where `cortex brief` does not say: 1,000 are half a percent of
-    #: a context of 200,000, and hold some twenty notes.
+    #: Tokens of a brief at most, also where `cortex brief` does not say: 1,000 are half a percent
+    #: of a context of 200,000, and hold some twenty notes.
     start_budget_tokens: int = Field(1_000, ge=1, le=100_000)
     #: Tokens of what is recalled for a prompt at most: it is paid for with each prompt.
     prompt_budget_tokens: int = Field(300, ge=1, le=100_000)

@@ -147,7 +147,9 @@ def _begin(home: Home) -> None:
     with suppress(OSError):
         subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-m", "cortex_actors", "start", "--home", str(home.root)],
-            **{"stdin": quiet, "stdout": quiet, "stderr": quiet},
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
             start_new_session=True,
             cwd="/",
             env=environment(),

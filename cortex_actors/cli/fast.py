@@ -515,9 +515,9 @@ Only what was handed a section of cortex.toml that changed starts again.""",
         },
     ),
     "hook": (
-        """Have git tell the daemon when files may have changed; answer the hooks of agents' clients.
+        """Have git tell the daemon when files may have changed, and answer agents' clients.
 
-Git's are after a commit, merge, checkout or rebase. The watcher finds out without it, too; on a
+Git's hooks are after a commit, merge, checkout or rebase. The watcher finds out without it, too; on a
 network mount a hook is quicker.
 
 A client such as Claude Code or Codex calls session-start, prompt, pre-compact and session-end, with

@@ -103,9 +103,9 @@ def note_run(path: Path, run: HookRun, *more: str, anew: bool = False) -> None:
 
 def _load(path: Path) -> dict[str, Any]:
     """Return what the file says; nothing for one that is not there, or not whole."""
-    with suppress(OSError, ValueError, RecursionError):
+    with suppress(OSError, ValueError, RecursionError, TypeError, KeyError):
         data = read_regular(path, most=_MOST, flags=os.O_NOFOLLOW)
-        found = json.loads(data or b"")
+        found: dict[str, Any] = json.loads(data or b"")
         if isinstance(found["hooks"], list) and isinstance(found["sessions"], dict):
             return found
     return {"hooks": [], "sessions": {}}

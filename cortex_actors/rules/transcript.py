@@ -1,4 +1,4 @@
-"""What the end of a session's transcript comes to: what was asked last, answered, and changed. Pure.
+"""What the end of a session's transcript comes to: last request, answer, files changed. Pure.
 
 Two forms are read, a JSON object a line: Claude Code's (`type` user or assistant, `message` with a
 text or blocks) and Codex's (`type` response_item, `payload` with role and blocks). Neither is a
@@ -29,7 +29,7 @@ REQUEST, ANSWER, SENTENCES, FILES = 400, 400, 2, 8
 _ASIDE = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 
 #: How texts begin that a client writes in the user's place.
-_CLIENTS = ("<", "[Request interrupted", "Caveat:", "# AGENTS.md", "This session is being continued")
+_CLIENTS = ("<", "[Request interrupted", "Caveat:", "# AGENTS.md", "This session is")
 
 #: Tools that change files, and where they name the file.
 _CHANGES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})

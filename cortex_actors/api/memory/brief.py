@@ -7,7 +7,6 @@ read through the eyes of who asks; of other projects nothing is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from cortex_actors.clock import DAY, SECOND, duration
 from cortex_actors.domain.hit import lines_of
 from cortex_actors.domain.insight import Conflict
 from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
-from cortex_actors.render.brief import Chapter, Note, compose, quote
+from cortex_actors.render.brief import MEANT, Chapter, Note, compose, quote
 from cortex_actors.render.section import neutral
 from cortex_actors.rules.standalone import needs, stacks_of_project
 from cortex_actors.storage import agent_records, insight_records, memory_records
@@ -35,6 +34,8 @@ from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.similar_memories import list_conflicts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
     from cortex_actors.domain.memory import Crumb, Memory
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
@@ -77,10 +78,10 @@ class Session:
         return ("",) if self.project is None else (self.project.id, "")
 
     @property
-    def title(self) -> str:
+    def head(self) -> str:
         """What stands above everything."""
         name = "" if self.project is None else neutral(self.project.name)
-        return f"From memory, for {name}" if name else "From memory"
+        return f"# From memory{f', for {name}' if name else ''}\n{MEANT}"
 
     def age(self, at: int) -> str:
         """Return how long ago a moment was."""
@@ -109,7 +110,7 @@ async def brief(
     session = Session(reader or memory.agent, reader, owner, call.clock.now())
     budget = hooks.start_budget_tokens if budget_tokens is None else budget_tokens
     chapters = await call.records.read(partial(list_chapters, session=session))
-    made = compose(session.title, chapters, budget=budget)
+    made = compose(session.head, chapters, budget=budget)
     return {
         "project": None if owner is None else owner.name,
         **made.plain(),
@@ -145,12 +146,16 @@ def _crumbs(connection: Connection, session: Session) -> Iterator[Note]:
     latest: dict[str, Crumb] = {}
     for crumb in agent_records.list_crumbs(connection, wanted, limit=CRUMBS):
         latest.setdefault(crumb.session_id, crumb)
-    tasks = [(crumb, each, "left to do") for crumb in latest.values() for each in crumb.unfinished]
-    last = [(crumb, crumb.summary, "last session") for crumb in [*latest.values()][:1]]
-    for crumb, text, why in [*last, *tasks[:TASKS]]:
-        if line := quote(text):
-            said = line if why == "last session" else f"To do: {line}"
-            yield Note("crumb", crumb.id, said, why, (session.age(crumb.left_at),))
+    left = TASKS
+    for number, crumb in enumerate(latest.values()):
+        age: tuple[str, ...] = (session.age(crumb.left_at),)
+        if number == 0 and (line := quote(crumb.summary)):
+            yield Note("crumb", crumb.id, f"Last session: {line}", "last session", age)
+            age = ()  # its tasks stand right below
+        for task in crumb.unfinished[:left]:
+            if line := quote(task):
+                yield Note("crumb", crumb.id, f"To do: {line}", "left to do", age)
+                left -= 1
 
 
 def _memories(connection: Connection, session: Session) -> Iterator[Note]:
@@ -215,18 +220,7 @@ def _principles(connection: Connection, session: Session) -> Iterator[Note]:
 def _contradictions(connection: Connection, session: Session) -> Iterator[Note]:
     """Yield pairs that cannot both hold: of the project's files, then of what is remembered."""
     if session.project is not None:
-        ours = insight_records.of_project(session.project.id)
-        said = {*connection.execute(ours).scalars()}
-        every = contradictions.listed(
-            connection, status=contradictions.OPEN, project_id=session.project.id
-        )
-        some = [e for e in every if e.type != Conflict.CONTEXTUAL and said.issuperset(e.pair)]
-        some = sorted(some, key=lambda each: -each.confidence)[:CONTRADICTIONS]
-        texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
-        for each in some:
-            sides = [texts[name] for name in each.pair]
-            pair = [(side["content"], _place(side, session.project.root)) for side in sides]
-            yield from _pair("contradiction", each.id, pair, why=each.reason)
+        yield from _in_files(connection, session.project)
     found, _ = list_conflicts(connection, reader=session.reader)
     ids = [side for each in found for side in (each.left, each.right)]
     known = memory_records.read(connection, ids, [MemoryStatus.ACTIVE])
@@ -235,6 +229,19 @@ def _contradictions(connection: Connection, session: Session) -> Iterator[Note]:
         if all(one.project_id in session.places for one in two):
             pair = [(one.text, f"#{one.id}") for one in two]
             yield from _pair("memory", each.left, pair, why=each.reason)
+
+
+def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
+    """Yield pairs of which a project's own files say both."""
+    said = {*connection.execute(insight_records.of_project(project.id)).scalars()}
+    every = contradictions.listed(connection, status=contradictions.OPEN, project_id=project.id)
+    some = [e for e in every if e.type != Conflict.CONTEXTUAL and said.issuperset(e.pair)]
+    some = sorted(some, key=lambda each: -each.confidence)[:CONTRADICTIONS]
+    texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
+    for each in some:
+        sides = [texts[name] for name in each.pair]
+        pair = [(side["content"], _place(side, project.root)) for side in sides]
+        yield from _pair("contradiction", each.id, pair, why=each.reason)
 
 
 def _pair(kind: str, name: str, /, pair: Iterable[tuple[str, str]], *, why: str) -> Iterator[Note]:

@@ -30,7 +30,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.federation.fan import QUESTION_LIMIT
 from cortex_actors.process import sessions
 from cortex_actors.process.sessions import HookRun
-from cortex_actors.render.brief import Brief, Chapter, Note, compose, quote
+from cortex_actors.render.brief import NEAR, Brief, Chapter, Note, compose, quote
 from cortex_actors.render.section import neutral
 from cortex_actors.rules.admission import SESSION_LIMIT
 from cortex_actors.rules.transcript import Essence, condense
@@ -38,7 +38,6 @@ from cortex_actors.storage import documents, memory_records, realms
 from cortex_actors.text.hazards import mask_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from cortex_actors.domain.project import Project
@@ -57,7 +56,7 @@ SHORTEST = 12
 #: How prompts begin that are for the client itself.
 _COMMANDS = ("/", "!", "<")
 
-#: Bytes of what a client hands over that are kept: a summary, not a book.
+#: Characters of what a client hands over that are kept: a summary, not a book.
 _SUMMARY = 8_000
 
 #: What starts a session of which nothing is left of what was given before.
@@ -160,7 +159,7 @@ async def hook_start(
     owner = await call.asked_for(None, here)
     told = Session(hook.agent, hook.agent, owner, call.clock.now(), seen)
     chapters = await call.records.read(partial(list_chapters, session=told))
-    made = compose(told.title, chapters, budget=call.settings().hooks.start_budget_tokens)
+    made = compose(told.head, chapters, budget=call.settings().hooks.start_budget_tokens)
     why = "the budget has room for nothing" if made.left_out else "nothing is known that is new"
     return await hook.done(made, why, anew=not goes_on)
 
@@ -179,43 +178,61 @@ async def hook_prompt(
     Returns `output` for the client, empty for nothing, and `reason`, why. Raises `BadInput`,
     `NotYours`, and `Busy`.
     """
-    call = _session(call, agent)
-    hook = Hook(call, "prompt", session_id, here or "", called="UserPromptSubmit")
-    text = mask_secrets(" ".join(prompt.split())).text[:QUESTION_LIMIT]
-    why = "the prompt is for the client" if text.startswith(_COMMANDS) else ""
-    why = why or ("the prompt says too little" if len(text) < SHORTEST else "")
+    hook = Hook(_session(call, agent), "prompt", session_id, here or "", called="UserPromptSubmit")
+    # On threads: 64 KB that are made to be slow take seconds to look through.
+    text, why = await asyncio.to_thread(_question, prompt)
     if off := (await hook.off() or why):
         return await hook.done(Brief(), off)
-    found = await recall(call, text, HITS, stores=ROOMS, sure=True, track=False, here=here)
-    owner, seen = await call.asked_for(None, here), await hook.seen()
-    hits = [each for each in found["hits"] if each["id"] not in seen]
-    notes = list(_near(hits, owner, now=call.clock.now()))
-    chapter = Chapter("near", "", notes[:GIVEN])
-    budget = call.settings().hooks.prompt_budget_tokens
-    made = compose("From memory, near this prompt", [chapter], budget=budget)
-    if not found["hits"]:
-        return await hook.done(made, "nothing is near the prompt")
+    found = await recall(hook.call, text, HITS, stores=ROOMS, sure=True, track=False, here=here)
+    owner = await call.asked_for(None, here)
+    near = [each for each in found["hits"] if _concerns(each, owner, text)]
+    if not near:
+        return await hook.done(Brief(), "nothing is near the prompt")
+    seen = await hook.seen()
+    hits = [each for each in near if each["id"] not in seen]
     if not hits:
-        return await hook.done(made, "the session was given all of it already")
+        return await hook.done(Brief(), "the session was given all of it already")
+    notes = await asyncio.to_thread(_notes, hits, owner, now=call.clock.now())
+    budget = call.settings().hooks.prompt_budget_tokens
+    made = compose(NEAR, [Chapter("near", "", notes[:GIVEN])], budget=budget)
     why = "the budget has room for nothing" if made.left_out else "what is near is suspicious"
     return await hook.done(made, why)
 
 
-def _near(hits: list[dict[str, Any]], owner: Project | None, *, now: int) -> Iterator[Note]:
-    """Yield what was found as notes, but for what may not be given."""
+def _question(prompt: str) -> tuple[str, str]:
+    """Return what is recalled for a prompt, without its secrets, and why nothing is."""
+    text = mask_secrets(" ".join(prompt.split())).text[:QUESTION_LIMIT]
+    if text.startswith(_COMMANDS):
+        return text, "the prompt is for the client"
+    return text, "the prompt says too little" if len(text) < SHORTEST else ""
+
+
+def _concerns(hit: dict[str, Any], owner: Project | None, prompt: str) -> bool:
+    """Tell whether a hit is of the session's project, of none, or of one that the prompt names.
+
+    How another project does it is a mistake here, however near it is.
+    """
+    of = hit["project"]
+    return not of or (owner is not None and of == owner.name) or of.lower() in prompt.lower()
+
+
+def _notes(hits: list[dict[str, Any]], owner: Project | None, *, now: int) -> list[Note]:
+    """Return what was found as notes, but for what may not be given."""
+    found = []
     for each in hits:
         extra = each["extra"]
         line = quote(each["text"], str(extra.get("abstract") or ""), each["heading"] or "")
         if line is None:
             continue
         is_memory = "created_at" in extra
-        others = each["project"] if owner is None or each["project"] != owner.name else None
+        others = each["project"] if owner is None or each["project"] != owner.name else ""
         source = "" if is_memory else str(extra.get("document") or extra.get("source") or "")
         age = f"{duration((now - extra['created_at']) / SECOND)} ago" if is_memory else ""
-        facts = [f"of the project {neutral(others)}" if others else "", neutral(source), age]
+        facts = (f"of the project {neutral(others)}" if others else "", neutral(source), age)
         kind = "memory" if is_memory else "document"
-        why, some = "near the prompt", tuple(filter(None, facts))
-        yield Note(kind, each["id"], line, why, some, each["score"])
+        some = tuple(filter(None, facts))
+        found.append(Note(kind, each["id"], line, "near the prompt", some, each["score"]))
+    return found
 
 
 @operation("hooks.pre-compact", http="POST /hooks/pre-compact", agents=True)
@@ -263,7 +280,8 @@ async def _left(hook: Hook, summary: str | None, transcript: str | None) -> dict
     if off := await hook.off():
         return await hook.done(Brief(), off)
     essence = Essence()
-    text = mask_secrets(summary or "").text[:_SUMMARY].strip()
+    masked = await asyncio.to_thread(mask_secrets, summary or "")
+    text = masked.text[:_SUMMARY].strip()
     if not text and reads and transcript:
         try:
             essence = await asyncio.to_thread(_condensed, transcript, hook.folder)
