@@ -702,6 +702,33 @@ class McpSettings(Section):
     tools: str = "core"
 
 
+class HooksSettings(Section):
+    """What the hooks of agents' clients give a session to read, and what they leave behind."""
+
+    #: Whether hooks do anything.
+    enabled: bool = True
+    #: Agent as which they act where the command does not say; empty for that of [memory].
+    agent: str = Field("", pattern=r"^[A-Z0-9_-]{0,64}$")
+    #: Tokens of a brief at most, also where `cortex brief` does not say: 1,000 are half a percent
+    #: of a context of 200,000, and hold some twenty notes.
+    start_budget_tokens: int = Field(1_000, ge=1, le=100_000)
+    #: Tokens of what is recalled for a prompt at most: it is paid for with each prompt.
+    prompt_budget_tokens: int = Field(300, ge=1, le=100_000)
+    #: Whether the end of a session's transcript may be read, for a crumb, before it is compacted
+    #: and when it ends. Without it only what the client hands over itself is kept.
+    transcript: bool = False
+    #: Folders in and below which hooks do nothing: absolute paths.
+    off: tuple[str, ...] = ()
+
+    @field_validator("off")
+    @classmethod
+    def _absolute(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse a path that is of no place until somebody says from where."""
+        if relative := [each for each in given if not each.startswith("/")]:
+            raise ValueError(f"{relative[0]!r} is no absolute path")
+        return given
+
+
 class TlsSettings(Section):
     """How the certificates of other machines are checked."""
 

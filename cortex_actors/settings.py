@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     schedule: sections.ScheduleSettings = sections.ScheduleSettings()
     http: sections.HttpSettings = sections.HttpSettings()
     mcp: sections.McpSettings = sections.McpSettings()
+    hooks: sections.HooksSettings = sections.HooksSettings()
     tls: sections.TlsSettings = sections.TlsSettings()
 
     @model_validator(mode="before")

@@ -120,6 +120,14 @@ _MEANINGS = {
     "dead": Parameter("Only dead letters: tried too often."),
     "display_name": Parameter("Its name as people read it.", names=("--name",)),
     "domain": Parameter("A field such as python; none: of no known one."),
+    "hook_start,hook_prompt,hook_compact,hook_end.agent": _agent(
+        "Whose session it is (default: hooks.agent, else memory.agent)."
+    ),
+    "brief.budget_tokens": Parameter(
+        "The most tokens that all of it may have (default: hooks.start_budget_tokens).",
+        least=1,
+        metavar="TOKENS",
+    ),
     "calibrate.domain": Parameter("Only the pairs of this field."),
     "dry_run": Parameter("Show what would change, and change nothing."),
     "duplicates": Parameter("Count pairs that say nearly the same, too; this takes longer."),
@@ -233,6 +241,7 @@ _MEANINGS = {
     "crumbs,latest_crumb,unfinished.project": _project(
         "Only of this project (default: of your folder's, and of none)."
     ),
+    "prompt": Parameter("What the user says to the session."),
     "provider": Parameter("Whose model: sentence-transformers, openai or hashing."),
     "query": Parameter("A question in plain words."),
     "realm": Parameter("Who may read it.", words=Realm),
@@ -278,6 +287,7 @@ _MEANINGS = {
     "knowledge_search,remove_knowledge,restore_knowledge.source": Parameter(
         "One document, by path or name."
     ),
+    "hook_start.source": Parameter("Why it starts: startup, resume, clear or compact."),
     "specialization": Parameter("What it is known for."),
     "stamp": Parameter("What `dry_run` answered: refuse a file that changed since."),
     "status": Parameter("Only what is in this state."),
@@ -295,6 +305,7 @@ _MEANINGS = {
     ),
     "supersedes": Parameter("A memory that holds no more; may be repeated.", complete="memories"),
     "sure": Parameter("Leave out what is hardly an answer, of what is known here."),
+    "summary": Parameter("What the session did, as its client says it."),
     "surroundings": Parameter("The memories around each hit, too."),
     "symbol": Parameter("One sign, for lists."),
     "tag": Parameter("A tag such as testing."),
@@ -329,6 +340,7 @@ _MEANINGS = {
     "track": Parameter(
         "Count hits as read: what is read often is stored deeper and fades more slowly."
     ),
+    "transcript": Parameter("The absolute path of the session's transcript, a .jsonl file."),
     "transient": Parameter("Do not store it: who listens now hears it, nobody else."),
     "memories,post,recall,search.type": Parameter("What kind of thing it is.", words=MemoryType),
     "remember.type": Parameter("observation, fact, dialogue, question, cultural or agent_profile."),

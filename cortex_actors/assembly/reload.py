@@ -55,6 +55,7 @@ HANDED: Final[Mapping[str, tuple[str, ...]]] = {
     "schedule": ("scheduler",),
     "http": ("http",),
     "mcp": (),
+    "hooks": (),  # operations ask for it: nobody is made with it
 }
 
 #: Keys that choose a model: a home that has one goes on with it, and says so after a restart.

@@ -251,8 +251,10 @@ FRONT = {
     "help": "A memory daemon for AI agents: it keeps what your instruction files and agents know.",
     "examples": ["cortex demo", "cortex start", "cortex init .", 'cortex recall "which port"'],
     "panels": {
-        "Daily": "start stop status init setup remember recall resolve review triage lint "
-        "demo".split(),
+        "Daily": (
+            "start stop status init setup remember recall brief resolve review triage lint "
+            "demo".split()
+        ),
         "Knowledge": "projects insights principles contradictions".split(),
         "Memory": "memory agents".split(),
         "Stores and models": "stores model".split(),

@@ -82,6 +82,11 @@ def _run(words: list[str]) -> int:
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
 
         return fast.overview()
+    if "hook" in words[:2]:
+        from cortex_actors.cli import agenthooks  # noqa: PLC0415 - a client waits for it
+
+        if agenthooks.is_event(words):
+            return agenthooks.run(words)
     from cortex_actors.cli.declare import MOVED, moved  # noqa: PLC0415 - as above
 
     old, name = moved(words) or (None, " ".join(words[:2]))
@@ -90,7 +95,7 @@ def _run(words: list[str]) -> int:
             f"cortex {old or (name if name in OWNERS else words[0])} is not for agents: only the "
             f"owner of the daemon may, without a token (unset {TOKEN})"
         )
-    if old and sys.stderr.isatty():
+    if old and sys.stderr.isatty() and "--last" not in words:  # what only the short one is called
         print(f"cortex: `cortex {old}` is now `cortex {name}`", file=sys.stderr)
     quick = words[1:] if words[:1] == ["daemon"] else words
     if quick and quick[0] in FAST and (quick is words or MOVED.get(quick[0]) == name):

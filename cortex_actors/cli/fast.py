@@ -287,9 +287,7 @@ def run(words: Sequence[str]) -> int:
     if words[0] == "publish":
         return _publish(home, options)
     if words[0] == "hook":
-        from cortex_actors.cli import githooks  # noqa: PLC0415 - nothing else needs git
-
-        return githooks.run(home, options)
+        return _hook(home, options)
     if words[0] == "mcp":
         from cortex_actors.cli import mcp  # noqa: PLC0415 - a session of its own
 
@@ -309,6 +307,20 @@ def run(words: Sequence[str]) -> int:
             # Killed is stopped, too.
             lifecycle.end(home, timeout=options.stop_timeout)
     return lifecycle.start(home, timeout=options.timeout, as_json=options.json)
+
+
+def _hook(home: Home, options: argparse.Namespace) -> int:
+    """Do what is asked about hooks; those of agents' clients have their own way (`agenthooks`)."""
+    from cortex_actors.cli import agenthooks, githooks  # noqa: PLC0415 - nothing else needs them
+
+    if options.last:
+        return agenthooks.show_last(home, as_json=options.json)
+    if options.tool is None:
+        missing = "action and tool" if options.action is None else "tool"
+        raise errors.UsageError(
+            f"the following arguments are required: {missing}; see: cortex daemon hook --help"
+        )
+    return githooks.run(home, options)
 
 
 def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int:
@@ -443,6 +455,9 @@ def _waits(default: float, about: str) -> dict[str, Any]:
     return {"type": seconds, "default": default, "metavar": "S", "help": about}
 
 
+#: Hooks of agents' clients: `agenthooks.EVENTS` says what each asks.
+AGENTS_HOOKS = ("session-start", "prompt", "pre-compact", "session-end")
+
 #: Command -> what it does, examples, and its options: as argparse takes them.
 QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
     "status": (
@@ -520,18 +535,30 @@ The session has its agent's rights, and never yours. The daemon is started where
         },
     ),
     "hook": (
-        """Have git tell the daemon when files may have changed.
+        """Have git tell the daemon when files may have changed, and answer agents' clients.
 
-That is after a commit, merge, checkout or rebase. The watcher finds out without it, too; on a
-network mount a hook is quicker.""",
+Git's hooks are after a commit, merge, checkout or rebase. The watcher finds out without it, too; on a
+network mount a hook is quicker.
+
+A client such as Claude Code or Codex calls session-start, prompt, pre-compact and session-end, with
+JSON on standard input; these print JSON or nothing, and end with 0 whatever happens.""",
         """  cortex daemon hook install git
   cortex daemon hook install git ~/code/atlas-api
   cortex daemon hook uninstall git
-  cortex daemon hook run git            (what the hook itself runs, in the repository)""",
+  cortex daemon hook run git            (what the hook itself runs, in the repository)
+  cortex hook session-start < said.json (what an agent's client runs)
+  cortex hook --last                    (what sessions were given last, and why)""",
         {
-            "action": {"choices": ("install", "uninstall", "run"), "help": "what to do"},
-            "tool": {"choices": ("git",), "help": "whose hooks"},
+            "action": {
+                "nargs": "?",
+                "choices": (*("install", "uninstall", "run"), *AGENTS_HOOKS),
+                "help": "what to do",
+            },
+            "tool": {"nargs": "?", "choices": ("git",), "help": "whose hooks"},
             "path": {"nargs": "?", "default": ".", "help": "a folder of the repository (here)"},
+            "--last": _flag("show what the hooks of agents' clients did last"),
+            "--agent": {"help": "the agent that a client's session is (default: hooks.agent)"},
+            "--timeout": _waits(5.0, "seconds until a client's hook gives up (5 at most)"),
             **_JSON,
         },
     ),

@@ -268,7 +268,7 @@ class Child:
                 start_new_session=True,
                 pass_fds=(lock_fd, ready),
                 cwd="/",
-                env=_environment(),
+                env=environment(),
             )
 
     def wait_ready(self, timeout: float) -> int | None:
@@ -346,7 +346,7 @@ def listener(home: Home) -> int | None:
         return None
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Return the child's environment, in which a checkout that is not installed is importable."""
     root = Path(__file__).resolve().parents[2]
     if not (root / "pyproject.toml").exists():

@@ -70,6 +70,14 @@ class Cortex:
         line: int | None = None,
         text: str | None = None,
     ) -> dict[str, Any]: ...
+    def brief(
+        self,
+        project: str | None = None,
+        *,
+        budget_tokens: int | None = None,
+        as_agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
     def calibrate(
         self,
         domain: str | None = None,
@@ -265,6 +273,46 @@ class Cortex:
         days_unused: float | None = None,
     ) -> tuple[Stale, ...]: ...
     def history(self, thing: str) -> dict[str, Any]: ...
+    def hook_compact(
+        self,
+        session_id: str | None = "",
+        *,
+        summary: str | None = None,
+        transcript: str | None = None,
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
+    def hook_end(
+        self,
+        session_id: str | None = "",
+        *,
+        summary: str | None = None,
+        transcript: str | None = None,
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
+    def hook_last(
+        self,
+        limit: int | None = 5,
+        *,
+        as_agent: str | None = None,
+    ) -> dict[str, Any]: ...
+    def hook_prompt(
+        self,
+        prompt: str,
+        session_id: str | None = "",
+        *,
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
+    def hook_start(
+        self,
+        session_id: str | None = "",
+        *,
+        source: str | None = "",
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
     def import_crumb(
         self,
         text: str,
@@ -830,6 +878,14 @@ class AsyncCortex:
         line: int | None = None,
         text: str | None = None,
     ) -> dict[str, Any]: ...
+    async def brief(
+        self,
+        project: str | None = None,
+        *,
+        budget_tokens: int | None = None,
+        as_agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
     async def calibrate(
         self,
         domain: str | None = None,
@@ -1025,6 +1081,46 @@ class AsyncCortex:
         days_unused: float | None = None,
     ) -> tuple[Stale, ...]: ...
     async def history(self, thing: str) -> dict[str, Any]: ...
+    async def hook_compact(
+        self,
+        session_id: str | None = "",
+        *,
+        summary: str | None = None,
+        transcript: str | None = None,
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
+    async def hook_end(
+        self,
+        session_id: str | None = "",
+        *,
+        summary: str | None = None,
+        transcript: str | None = None,
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
+    async def hook_last(
+        self,
+        limit: int | None = 5,
+        *,
+        as_agent: str | None = None,
+    ) -> dict[str, Any]: ...
+    async def hook_prompt(
+        self,
+        prompt: str,
+        session_id: str | None = "",
+        *,
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
+    async def hook_start(
+        self,
+        session_id: str | None = "",
+        *,
+        source: str | None = "",
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
     async def import_crumb(
         self,
         text: str,

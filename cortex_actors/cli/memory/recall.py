@@ -324,6 +324,24 @@ def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
 
 
 @shows(
+    "brief",
+    "",
+    "atlas-api --budget-tokens 500",
+    "--as VAJRA --json",
+    about="""Show what a new session of an agent should know about the project of your folder.
+
+What was left to do, memories that matter or are new, principles that a person approved, and
+contradictions that nobody has decided. A hook gives it to each session that starts; here you read
+it. Where there is nothing to say it says nothing.""",
+    project=Argument(read=meant, metavar="[PROJECT]"),
+)
+def show_brief(found: Answer) -> None:
+    """Print a brief as a session is given it."""
+    if found["text"]:
+        print(found["text"])
+
+
+@shows(
     "memory search",
     "who owns the release",
     "deploy --agent VAJRA --realm village --since 7d",

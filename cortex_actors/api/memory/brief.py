@@ -1,0 +1,266 @@
+"""The verb that briefs: what a new session of an agent should know about its project.
+
+What was left to do comes first, then memories that matter or are new, principles that a person
+approved and that the project does not say itself, and what contradicts itself in it. All of it is
+read through the eyes of who asks; of other projects nothing is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cortex_actors.api import shapes
+from cortex_actors.api.registry import Call, operation
+from cortex_actors.clock import DAY, SECOND, duration
+from cortex_actors.domain.hit import lines_of
+from cortex_actors.domain.insight import Conflict
+from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
+from cortex_actors.render.brief import MEANT, Chapter, Note, compose, quote
+from cortex_actors.render.section import neutral
+from cortex_actors.rules.standalone import needs, stacks_of_project
+from cortex_actors.storage import agent_records, insight_records, memory_records
+from cortex_actors.storage.memory import memory_lists
+from cortex_actors.storage.pipeline import (
+    contradictions,
+    insight_lists,
+    principle_lists,
+    principles,
+    resolutions,
+    reviews,
+)
+from cortex_actors.storage.search.query import Where
+from cortex_actors.storage.search.similar_memories import list_conflicts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from cortex_actors.domain.memory import Crumb, Memory
+    from cortex_actors.domain.project import Project
+    from cortex_actors.storage.ledger.actor import Connection
+
+#: Crumbs of how long ago are still of use, in microseconds: a week, as `agents crumb` looks back.
+LOOKBACK = 7 * DAY
+
+#: Crumbs, tasks, memories of each kind, principles and contradictions that a brief has at most.
+CRUMBS, TASKS, MEMORIES, PRINCIPLES, CONTRADICTIONS = 10, 8, 8, 5, 3
+
+#: Characters of one side of a contradiction: both are on one line.
+_SIDE = 110
+
+#: Statements of a project by which its technologies are told: more tell no others, and take longer.
+_STATEMENTS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """For whom a brief is made.
+
+    Attributes:
+        agent: whose crumbs are followed.
+        reader: through whose eyes everything is read; None for the owner's.
+        project: where it works; None for a folder of no project.
+        now: UTC microseconds.
+        seen: ids of what it was given already.
+
+    """
+
+    agent: str
+    reader: str | None
+    project: Project | None
+    now: int
+    seen: Collection[str] = frozenset()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The project's id, and that of none."""
+        return ("",) if self.project is None else (self.project.id, "")
+
+    @property
+    def head(self) -> str:
+        """What stands above everything."""
+        name = "" if self.project is None else neutral(self.project.name)
+        return f"# From memory{f', for {name}' if name else ''}\n{MEANT}"
+
+    def age(self, at: int) -> str:
+        """Return how long ago a moment was."""
+        return f"{duration((self.now - at) / SECOND)} ago"
+
+
+@operation("brief", http="GET /brief", agents=True)
+async def brief(
+    call: Call,
+    project: str | None = None,
+    *,
+    budget_tokens: int | None = None,
+    as_agent: str | None = None,
+    here: str | None = None,
+) -> dict[str, Any]:
+    """Tell what a new session should know about a project, what is of most use first.
+
+    That is what was left to do, memories that matter or are new, principles, and open
+    contradictions. `text` is what is printed, empty where there is nothing to say; the budget
+    counts all of it. Without a `project` it is that of the folder `here`, and what is of none.
+    Raises `BadInput`, `UnknownProject`, `NotYours`.
+    """
+    hooks, memory = call.settings().hooks, call.settings().memory
+    owner = await call.asked_for(project, here)
+    reader = call.caller.reader(as_agent)
+    session = Session(reader or memory.agent, reader, owner, call.clock.now())
+    budget = hooks.start_budget_tokens if budget_tokens is None else budget_tokens
+    chapters = await call.records.read(partial(list_chapters, session=session))
+    made = compose(session.head, chapters, budget=budget)
+    return {
+        "project": None if owner is None else owner.name,
+        **made.plain(),
+        "budget_tokens": budget,
+    }
+
+
+def list_chapters(connection: Connection, session: Session) -> list[Chapter]:
+    """Return everything that a session may be told, the most useful first. Some ms each."""
+    parts: tuple[tuple[str, str, Callable[..., Iterator[Note]]], ...] = (
+        ("unfinished", "Left by earlier sessions", _crumbs),
+        ("memories", "Remembered", _memories),
+        ("principles", "Principles of your other projects", _principles),
+        ("contradictions", "Contradictions that nobody has decided", _contradictions),
+    )
+    found = []
+    for name, title, read in parts:
+        notes = dict.fromkeys(e for e in read(connection, session) if e.id not in session.seen)
+        found.append(Chapter(name, title, list(notes)))
+    return [each for each in found if each.notes]
+
+
+def _crumbs(connection: Connection, session: Session) -> Iterator[Note]:
+    """Yield what the newest session did, and what it and those before it left to do."""
+    here = None if session.project is None else session.project.id
+    wanted = agent_records.Wanted(
+        reader=session.reader,
+        agent=session.agent,
+        since=session.now - LOOKBACK,
+        here=here,
+        project_id="" if here is None else None,
+    )
+    latest: dict[str, Crumb] = {}
+    for crumb in agent_records.list_crumbs(connection, wanted, limit=CRUMBS):
+        latest.setdefault(crumb.session_id, crumb)
+    left = TASKS
+    for number, crumb in enumerate(latest.values()):
+        age: tuple[str, ...] = (session.age(crumb.left_at),)
+        if number == 0 and (line := quote(crumb.summary)):
+            yield Note("crumb", crumb.id, f"Last session: {line}", "last session", age)
+            age = ()  # its tasks stand right below
+        for task in crumb.unfinished[:left]:
+            if line := quote(task):
+                yield Note("crumb", crumb.id, f"To do: {line}", "left to do", age)
+                left -= 1
+
+
+def _memories(connection: Connection, session: Session) -> Iterator[Note]:
+    """Yield memories that are pinned or lie deepest, then the newest; the project's own first."""
+    asked: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
+        ("pinned", {}, {"pinned": True}),
+        ("important", {"layers": (Layer.CORTEX,)}, {}),
+        ("new", {"types": MERGEABLE}, {}),
+    )
+    told: set[str] = set()
+    for why, where, more in asked:
+        for place in session.places:
+            wanted = memory_lists.Wanted(
+                where=Where(reader=session.reader, project_id=place, **where),
+                limit=MEMORIES,
+                **more,
+            )
+            found, _ = memory_lists.listed(connection, wanted, now=session.now)
+            fresh = [each for each in found if each.id not in told]
+            told.update(each.id for each in fresh)
+            yield from _remembered(fresh, session, why=why)
+
+
+def _remembered(some: Iterable[Memory], session: Session, *, why: str) -> Iterator[Note]:
+    """Yield memories as notes."""
+    for each in some:
+        if line := quote(each.text, each.abstract):
+            whose = [] if each.agent_id == session.agent else [f"said by {each.agent_id}"]
+            facts = (*([] if why == "new" else [why]), *whose, session.age(each.created_at))
+            yield Note("memory", each.id, line, why, facts)
+
+
+def _principles(connection: Connection, session: Session) -> Iterator[Note]:
+    """Yield what a person approved for all projects, this one has use for and does not say."""
+    if session.project is None:
+        return
+    said = principle_lists.PrincipleFilter(project_id=session.project.id)
+    known = {*principle_lists.listed(connection, said)}
+    root = f"{session.project.root}/"
+    known |= {
+        each.principle_id
+        for path, _, each in resolutions.standing(connection)
+        if path.startswith(root)
+    }
+    given = principles.still_given(connection, reviews.approved(connection) - known)
+    some = sorted(principles.by_ids(connection, given).values(), key=lambda e: (-e.rank, e.id))
+    if not some:
+        return
+    mine = insight_lists.InsightFilter(project_id=session.project.id, limit=_STATEMENTS)
+    has = stacks_of_project([each.content for each in insight_lists.listed(connection, mine)])
+    places, left = principles.places(connection, given), PRINCIPLES
+    for each in some:
+        at = places.get(each.id, [])
+        text = principles.worded(each, at).text
+        line = quote(text) if text else None
+        fits = needs(each.content, [(place.heading, place.scope) for place in at]) <= has
+        if line and fits and left:
+            left -= 1
+            yield Note("principle", each.id, line, f"rank {each.rank:.2f}", ("principle",))
+
+
+def _contradictions(connection: Connection, session: Session) -> Iterator[Note]:
+    """Yield pairs that cannot both hold: of the project's files, then of what is remembered."""
+    if session.project is not None:
+        yield from _in_files(connection, session.project)
+    found, _ = list_conflicts(connection, reader=session.reader)
+    ids = [side for each in found for side in (each.left, each.right)]
+    known = memory_records.read(connection, ids, [MemoryStatus.ACTIVE])
+    for each in found:
+        two = [known[name] for name in (each.left, each.right) if name in known]
+        if all(one.project_id in session.places for one in two):
+            pair = [(one.text, f"#{one.id}") for one in two]
+            yield from _pair("memory", each.left, pair, why=each.reason)
+
+
+def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
+    """Yield pairs of which a project's own files say both."""
+    said = {*connection.execute(insight_records.of_project(project.id)).scalars()}
+    every = contradictions.listed(connection, status=contradictions.OPEN, project_id=project.id)
+    some = [e for e in every if e.type != Conflict.CONTEXTUAL and said.issuperset(e.pair)]
+    some = sorted(some, key=lambda each: -each.confidence)[:CONTRADICTIONS]
+    texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
+    for each in some:
+        sides = [texts[name] for name in each.pair]
+        pair = [(side["content"], _place(side, project.root)) for side in sides]
+        yield from _pair("contradiction", each.id, pair, why=each.reason)
+
+
+def _pair(kind: str, name: str, /, pair: Iterable[tuple[str, str]], *, why: str) -> Iterator[Note]:
+    """Yield two texts that cannot both hold, as one note."""
+    sides = []
+    for text, place in pair:
+        line = quote(text)
+        if line is None:
+            return
+        short = line if len(line) <= _SIDE else f"{line[:_SIDE].rstrip()}\u2026"
+        sides.append(f'"{neutral(short)}" ({neutral(place)})')
+    if len(sides) > 1:
+        yield Note(kind, name, " against ".join(sides), neutral(why))
+
+
+def _place(side: dict[str, Any], root: str) -> str:
+    """Return where a project says something: the first place in its own files."""
+    for each in side["sources"]:
+        if each["path"].startswith(f"{root}/"):
+            lines = lines_of(each["line_start"], each["line_end"])
+            return f"{each['path'].removeprefix(f'{root}/')}:{lines}"
+    return ""

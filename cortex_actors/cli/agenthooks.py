@@ -1,0 +1,209 @@
+"""The quick command `hook` of agents' clients: one JSON in, one JSON out, and never a failure.
+
+Standard library only, and of that little: a client waits for it at each prompt. It reads what the
+client says on standard input, asks the daemon once, and prints the answer. Whatever goes wrong, it
+ends with 0, prints nothing, and writes why into `logs/hook-failure.json`; `cortex hook --last`
+shows it. After `--timeout` seconds, 5 at most, it gives up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from cortex_actors.client.connection import TOKEN, Client
+from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, visible
+from cortex_actors.home import Home, write_private
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+#: Event -> the method that answers it, and its parameters: what the client calls each of them.
+EVENTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
+    "session-start": ("hook_start", {"source": ("source",)}),
+    "prompt": ("hook_prompt", {"prompt": ("prompt",)}),
+    "pre-compact": (
+        "hook_compact",
+        {"summary": ("summary", "compact_summary"), "transcript": ("transcript_path",)},
+    ),
+    "session-end": (
+        "hook_end",
+        {"summary": ("summary", "compact_summary"), "transcript": ("transcript_path",)},
+    ),
+}
+
+#: What all of them have.
+_COMMON = {"session_id": ("session_id",), "here": ("cwd",)}
+
+#: Seconds that a hook may take, and bytes that a client may say: a prompt with pasted files.
+LIMIT, MOST = 5.0, 4_194_304
+
+#: Characters of what is handed on of each: more than any question or crumb has.
+LONGEST = 32_768
+
+
+def is_event(words: Sequence[str]) -> bool:
+    """Tell whether the words of a command are a client's hook; those of git have other ones."""
+    own = words[1:] if words[:1] == ["daemon"] else words
+    return own[:1] == ["hook"] and any(each in EVENTS for each in own[1:])
+
+
+def run(words: Sequence[str]) -> int:
+    """Answer a client's hook, and return 0."""
+    event = next(each for each in words if each in EVENTS)
+    said: dict[str, Any] = {}
+    home: Home | None = None
+    try:
+        if os.environ.get("CORTEX_OFF") == "1":
+            return 0
+        home = Home.of(_option(words, "--home") or None)
+        with_limit(_seconds(_option(words, "--timeout")))
+        said = _read()
+        answer = _ask(home, event, said, agent=_option(words, "--agent"))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if answer.get("output"):
+            print(json.dumps(answer["output"]), flush=True)
+    except DaemonDown as error:
+        if home is not None and event == "session-start":
+            _begin(home)
+        _note(home, event, said, error)
+    except BaseException as error:  # noqa: BLE001 - a session must never fail for its memory
+        _note(home, event, said, error)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return 0
+
+
+def with_limit(seconds: float) -> None:
+    """Have `DeadlineExceeded` raised after so many seconds, wherever this process is then."""
+
+    def give_up(_number: int, _frame: object) -> NoReturn:
+        raise DeadlineExceeded(f"the hook gave up after {seconds:g} s; see cortex status")
+
+    signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _ask(home: Home, event: str, said: dict[str, Any], *, agent: str) -> dict[str, Any]:
+    """Ask the daemon of a home, as the session of an agent; `agent` is "" for that of [hooks].
+
+    The one place in which the command says as whom it asks.
+    """
+    method, named = EVENTS[event]
+    params = {name: _first(said, keys) for name, keys in (named | _COMMON).items()}
+    given = {name: text for name, text in params.items() if text}
+    if event == "prompt":
+        given.setdefault("prompt", "")
+    return Client(home, timeout=LIMIT).call(method, **given, **({"agent": agent} if agent else {}))
+
+
+def _first(said: dict[str, Any], keys: Sequence[str]) -> str:
+    """Return the first text that a client says under one of some names; "" for none."""
+    some = (said.get(each) for each in keys)
+    return next((each[:LONGEST] for each in some if isinstance(each, str) and each), "")
+
+
+def _read() -> dict[str, Any]:
+    """Return what the client says; raises `ValueError` for what is no JSON object."""
+    found = json.loads(sys.stdin.buffer.read(MOST))
+    if not isinstance(found, dict):
+        raise ValueError("what the client says is no JSON object")  # noqa: TRY004 - of its value
+    return found
+
+
+def _option(words: Sequence[str], name: str) -> str:
+    """Return the value of an option; "" for one that is not given."""
+    for number, each in enumerate(words):
+        if each == name:
+            return "".join(words[number + 1 : number + 2])
+        if each.startswith(f"{name}="):
+            return each[len(name) + 1 :]
+    return ""
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds that a hook may take; those that are usual for what is no such number."""
+    with suppress(ValueError):
+        if 0 < float(text) <= LIMIT:
+            return float(text)
+    return LIMIT
+
+
+def _begin(home: Home) -> None:
+    """Start the daemon of a home in the background, unless that is switched off."""
+    if os.environ.get("CORTEX_AUTOSTART") == "0" or TOKEN in os.environ:
+        return
+    import subprocess  # noqa: PLC0415 - only where no daemon answers
+
+    from cortex_actors.cli.lifecycle import environment  # noqa: PLC0415 - as above
+
+    quiet = subprocess.DEVNULL
+    # `start` itself: of several sessions at once one daemon begins. In `/`, because a module that
+    # lies in the session's folder must never be imported.
+    with suppress(OSError):
+        subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-m", "cortex_actors", "start", "--home", str(home.root)],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            start_new_session=True,
+            cwd="/",
+            env=environment(),
+        )
+
+
+def _note(home: Home | None, event: str, said: dict[str, Any], error: BaseException) -> None:
+    """Write down why a hook did nothing, where the home has a folder for it."""
+    from cortex_actors.clock import SystemClock, iso  # noqa: PLC0415 - only for a failure
+
+    what = str(error) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
+    found = {"at": iso(SystemClock().now()), "event": event, "error": what[:1_000]}
+    found |= {name: _first(said, keys)[:500] for name, keys in _COMMON.items()}
+    with suppress(OSError):
+        if home is not None and home.logs.is_dir():
+            write_private(home.logs / "hook-failure.json", json.dumps(found))
+
+
+def show_last(home: Home, *, as_json: bool) -> int:
+    """Print what hooks did last in a home, and the last one that failed."""
+    failed = None
+    with suppress(OSError, ValueError):
+        failed = json.loads((home.logs / "hook-failure.json").read_text("utf-8"))
+    try:
+        found = Client(home).call("hook_last")
+    except DaemonDown:
+        if failed is None:
+            raise
+        found = {"hooks": []}
+    if as_json:
+        print(json.dumps({**found, "failed": failed}, indent=2))
+        return 0
+    from cortex_actors.clock import iso  # noqa: PLC0415 - as above
+
+    _print_runs(found["hooks"], iso)
+    if failed:
+        print(visible(f"failed: {failed['at']}  {failed['event']}  {failed['here']}"))
+        print(visible(f"  {failed['error']}"))
+    if not (failed or found["hooks"]):
+        print("no hook has run yet; docs/agents.md says how a client calls them")
+    return 0
+
+
+def _print_runs(runs: list[dict[str, Any]], iso: Callable[[int], str]) -> None:
+    """Print what hooks did."""
+    for each in runs:
+        session = f"session {each['session']}" if each["session"] else ""
+        facts = (iso(each["at"]), each["event"], each["agent"], session, each["folder"])
+        print(visible("  ".join(filter(None, facts))))
+        what = f"  gave {len(each['items'])} notes, {each['tokens']} tokens"
+        print(visible(what if each["items"] else f"  gave nothing: {each['reason']}"))
+        for item in each["items"]:
+            score = f" {item['score']:.2f}" if "score" in item else ""
+            text = f": {item['text']}" if item.get("text") else ""
+            print(visible(f"    {item['why']}{score}  #{item['id']}{text}"))
+        if each["crumb"]:
+            print(visible(f"    left the crumb {each['crumb']}"))

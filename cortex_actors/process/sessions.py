@@ -1,0 +1,137 @@
+"""What hooks gave to the sessions of clients, and the ends of the transcripts that these keep.
+
+`logs/hooks.json` says what each session was given, so that nothing is given twice, and what the
+last hooks did, for `cortex hook --last`. It holds ids and no texts: what is forgotten is in it
+nowhere. It is written after each hook, not synced and not at one stroke: a power cut may lose it,
+and what is cut short counts as empty. Then a session may be given something twice.
+
+Blocking: runs on a thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from cortex_actors.errors import BadInput
+from cortex_actors.home import read_regular, write_private
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+#: Hooks that are remembered, sessions, and ids of one session: together some 300 KB at most.
+HOOKS, SESSIONS, IDS = 20, 50, 200
+
+#: Bytes that such a file has at most; a larger one is none of ours.
+_MOST: Final = 2_000_000
+
+#: Bytes of a transcript's end that are read: the last minutes of a session with large results.
+TAIL: Final = 262_144
+
+#: Bytes of a transcript that is read at all; the longest sessions leave some 100 MB.
+LARGEST: Final = 1_073_741_824
+
+#: Hooks of several sessions take turns: each reads the file, and writes it again.
+_TURN = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """What one hook did.
+
+    Attributes:
+        at: UTC microseconds.
+        session: what the client calls it; "" where it did not say.
+        folder: where it works.
+        reason: why nothing was given; "" where something was.
+        items: what was given, with why: `kind`, `id`, `why`, `score` where it was searched for.
+        tokens: what it costs the session.
+        crumb: the id of the crumb that was left.
+
+    """
+
+    at: int
+    event: str
+    agent: str
+    session: str
+    folder: str
+    reason: str = ""
+    items: Sequence[dict[str, Any]] = field(default_factory=tuple)
+    tokens: int = 0
+    crumb: str = ""
+
+    @property
+    def key(self) -> str:
+        """What tells its session from others; two agents may call theirs the same."""
+        return f"{self.agent} {self.session}"
+
+
+def list_runs(path: Path) -> list[dict[str, Any]]:
+    """Return what the last hooks did, the newest first."""
+    return [*reversed(_load(path)["hooks"])]
+
+
+def given_to(path: Path, run: HookRun) -> frozenset[str]:
+    """Return the ids that the session of a hook was given, and names of what it left."""
+    known = _load(path)["sessions"].get(run.key) if run.session else None
+    return frozenset(map(str, known or ()))
+
+
+def note_run(path: Path, run: HookRun, *more: str, anew: bool = False) -> None:
+    """Write down what a hook did; `anew` where its session has forgotten what it was given.
+
+    `more` are names of what is not to be done twice in the session, beside what it was given.
+    """
+    with _TURN, suppress(OSError):
+        found = _load(path)
+        sessions: dict[str, list[str]] = found["sessions"]
+        before = sessions.pop(run.key, [])
+        if run.session:
+            ids = [each["id"] for each in run.items]
+            kept = dict.fromkeys([*([] if anew else before), *ids, *more])
+            sessions[run.key] = [*kept][-IDS:]
+        found["sessions"] = dict([*sessions.items()][-SESSIONS:])
+        found["hooks"] = [*found["hooks"], asdict(run)][-HOOKS:]
+        write_private(path, json.dumps(found))
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """Return what the file says; nothing for one that is not there, or not whole."""
+    with suppress(OSError, ValueError, RecursionError, TypeError, KeyError):
+        data = read_regular(path, most=_MOST, flags=os.O_NOFOLLOW)
+        found: dict[str, Any] = json.loads(data or b"")
+        if isinstance(found["hooks"], list) and isinstance(found["sessions"], dict):
+            return found
+    return {"hooks": [], "sessions": {}}
+
+
+def read_tail(path: str) -> list[str]:
+    """Return the last whole lines of a session's transcript.
+
+    Raises `BadInput` for what may not be read as one: no absolute path of a regular file with
+    `.jsonl` that belongs to this user and is no link, or too large a file.
+    """
+    why = "it is no absolute path of a .jsonl file"
+    try:
+        if path.startswith("/") and path.endswith(".jsonl"):
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(descriptor, "rb") as file:
+                found = os.fstat(descriptor)
+                if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
+                    if found.st_size <= LARGEST:
+                        start = max(0, found.st_size - TAIL)
+                        file.seek(start)
+                        lines = file.read(TAIL).decode(errors="replace").split("\n")
+                        return lines[1:] if start else lines
+                    why = f"it has more than {LARGEST:,} bytes"
+                else:
+                    why = "it is no regular file of this user"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    raise BadInput(f"cannot read the transcript {path!r}: {why}")
