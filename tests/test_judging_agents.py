@@ -113,7 +113,7 @@ async def pairs(tree: Tree, agent: str = "CLAUDE", limit: int = 10) -> dict[str,
 
 async def say(tree: Tree, item: str, verdict: str, agent: str = "CLAUDE") -> dict[str, Any]:
     """Have an agent's session judge a pair, and all follow of it that does."""
-    done = await tree.cortex.judge_answer(item, verdict, "planted", caller=Session(agent))
+    done = await tree.cortex.judge_answer(item, verdict, reason="planted", caller=Session(agent))
     await settled(tree)
     return dict(done)
 
@@ -201,7 +201,7 @@ class TestNext:
 
 class TestEffects:
     async def test_contradiction(self, tree: Tree) -> None:
-        """What an agent finds to contradict is shown, open, as an agent's; taken back, it is not."""
+        """What an agent finds to contradict is shown as open; taken back, it is not."""
         name = (await pairs(tree))["contradiction"]["id"]
         await say(tree, name, "contradict")
         (shown,) = (await tree.cortex.contradictions())["contradictions"]
@@ -314,7 +314,7 @@ class TestRights:
         name = (await pairs(tree))["duplicate"]["id"]
         with pytest.raises(Refused, match="secret|key|token"):
             await tree.cortex.judge_answer(
-                name, "same", "see ghp_0123456789abcdefghijABCDEFGHIJ456789", agent="CLAUDE"
+                name, "same", reason="see ghp_0123456789abcdefghijABCDEFGHIJ456789"
             )
 
         assert 0 == (await tree.cortex.judge_list())["total"]
