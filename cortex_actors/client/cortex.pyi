@@ -369,8 +369,8 @@ class Cortex:
         self,
         id: str,
         verdict: str,
-        reason: str | None = None,
         *,
+        reason: str | None = None,
         agent: str | None = None,
     ) -> dict[str, Any]: ...
     def judge_list(self, limit: int | None = 20, *, skip: int | None = 0) -> dict[str, Any]: ...
@@ -1177,8 +1177,8 @@ class AsyncCortex:
         self,
         id: str,
         verdict: str,
-        reason: str | None = None,
         *,
+        reason: str | None = None,
         agent: str | None = None,
     ) -> dict[str, Any]: ...
     async def judge_list(

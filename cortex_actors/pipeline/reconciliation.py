@@ -349,7 +349,7 @@ class Neighbourhood:
         self,
         relations: Relations,
         *,
-        words: Mapping[Pair, verdicts.Word] | None = None,
+        words: Mapping[Pair, verdicts.PairWord] | None = None,
         is_asking: bool = False,
     ) -> None:
         """Know no text yet; `is_asking`: a model may be asked what the rules leave open."""
@@ -439,7 +439,7 @@ class Neighbourhood:
             return
         found = self.relations.of(left, right, score)
         if word is not None and self.relations.is_open(left, right, found):
-            self._follow(edge, word, score)
+            self._follow(edge, word, score=score)
             return
         asked = self.relations.proposal(left, right, found=found, cosine=score)
         if asked is not None and score is not None:
@@ -450,7 +450,7 @@ class Neighbourhood:
             self.open[edge] = score
         self.note(edge, found, score)
 
-    def _follow(self, edge: Pair, word: verdicts.Word, score: float | None) -> None:
+    def _follow(self, edge: Pair, word: verdicts.PairWord, *, score: float | None) -> None:
         """Take an agent's word for two texts; what two projects say it offers, and no more."""
         left, right = self.texts[edge[0]], self.texts[edge[1]]
         said = self.relations.answered(left, right, word.judgement)

@@ -73,6 +73,7 @@ LOOKS: Mapping[str, tuple[About, ...]] = {
     "knowledge_documents": (lambda _: {"limit": ALL},),
     "knowledge_topics": (lambda _: {},),
     "export": (lambda _: {},),
+    "judge_next": (lambda _: {"limit": 10},),
 }
 
 #: Questions about one memory, by its id.
@@ -118,6 +119,8 @@ ACTS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "leave_crumb": lambda who: {"session_summary": "in another's name", "agent": who},
     "import_crumb": lambda who: {"text": "in another's name", "agent": who},
     "introduce": lambda who: {"agent": who},
+    "judge_next": lambda who: {"agent": who},
+    "judge_answer": lambda who: {"id": "dup_1", "verdict": "same", "agent": who},
     "summon": lambda who: {"agent_id": who, "specialization": "to be somebody else"},
 }
 

@@ -285,9 +285,10 @@ async def triage(
 async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
     """Say of two statements that they are the same, or apart; or take back what was said of them.
 
-    `item` is the id of a proposal, or of a contradiction that was decided. What is the same is
+    `item` is the id of a proposal, or of a pair about which was decided. What is the same is
     merged by the next run, what is apart is never proposed again; both hold as often as the texts
-    come back. After `open` the rules and the models decide again. Raises `NotFound`, `BadInput`.
+    come back. An earlier verdict is replaced, a person's or an agent's. After `open` the rules and
+    the models decide again. Raises `NotFound`, `BadInput`.
     """
     chosen = parameters.chosen(insight.PairChoice, verdict, what="verdict")
     now = call.clock.now()
@@ -296,10 +297,11 @@ async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
         if chosen is insight.PairChoice.OPEN:
             two = stored.reopen(connection, item, at=now, by=call.caller.by)
         else:
-            found = verdicts.proposal(connection, item)
+            asked = verdicts.proposal(connection, item)
+            found = asked.pair if asked else verdicts.decided_pair(connection, item)
             if found is None:
                 raise NotFound(f"nothing is proposed as {item}; list what is with: cortex triage")
-            two, same = found.pair, chosen is insight.PairChoice.SAME
+            two, same = found, chosen is insight.PairChoice.SAME
             relation = insight.Relation.SAME if same else insight.Relation.RELATED
             verdicts.say(
                 connection, two, relation=relation, said=verdict, at=now, by=call.caller.by

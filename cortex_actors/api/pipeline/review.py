@@ -320,7 +320,7 @@ def list_offers(
 
 
 def _with_words(
-    found: Iterable[Offered], words: Mapping[tuple[str, str], verdicts.Word]
+    found: Iterable[Offered], words: Mapping[tuple[str, str], verdicts.PairWord]
 ) -> list[Offered]:
     """Return offers with the agents that found two of their texts to say the same."""
     more = []

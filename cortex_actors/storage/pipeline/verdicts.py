@@ -102,7 +102,7 @@ def prune(connection: Connection, most: int, limit: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class PairWord:
     """What a person or an agent said of two texts.
 
     Attributes:
@@ -177,23 +177,23 @@ def retract(connection: Connection, two: Pair) -> None:
         connection.execute(delete(verdicts).where(verdicts.c.decider == Decider.PERSON, gone))
 
 
-def of_people(connection: Connection) -> dict[Pair, Word]:
+def of_people(connection: Connection) -> dict[Pair, PairWord]:
     """Return what people said, by the ids of the two texts."""
     return _words(connection, Decider.PERSON)
 
 
-def words(connection: Connection) -> dict[Pair, Word]:
+def words(connection: Connection) -> dict[Pair, PairWord]:
     """Return what people said, and of the other pairs what agents did, by the ids of the texts."""
     return {**_words(connection, Decider.AGENT), **of_people(connection)}
 
 
-def _words(connection: Connection, decider: Decider) -> dict[Pair, Word]:
+def _words(connection: Connection, decider: Decider) -> dict[Pair, PairWord]:
     """Return what was said and holds, by the ids of the two texts."""
     query = select(verdicts).where(
         verdicts.c.decider == decider, verdicts.c.one.is_not(None), verdicts.c.relation.is_not(None)
     )
     return {
-        pair(insight_id(row.one), insight_id(row.other)): Word(
+        pair(insight_id(row.one), insight_id(row.other)): PairWord(
             Relation(row.relation),
             insight_id(row.answer["keep"]) if row.answer.get("keep") else None,
             *(row.at, decider, row.name, row.answer.get("note") or "", row.answer["said"]),
@@ -322,7 +322,7 @@ class Handout:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class AgentWord:
     """What an agent said of a pair.
 
     Attributes:
@@ -358,7 +358,7 @@ def handed(connection: Connection, agent: str) -> dict[str, Handout]:
 
 
 def give(
-    connection: Connection, handout: Handout, said: AgentVerdict, *, at: int, reason: str | None
+    connection: Connection, handout: Handout, *, said: AgentVerdict, at: int, reason: str | None
 ) -> None:
     """Keep what an agent said of a pair that it was given.
 
@@ -380,7 +380,7 @@ def give(
 
 def given(
     connection: Connection, item: str | None = None, *, limit: int | None = None, skip: int = 0
-) -> list[Given]:
+) -> list[AgentWord]:
     """Return what agents said, of one pair or of all, the newest first; what was taken back too."""
     query = select(verdicts).where(verdicts.c.decider == Decider.AGENT)
     if item is not None:
@@ -389,10 +389,10 @@ def given(
     return [_given(row) for row in connection.execute(query)]
 
 
-def _given(row: Row[Any]) -> Given:
+def _given(row: Row[Any]) -> AgentWord:
     """Return a row as what an agent said."""
     answer = row.answer
-    return Given(
+    return AgentWord(
         key=row.key,
         item=answer["item"],
         kind=PairKind(answer["kind"]),
@@ -420,7 +420,7 @@ def judged(connection: Connection) -> set[Pair]:
     return said.union(of_people(connection))
 
 
-def take_back(connection: Connection, some: Iterable[Given], *, by: str, at: int) -> None:
+def take_back(connection: Connection, some: Iterable[AgentWord], *, by: str, at: int) -> None:
     """Let what agents said have no effect any more; that it was said stays."""
     for each in some:
         answer = {**each.answer, "undone_at": at, "undone_by": by}
