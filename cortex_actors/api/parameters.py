@@ -212,6 +212,7 @@ _MEANINGS = {
     "new": _memory("What holds now.", metavar="NEW"),
     "note": Parameter("Why, in your own words."),
     "old": _memory("What holds no more.", metavar="OLD"),
+    "follow_own.on": Parameter("Whether they are followed from now on."),
     "on": Parameter("Whether they are written automatically from now on."),
     "one": Parameter("A statement.", metavar="ONE"),
     "options": Parameter("What only its type understands, by name.", metavar="KEY=TEXT"),

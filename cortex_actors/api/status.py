@@ -229,7 +229,8 @@ def project_around(connection: Connection, folder: str) -> Project | None:
     that was followed first.
     """
     path = real(folder)
-    followed = sorted(project_rows.followed(connection), key=attrgetter("added_at"))
+    every = (each for each in project_rows.followed(connection) if not each.is_own)
+    followed = sorted(every, key=attrgetter("added_at"))
     if not path or not followed:
         return None
     inside, top = innermost(followed, path), repository.top(path)

@@ -92,7 +92,8 @@ def compare_files(learned: Learned, patient: Patient) -> Seen:
     absent = set()
     for project in learned.projects:
         apart = inner_roots(project.root, learned.projects)
-        swept = sweep(project.root, project.id, max_depth=depth, apart=apart)
+        own = project.is_own
+        swept = sweep(project.root, project.id, max_depth=depth, apart=apart, own=own)
         if not swept.present:
             seen.absent.append(project.root)
             absent.add(project.id)

@@ -43,9 +43,15 @@ PRUNED = frozenset(
 )
 
 
+#: What a person's own instruction files are called as a project, and where they lie in the home.
+OWN = "~"
+OWN_FILES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md")
+OWN_RULES = ".claude/rules"
+
+
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A registered folder.
+    """A registered folder; or a person's own instruction files, of which the home is the root.
 
     Attributes:
         root: the folder's real path, absolute, symbolic links resolved by whoever registers it.
@@ -67,9 +73,30 @@ class Project:
         """Return the project of a real path; the same folder always has the same id."""
         return cls(project_id(root), project_name(root), root, added_at)
 
+    @classmethod
+    def of_person(cls, home: str, added_at: int) -> Project:
+        """Return the project of a person's own files, given the real path of the home folder."""
+        return cls(project_id(home), OWN, home, added_at)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a person's own files: nothing else of its root is ever looked at."""
+        return self.name == OWN != project_name(self.root)
+
     def holds(self, path: str) -> bool:
-        """Tell whether a real path lies in the folder, or is it."""
+        """Tell whether a real path is the project's: it lies in the folder, or is it."""
+        is_ours = not self.is_own or path == self.root
+        return self.contains(path) and (is_ours or is_own_file(posixpath.relpath(path, self.root)))
+
+    def contains(self, path: str) -> bool:
+        """Tell whether a real path lies in the root, or is it."""
         return path == self.root or path.startswith(self.root.rstrip("/") + "/")
+
+
+def is_own_file(relative_path: str) -> bool:
+    """Tell whether a path, given from the home folder, is one of a person's own files."""
+    folder, name = posixpath.split(relative_path)
+    return relative_path in OWN_FILES or (folder == OWN_RULES and name.endswith(".md"))
 
 
 def innermost(projects: Iterable[Project], path: str) -> Project | None:

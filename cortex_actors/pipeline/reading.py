@@ -153,7 +153,7 @@ def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> st
     if found.st_size > limit:
         raise FileTooLarge(_too_large(path, found.st_size, limit))
     real = os.path.realpath(path)
-    if not project.holds(real):
+    if not project.contains(real):
         raise Refused(
             f"refused to read {path}: it leads to {real}, outside the project {project.root}; "
             "register that folder or copy the file"

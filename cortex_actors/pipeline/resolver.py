@@ -170,8 +170,9 @@ class Errands:
 
     async def find(self, project: Project, wish: Wish) -> Found:
         """Return which files a wish is about; raises `NotFound` and `BadInput`."""
-        there = await self.on_thread(present, project.root)
-        found = plan(project, wish, there)
+        there = await self.on_thread(partial(present, own=project.is_own), project.root)
+        # A file in the home folder itself would be read by nobody.
+        found = plan(project, replace(wish, create=wish.create and not project.is_own), there)
         embed = self._resolving.shared()
         jobs = [Assignment(project, e.formatter, e, wish, there, embed) for e in found.write]
         if wish.text_only and not jobs:
@@ -464,7 +465,7 @@ class Resolver(Consumer):
 
     async def _previewed(self, principle: Principle, owed: Sequence[Derivation]) -> Report:
         """Do it."""
-        followed = await self._records.read(projects.followed)
+        followed = await self._records.read(projects.written)
         offer = await self._errands.supposed(principle, owed)
         found = [await self._errands.find(each, Wish(each.root, dry_run=True)) for each in followed]
         done = await self._errands.run_all([job for some in found for job in some.jobs], offer)

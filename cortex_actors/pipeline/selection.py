@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.domain.insight import Claim, Conflict, Relation
+from cortex_actors.domain.project import is_own_file
 from cortex_actors.errors import BadInput, CortexError, NotWritten
 from cortex_actors.home import read_regular
 from cortex_actors.pipeline.likeness import UNEMBEDDED
@@ -533,9 +534,9 @@ class Shared:
             raise
 
 
-def present(root: str) -> tuple[Present, ...]:
-    """Return which of the places that are written a project has. Blocks."""
-    return tuple(_present(root))
+def present(root: str, *, own: bool = False) -> tuple[Present, ...]:
+    """Return which of the places that are written a project, or a person's own, has. Blocks."""
+    return tuple(_present(root, filter(is_own_file, PLACES) if own else PLACES, own=own))
 
 
 def read(path: str) -> bytes | None:
@@ -585,19 +586,19 @@ def _section(path: str) -> Iterator[frozenset[str] | None]:
     yield frozenset(body.decode("utf-8", "replace").split("\n"))
 
 
-def _present(root: str) -> Iterator[Present]:
+def _present(root: str, places: Iterable[str], *, own: bool) -> Iterator[Present]:
     """Yield the places that are there."""
     real = os.path.realpath(root)
-    for place in PLACES:
+    for place in places:
         path = f"{root.rstrip('/')}/{place}"
         if not os.path.lexists(path):
             continue
         end = os.path.relpath(os.path.realpath(path), real)
         yield Present(place, None if end == place else end, _text(path) if end == place else b"")
-    for place in MANIFESTS:
+    for place in () if own else MANIFESTS:
         if os.path.lexists(f"{root.rstrip('/')}/{place}"):
             yield Present(place)
-    for folder in FOLDERS:
+    for folder in () if own else FOLDERS:
         # Not by `Path`, which raises for a root that may not be entered.
         if os.path.isdir(f"{root}/{folder}"):  # noqa: PTH112
             yield Present(folder)

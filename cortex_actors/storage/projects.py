@@ -162,6 +162,15 @@ def resolving(connection: sa.Connection) -> list[Project]:
     return followed(connection, projects.c.resolves == 1)
 
 
+def written(connection: sa.Connection) -> list[Project]:
+    """Return the followed projects whose files are written where all are meant, by name.
+
+    A person's own files are only where that was asked for, with `let_resolve`.
+    """
+    opted = {each.id for each in resolving(connection)}
+    return [each for each in followed(connection) if not each.is_own or each.id in opted]
+
+
 def let_resolve(connection: sa.Connection, project_id: str, *, on: bool) -> bool:
     """Have a project's files written by themselves from now on, or not; False: it was so."""
     return _set_flag(connection, project_id, "resolves", on=on)

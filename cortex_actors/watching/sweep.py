@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.event import is_text
+from cortex_actors.domain.project import OWN_FILES, OWN_RULES, is_own_file
 from cortex_actors.files.ignores import Ignores
 from cortex_actors.storage.projects import FileState
 from cortex_actors.text.sections import TOOLS, dialect_of
@@ -40,8 +41,11 @@ def sweep(
     max_depth: int,
     apart: Collection[str] = (),
     ignores: Ignores | None = None,
+    own: bool = False,
 ) -> Swept:
     """Return the instruction files below a root. Blocks: run it on a thread.
+
+    Of a person's `own` project, whose root is the home folder, no folder is walked or listened to.
 
     Folders that are `apart` (roots of other projects) are left out with all they hold, as are those
     that `ignores` knows of (it is kept from one look to the next to be quicker), and so is a link
@@ -52,11 +56,12 @@ def sweep(
     files: dict[str, FileState] = {}
     targets: set[str] = set()
     before = _is_there(root)
-    found = sorted(
-        _instruction_files(root, max_depth, apart, ignores or Ignores(root)),
-        key=lambda path: (os.path.islink(path), path),
+    some = (
+        (path for path in own_files(root) if not lies_in(path, apart))
+        if own
+        else _instruction_files(root, max_depth, apart, ignores or Ignores(root))
     )
-    for path in found:
+    for path in sorted(some, key=lambda path: (os.path.islink(path), path)):
         target = os.path.realpath(path)
         state = _state(path, project_id)
         if state is not None and target not in targets:
@@ -65,15 +70,29 @@ def sweep(
     # Asked twice: a share that goes away in between has lost no file.
     if not (before and _is_there(root)):
         return Swept({}, frozenset(), present=False)
+    if own:
+        return Swept(files, frozenset())
     # The folder of a link's target, too: that is where an editor writes. Not beyond the root:
     # what lies there is not read, either.
     beside = {os.path.dirname(each) for each in targets if lies_in(each, (root,))}
     return Swept(files, frozenset({root, *(os.path.dirname(path) for path in files), *beside}))
 
 
+def own_files(home: str) -> list[str]:
+    """Return which of a person's own files are there, by their paths. Blocks; raises nothing."""
+    rules = os.path.join(home, OWN_RULES)
+    try:
+        names = sorted(name for name in os.listdir(rules) if is_text(name))
+    except OSError:
+        names = []
+    some = [*OWN_FILES, *(f"{OWN_RULES}/{name}" for name in names)]
+    places = (os.path.join(home, each) for each in some if is_own_file(each))
+    return [each for each in places if os.path.lexists(each)]
+
+
 def inner_roots(root: str, followed: Iterable[Project]) -> frozenset[str]:
     """Return the roots of projects that lie below a root: each has a watcher of its own."""
-    return frozenset(each.root for each in followed if lies_in(each.root, (root,)))
+    return frozenset(e.root for e in followed if lies_in(e.root, (root,)) and not e.is_own)
 
 
 def lies_in(path: str, folders: Iterable[str]) -> bool:

@@ -309,7 +309,8 @@ class Watcher(AsyncioActor):
         known, apart = await self._parts.records.read(self._known)
         swept, heard = await self._parts.threads.run(self._sweep, apart)
         self._at = self._parts.clock.monotonic()
-        polled = heard != swept.folders
+        # The folders of a person's own files are written to all the time.
+        polled = heard != swept.folders or self._project.is_own
         self._parts.hints.listen(self._project.id, heard, self._hinted, polled=polled)
         # Tell once that the root is away: its files are not gone, they come back with it.
         if swept.present and self._absent:
@@ -370,6 +371,8 @@ class Watcher(AsyncioActor):
         while the ledger has it from a time when it was another's.
         """
         apart = inner_roots(self._project.root, projects.followed(connection))
+        if self._project.is_own:
+            return projects.files(connection, self._project.id), apart
         states = projects.files_in(connection, self._project.root)
         ours = {path: state for path, state in states.items() if not lies_in(path, apart)}
         return ours, apart
@@ -383,6 +386,7 @@ class Watcher(AsyncioActor):
             max_depth=self._parts.settings.max_depth,
             apart=apart,
             ignores=self._ignores,
+            own=self._project.is_own,
         )
         took = self._parts.clock.monotonic() - began
         # The quicker of two: one that was slow once had to wait for a busy machine.

@@ -158,4 +158,5 @@ class Watchlist(Consumer):
     def _sweep(self, project: Project, apart: frozenset[str]) -> Swept:
         """Look at a project's instruction files (on a thread)."""
         depth = self._settings.max_depth
-        return sweep(project.root, project.id, max_depth=depth, apart=apart)
+        own = project.is_own
+        return sweep(project.root, project.id, max_depth=depth, apart=apart, own=own)

@@ -106,6 +106,15 @@ class TestSay:
         assert {"agent_id": "azoth", **expected} == params
         assert "\n\nAzoth has a place in the village: #mem_1\n" in capsys.readouterr().out
 
+    def test_seed(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is said which agents got their profiles, or that none did."""
+        assert {} == run(monkeypatch, {"seed_agents": {"seeded": ["AZOTH"], "kept": []}}, "seed")
+        assert {} == run(monkeypatch, {"seed_agents": {"seeded": [], "kept": ["AZOTH"]}}, "seed")
+
+        assert "described: AZOTH\ndescribed: nothing new" in capsys.readouterr().out
+
     def test_introduce(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:

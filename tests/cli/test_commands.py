@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -274,6 +274,41 @@ class TestInit:
         shown = capsys.readouterr()
         assert "following atlas (prj_1) in /a" in shown.out
         assert ["/b", "/c"] == [line.split()[3].rstrip(":") for line in shown.err.splitlines()]
+
+
+class TestOwnFiles:
+    """A person's own files are followed after one question, or where it is said."""
+
+    known: ClassVar[dict[str, Any]] = {"root": "/h", "files": ["/h/.claude/CLAUDE.md"]}
+
+    def init(
+        self, monkeypatch: pytest.MonkeyPatch, *words: str, followed: bool | None, says: bool
+    ) -> list[object]:
+        """Follow a project at a terminal; return what was decided about a person's own files."""
+        own = {"own_files": {**self.known, "followed": followed}, "follow_own": {"id": "prj_2"}}
+        asked = answering(monkeypatch, {**_ANSWERS, **own})
+        for name in ("stdin", "stdout"):
+            monkeypatch.setattr(f"sys.{name}.isatty", lambda: True)
+        monkeypatch.setattr("click.confirm", lambda _question, _default: says)
+        assert 0 == entry.main(["init", "/a", "--no-wait", *words])
+        return [given["on"] for verb, given in asked if verb == "follow_own"]
+
+    @pytest.mark.parametrize("says", [True, False])
+    def test_asked_once(self, monkeypatch: pytest.MonkeyPatch, says: bool) -> None:
+        """A person is asked where nothing is decided yet, and what they say is kept."""
+        assert [says] == self.init(monkeypatch, followed=None, says=says)
+        assert [] == self.init(monkeypatch, followed=says, says=True)
+
+    def test_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An option decides without a question."""
+        assert [True] == self.init(monkeypatch, "--user-files", followed=False, says=False)
+        assert [False] == self.init(monkeypatch, "--no-user-files", followed=None, says=True)
+
+    def test_unasked(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+        """Where nobody can be asked, nothing is followed unasked."""
+        assert 0 == entry.main(["init", "/a", "--no-wait"])
+
+        assert ["add_project"] == [verb for verb, _ in asked]
 
 
 class TestReload:

@@ -79,6 +79,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "supersede": {"superseded": ONE, "by": TWO},
     "split": {"id": ONE, "kind": "merge", "parts": [TWO]},
     "undo": {"change": 12, "kind": "merge", "memory": ONE, "changed": [TWO]},
+    "edit": {"id": ONE, "changed": True, "content": "Redis", "same": [TWO]},
     "keep_both": {"kept": [ONE, TWO]},
     "forget": {"forgotten": [ONE], "parts": [TWO], "wholes": [TWO], "archived": [TWO]},
 }
@@ -107,6 +108,7 @@ _SHOWN = {
     "restore mem_01KATQ8W mem_01KB0D3F": [f"restored {ONE}, {TWO}"],
     "supersede mem_01KATQ8W mem_01KB0D3F": [f"{ONE} is superseded by {TWO}"],
     "split mem_01KATQ8W": ["is archived; found again", TWO],
+    "edit mem_01KATQ8W Redis": [f"{ONE} has other words", f"said by {TWO}", "memory undo CHANGE"],
     "undo 12": ["undid change 12: merge"],
     "keep-both mem_01KATQ8W mem_01KB0D3F": ["both are kept"],
     "forget mem_01KATQ8W --yes": [
@@ -195,6 +197,19 @@ class TestAsking:
         assert 77 == entry.main(["memory", "forget", ONE])
 
         assert ["memory", "memory"] == [name for name, _ in asked]
+
+    def test_edit_opens(
+        self, monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, dict[str, Any]]]
+    ) -> None:
+        """Without a text a person's editor has the words of now; elsewhere a text must be given."""
+        monkeypatch.setattr("sys.stdin", io.StringIO(""))
+        assert 65 == entry.main(["memory", "edit", ONE])
+        monkeypatch.setattr("cortex_actors.cli.memory.memory.sys.stdin", _Tty())
+        monkeypatch.setattr("click.edit", lambda text: f"{text}, I think\n")
+        assert 0 == entry.main(["memory", "edit", ONE])
+
+        (_, given) = asked[-1]
+        assert f"{_MEMORY['content']}, I think" == given["content"]
 
 
 class _Tty(io.StringIO):

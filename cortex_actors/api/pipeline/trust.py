@@ -485,7 +485,7 @@ async def _wishes(call: Call, wish: Wish, path: str | None) -> tuple[list[Wish],
     Raises `FolderMissing` where the only one that is meant is gone.
     """
     if path is None:
-        followed = await call.records.read(projects.followed)
+        followed = await call.records.read(projects.written)
         gone = await asyncio.to_thread(_gone, followed)
         left = [Unwritten(each.root, wish.agent or "", str(_folder_missing(each))) for each in gone]
         return [replace(wish, path=each.root) for each in followed if each not in gone], left

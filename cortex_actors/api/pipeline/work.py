@@ -6,8 +6,10 @@ The verbs about many at once: clusters of insights, fragments of files, and what
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import topics
@@ -24,6 +26,7 @@ from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import projects as stored
 from cortex_actors.storage.pipeline import contradictions, insight_lists, insights, reviews
 from cortex_actors.storage.pipeline.insight_lists import Named, find
+from cortex_actors.watching.sweep import own_files as own_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,6 +56,48 @@ async def add_project(call: Call, path: str) -> dict[str, Any]:
 
     found = await _commit(call, add, topics.PROJECT_ADDED, project.id)
     return {"id": project.id, "name": project.name, "root": root, **found}
+
+
+@operation("projects.own", http="GET /projects/own")
+async def own_files(call: Call) -> dict[str, Any]:
+    """Say which instruction files of your own are in the home folder, and if they are followed.
+
+    `followed` is null as long as nobody has decided it. The home is that of the daemon.
+    """
+
+    def look(connection: Connection) -> bool | None:
+        ever = any(each.id == project.id for each in stored.ever(connection))
+        followed = any(each.id == project.id for each in stored.followed(connection))
+        return followed if ever else None
+
+    project = await asyncio.to_thread(_own, call)
+    files = await asyncio.to_thread(own_paths, project.root)
+    followed = await call.records.read(look)
+    return {"id": project.id, "root": project.root, "files": files, "followed": followed}
+
+
+@operation("projects.follow-own", http="POST /projects/own")
+async def follow_own(call: Call, on: bool) -> dict[str, Any]:
+    """Follow the instruction files of your own in the home folder as the project `~`, or do not.
+
+    No other file of the home is ever looked at. They are never written unasked.
+    """
+    project = await asyncio.to_thread(_own, call)
+    origins = {project.id: await asyncio.to_thread(origin, project.root)}
+
+    def decide(connection: Connection) -> bool:
+        new = stored.add(connection, project)
+        stored.locate(connection, origins)
+        return new if on else stored.remove(connection, project.id) and not new
+
+    topic = topics.PROJECT_ADDED if on else topics.PROJECT_REMOVED
+    changed = await _commit(call, decide, topic, project.id)
+    return {"id": project.id, "name": project.name, "root": project.root, "on": on, "new": changed}
+
+
+def _own(call: Call) -> Project:
+    """Return the project of the owner's own files. Blocks."""
+    return Project.of_person(os.path.realpath(Path.home()), call.clock.now())
 
 
 @operation("projects.remove", http="POST /projects/remove")

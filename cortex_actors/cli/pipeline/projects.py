@@ -69,10 +69,17 @@ WaitOption = Annotated[
 ]
 
 
-@command("init", "", "~/code/atlas-api", "~/code/atlas-api ~/code/harbor-web")
+@command("init", "", "~/code/atlas-api", "~/code/atlas-api ~/code/harbor-web", ". --user-files")
 def init(
     paths: Annotated[
         list[Path] | None, Argument(metavar="PATH...", help="Folders of projects (this one).")
+    ] = None,
+    user_files: Annotated[
+        bool | None,
+        Option(
+            "--user-files/--no-user-files",
+            help="Follow your own instruction files in ~, too, or never ask (a terminal asks).",
+        ),
     ] = None,
     wait: WaitOption = None,
     as_json: JsonOption = False,
@@ -81,12 +88,15 @@ def init(
     """Follow projects: read their instruction files now and whenever they change.
 
     A path that cannot be followed keeps no other from it; the command ends with its error. With
-    `--json` several projects are a list under `projects`.
+    `--json` several projects are a list under `projects`. Your own files, such as
+    `~/.claude/CLAUDE.md`, are followed as the project `~` once you have said so.
     """
     client = Client(home)
     found: list[Answer] = []
     wrong: list[CortexError] = []
-    for path in paths or [Path()]:
+    # Who decides about the home in the home follows no project there.
+    is_home = user_files is not None and Path.cwd() == Path.home()
+    for path in paths or ([] if is_home else [Path()]):
         try:
             found.append(client.call("add_project", path=str(path.absolute())))
         except (BadInput, NotFound) as error:
@@ -94,6 +104,7 @@ def init(
             continue
         if not as_json:
             show.lines(*_followed(found[-1]))
+    found += _own_files(client, user_files, as_json=as_json)
     took = _watched(client, wait=wait, as_json=as_json) if found else None
     if took is not None:
         took_s = {"took_s": round(took, 3)}
@@ -102,11 +113,31 @@ def init(
             show.lines(*(line for one in found for line in _file_lines(one)))
             print(f"read in {took:.1f} s")
     if as_json and found:
-        show.json(found[0] if len(paths or ()) <= 1 else {"projects": found})
+        show.json(found[0] if len(found) == 1 >= len(paths or ()) else {"projects": found})
     for each in wrong[:-1]:
         print(f"cortex: {each}", file=sys.stderr)
     if wrong:
         raise wrong[-1]
+
+
+def _own_files(client: Client, on: bool | None, *, as_json: bool) -> list[Answer]:
+    """Follow a person's own files or not, as is said or answered; return them if they are now.
+
+    A person at a terminal is asked once, where there are any.
+    """
+    if on is None and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+        known = client.call("own_files")
+        if known["files"] and known["followed"] is None:
+            import click  # noqa: PLC0415 - only to ask
+
+            names = ", ".join(each.removeprefix(f"{known['root']}/") for each in known["files"])
+            on = click.confirm(f"also follow your own instruction files in ~ ({names})?", True)
+    if on is None:
+        return []
+    found = client.call("follow_own", on=on)
+    if not as_json:
+        print(f"{'following' if on else 'not following'} your own instruction files in ~")
+    return [found] if on else []
 
 
 def _followed(found: Answer) -> Iterator[str]:

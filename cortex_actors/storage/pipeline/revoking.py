@@ -171,7 +171,7 @@ def _comes_of(connection: Connection, kind: SourceKind, key: str) -> ColumnEleme
         return insight_sources.c.said_id == key
     owner, every = insight_sources.c.project_id, projects.ever(connection)
     own = next((each for each in every if each.id == key), None)
-    if own is None:
+    if own is None or own.is_own:
         return owner == key
     outer = [each.id for each in every if each.id != key and each.holds(own.root)]
     return or_(owner == key, and_(owner.in_(outer), said_under(own.root)))
