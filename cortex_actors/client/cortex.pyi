@@ -269,19 +269,19 @@ class Cortex:
         self,
         session_id: str | None = "",
         *,
-        summary: str | None = None,
-        transcript: str | None = None,
+        summary: str | None = "",
+        transcript: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     def hook_end(
         self,
         session_id: str | None = "",
         *,
-        summary: str | None = None,
-        transcript: str | None = None,
+        summary: str | None = "",
+        transcript: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     def hook_last(
         self,
@@ -295,7 +295,7 @@ class Cortex:
         session_id: str | None = "",
         *,
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     def hook_start(
         self,
@@ -303,7 +303,7 @@ class Cortex:
         *,
         source: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     def import_crumb(
         self,
@@ -1050,19 +1050,19 @@ class AsyncCortex:
         self,
         session_id: str | None = "",
         *,
-        summary: str | None = None,
-        transcript: str | None = None,
+        summary: str | None = "",
+        transcript: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     async def hook_end(
         self,
         session_id: str | None = "",
         *,
-        summary: str | None = None,
-        transcript: str | None = None,
+        summary: str | None = "",
+        transcript: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     async def hook_last(
         self,
@@ -1076,7 +1076,7 @@ class AsyncCortex:
         session_id: str | None = "",
         *,
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     async def hook_start(
         self,
@@ -1084,7 +1084,7 @@ class AsyncCortex:
         *,
         source: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     async def import_crumb(
         self,

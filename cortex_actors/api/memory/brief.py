@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import shapes
@@ -17,7 +18,7 @@ from cortex_actors.clock import DAY, SECOND, duration
 from cortex_actors.domain.hit import lines_of
 from cortex_actors.domain.insight import Conflict
 from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
-from cortex_actors.render.brief import MEANT, Chapter, Note, compose, quote
+from cortex_actors.render.brief import MEANT, Chapter, Note, compose, oppose, quote
 from cortex_actors.render.section import neutral
 from cortex_actors.rules.standalone import needs, stacks_of_project
 from cortex_actors.storage import agent_records, insight_records, memory_records
@@ -36,7 +37,7 @@ from cortex_actors.storage.search.similar_memories import list_conflicts
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from cortex_actors.domain.memory import Crumb, Memory
+    from cortex_actors.domain.memory import Crumb
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -46,15 +47,12 @@ LOOKBACK = 7 * DAY
 #: Crumbs, tasks, memories of each kind, principles and contradictions that a brief has at most.
 CRUMBS, TASKS, MEMORIES, PRINCIPLES, CONTRADICTIONS = 10, 8, 8, 5, 3
 
-#: Characters of one side of a contradiction: both are on one line.
-_SIDE = 110
-
 #: Statements of a project by which its technologies are told: more tell no others, and take longer.
 _STATEMENTS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class Audience:
     """For whom a brief is made.
 
     Attributes:
@@ -107,18 +105,15 @@ async def brief(
     hooks, memory = call.settings().hooks, call.settings().memory
     owner = await call.asked_for(project, here)
     reader = call.caller.reader(as_agent)
-    session = Session(reader or memory.agent, reader, owner, call.clock.now())
+    told = Audience(reader or memory.agent, reader, owner, call.clock.now())
     budget = hooks.start_budget_tokens if budget_tokens is None else budget_tokens
-    chapters = await call.records.read(partial(list_chapters, session=session))
-    made = compose(session.head, chapters, budget=budget)
-    return {
-        "project": None if owner is None else owner.name,
-        **made.plain(),
-        "budget_tokens": budget,
-    }
+    chapters = await call.records.read(partial(list_chapters, told=told))
+    made = compose(told.head, chapters, budget=budget)
+    name = None if owner is None else owner.name
+    return {"project": name, **made.plain(), "budget_tokens": budget}
 
 
-def list_chapters(connection: Connection, session: Session) -> list[Chapter]:
+def list_chapters(connection: Connection, told: Audience) -> list[Chapter]:
     """Return everything that a session may be told, the most useful first. Some ms each."""
     parts: tuple[tuple[str, str, Callable[..., Iterator[Note]]], ...] = (
         ("unfinished", "Left by earlier sessions", _crumbs),
@@ -128,18 +123,18 @@ def list_chapters(connection: Connection, session: Session) -> list[Chapter]:
     )
     found = []
     for name, title, read in parts:
-        notes = dict.fromkeys(e for e in read(connection, session) if e.id not in session.seen)
+        notes = dict.fromkeys(e for e in read(connection, told) if e.id not in told.seen)
         found.append(Chapter(name, title, list(notes)))
     return [each for each in found if each.notes]
 
 
-def _crumbs(connection: Connection, session: Session) -> Iterator[Note]:
+def _crumbs(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield what the newest session did, and what it and those before it left to do."""
-    here = None if session.project is None else session.project.id
+    here = None if told.project is None else told.project.id
     wanted = agent_records.Wanted(
-        reader=session.reader,
-        agent=session.agent,
-        since=session.now - LOOKBACK,
+        reader=told.reader,
+        agent=told.agent,
+        since=told.now - LOOKBACK,
         here=here,
         project_id="" if here is None else None,
     )
@@ -148,7 +143,7 @@ def _crumbs(connection: Connection, session: Session) -> Iterator[Note]:
         latest.setdefault(crumb.session_id, crumb)
     left = TASKS
     for number, crumb in enumerate(latest.values()):
-        age: tuple[str, ...] = (session.age(crumb.left_at),)
+        age: tuple[str, ...] = (told.age(crumb.left_at),)
         if number == 0 and (line := quote(crumb.summary)):
             yield Note("crumb", crumb.id, f"Last session: {line}", "last session", age)
             age = ()  # its tasks stand right below
@@ -158,43 +153,34 @@ def _crumbs(connection: Connection, session: Session) -> Iterator[Note]:
                 left -= 1
 
 
-def _memories(connection: Connection, session: Session) -> Iterator[Note]:
+def _memories(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield memories that are pinned or lie deepest, then the newest; the project's own first."""
-    asked: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
-        ("pinned", {}, {"pinned": True}),
-        ("important", {"layers": (Layer.CORTEX,)}, {}),
-        ("new", {"types": MERGEABLE}, {}),
-    )
-    told: set[str] = set()
-    for why, where, more in asked:
-        for place in session.places:
-            wanted = memory_lists.Wanted(
-                where=Where(reader=session.reader, project_id=place, **where),
-                limit=MEMORIES,
-                **more,
-            )
-            found, _ = memory_lists.listed(connection, wanted, now=session.now)
-            fresh = [each for each in found if each.id not in told]
-            told.update(each.id for each in fresh)
-            yield from _remembered(fresh, session, why=why)
+    kinds: dict[str, dict[str, Any]] = {
+        "pinned": {},
+        "important": {"layers": (Layer.CORTEX,)},
+        "new": {"types": MERGEABLE},
+    }
+    known: set[str] = set()
+    for why, place in product(kinds, told.places):
+        where = Where(reader=told.reader, project_id=place, **kinds[why])
+        wanted = memory_lists.Wanted(where=where, pinned=why == "pinned", limit=MEMORIES)
+        found, _ = memory_lists.listed(connection, wanted, now=told.now)
+        for each in found:
+            line = None if each.id in known else quote(each.text, each.abstract)
+            known.add(each.id)
+            whose = "" if each.agent_id == told.agent else f"said by {each.agent_id}"
+            facts = ("" if why == "new" else why, whose, told.age(each.created_at))
+            if line:
+                yield Note("memory", each.id, line, why, tuple(filter(None, facts)))
 
 
-def _remembered(some: Iterable[Memory], session: Session, *, why: str) -> Iterator[Note]:
-    """Yield memories as notes."""
-    for each in some:
-        if line := quote(each.text, each.abstract):
-            whose = [] if each.agent_id == session.agent else [f"said by {each.agent_id}"]
-            facts = (*([] if why == "new" else [why]), *whose, session.age(each.created_at))
-            yield Note("memory", each.id, line, why, facts)
-
-
-def _principles(connection: Connection, session: Session) -> Iterator[Note]:
+def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield what a person approved for all projects, this one has use for and does not say."""
-    if session.project is None:
+    if told.project is None:
         return
-    said = principle_lists.PrincipleFilter(project_id=session.project.id)
+    said = principle_lists.PrincipleFilter(project_id=told.project.id)
     known = {*principle_lists.listed(connection, said)}
-    root = f"{session.project.root}/"
+    root = f"{told.project.root}/"
     known |= {
         each.principle_id
         for path, _, each in resolutions.standing(connection)
@@ -204,7 +190,7 @@ def _principles(connection: Connection, session: Session) -> Iterator[Note]:
     some = sorted(principles.by_ids(connection, given).values(), key=lambda e: (-e.rank, e.id))
     if not some:
         return
-    mine = insight_lists.InsightFilter(project_id=session.project.id, limit=_STATEMENTS)
+    mine = insight_lists.InsightFilter(project_id=told.project.id, limit=_STATEMENTS)
     has = stacks_of_project([each.content for each in insight_lists.listed(connection, mine)])
     places, left = principles.places(connection, given), PRINCIPLES
     for each in some:
@@ -217,18 +203,19 @@ def _principles(connection: Connection, session: Session) -> Iterator[Note]:
             yield Note("principle", each.id, line, f"rank {each.rank:.2f}", ("principle",))
 
 
-def _contradictions(connection: Connection, session: Session) -> Iterator[Note]:
+def _contradictions(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield pairs that cannot both hold: of the project's files, then of what is remembered."""
-    if session.project is not None:
-        yield from _in_files(connection, session.project)
-    found, _ = list_conflicts(connection, reader=session.reader)
+    if told.project is not None:
+        yield from _in_files(connection, told.project)
+    found, _ = list_conflicts(connection, reader=told.reader)
     ids = [side for each in found for side in (each.left, each.right)]
     known = memory_records.read(connection, ids, [MemoryStatus.ACTIVE])
     for each in found:
         two = [known[name] for name in (each.left, each.right) if name in known]
-        if all(one.project_id in session.places for one in two):
+        if all(one.project_id in told.places for one in two):
             pair = [(one.text, f"#{one.id}") for one in two]
-            yield from _pair("memory", each.left, pair, why=each.reason)
+            if len(two) > 1 and (line := oppose(pair)):
+                yield Note("memory", each.left, line, neutral(each.reason))
 
 
 def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
@@ -241,20 +228,8 @@ def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     for each in some:
         sides = [texts[name] for name in each.pair]
         pair = [(side["content"], _place(side, project.root)) for side in sides]
-        yield from _pair("contradiction", each.id, pair, why=each.reason)
-
-
-def _pair(kind: str, name: str, /, pair: Iterable[tuple[str, str]], *, why: str) -> Iterator[Note]:
-    """Yield two texts that cannot both hold, as one note."""
-    sides = []
-    for text, place in pair:
-        line = quote(text)
-        if line is None:
-            return
-        short = line if len(line) <= _SIDE else f"{line[:_SIDE].rstrip()}\u2026"
-        sides.append(f'"{neutral(short)}" ({neutral(place)})')
-    if len(sides) > 1:
-        yield Note(kind, name, " against ".join(sides), neutral(why))
+        if line := oppose(pair):
+            yield Note("contradiction", each.id, line, neutral(each.reason))
 
 
 def _place(side: dict[str, Any], root: str) -> str:
