@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import shapes
+from cortex_actors.api import parameters, shapes
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import DAY, SECOND, duration
 from cortex_actors.domain.hit import lines_of
@@ -35,7 +35,7 @@ from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.similar_memories import list_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from cortex_actors.domain.memory import Crumb
     from cortex_actors.domain.project import Project
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 #: Crumbs of how long ago are still of use, in microseconds: a week, as `agents crumb` looks back.
 LOOKBACK = 7 * DAY
 
-#: Crumbs, tasks, memories of each kind, principles and contradictions that a brief has at most.
-CRUMBS, TASKS, MEMORIES, PRINCIPLES, CONTRADICTIONS = 10, 8, 8, 5, 3
+#: Crumbs that are looked through, and memories of each kind.
+CRUMBS, MEMORIES = 10, 8
 
 #: Statements of a project by which its technologies are told: more tell no others, and take longer.
 _STATEMENTS = 400
@@ -106,7 +106,7 @@ async def brief(
     owner = await call.asked_for(project, here)
     reader = call.caller.reader(as_agent)
     told = Audience(reader or memory.agent, reader, owner, call.clock.now())
-    budget = hooks.start_budget_tokens if budget_tokens is None else budget_tokens
+    budget = parameters.whole(budget_tokens, name="budget_tokens") or hooks.start_budget_tokens
     chapters = await call.records.read(partial(list_chapters, told=told))
     made = compose(told.head, chapters, budget=budget)
     name = None if owner is None else owner.name
@@ -115,16 +115,17 @@ async def brief(
 
 def list_chapters(connection: Connection, told: Audience) -> list[Chapter]:
     """Return everything that a session may be told, the most useful first. Some ms each."""
-    parts: tuple[tuple[str, str, Callable[..., Iterator[Note]]], ...] = (
-        ("unfinished", "Left by earlier sessions", _crumbs),
-        ("memories", "Remembered", _memories),
-        ("principles", "Principles of your other projects", _principles),
-        ("contradictions", "Contradictions that nobody has decided", _contradictions),
+    # What each is called, the reader of its notes, and how many of them there are at most.
+    parts: tuple[tuple[str, str, Callable[..., Iterator[Note]], int], ...] = (
+        ("unfinished", "Left by earlier sessions", _crumbs, 9),
+        ("memories", "Remembered", _memories, 16),
+        ("principles", "Principles of your other projects", _principles, 5),
+        ("contradictions", "Contradictions that nobody has decided", _contradictions, 4),
     )
     found = []
-    for name, title, read in parts:
-        notes = dict.fromkeys(e for e in read(connection, told) if e.id not in told.seen)
-        found.append(Chapter(name, title, list(notes)))
+    for name, title, read, most in parts:
+        notes = (each for each in read(connection, told) if each.id not in told.seen)
+        found.append(Chapter(name, title, [*dict.fromkeys(islice(notes, most))]))
     return [each for each in found if each.notes]
 
 
@@ -141,16 +142,14 @@ def _crumbs(connection: Connection, told: Audience) -> Iterator[Note]:
     latest: dict[str, Crumb] = {}
     for crumb in agent_records.list_crumbs(connection, wanted, limit=CRUMBS):
         latest.setdefault(crumb.session_id, crumb)
-    left = TASKS
     for number, crumb in enumerate(latest.values()):
         age: tuple[str, ...] = (told.age(crumb.left_at),)
         if number == 0 and (line := quote(crumb.summary)):
             yield Note("crumb", crumb.id, f"Last session: {line}", "last session", age)
             age = ()  # its tasks stand right below
-        for task in crumb.unfinished[:left]:
+        for task in crumb.unfinished:
             if line := quote(task):
                 yield Note("crumb", crumb.id, f"To do: {line}", "left to do", age)
-                left -= 1
 
 
 def _memories(connection: Connection, told: Audience) -> Iterator[Note]:
@@ -192,14 +191,13 @@ def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
         return
     mine = insight_lists.InsightFilter(project_id=told.project.id, limit=_STATEMENTS)
     has = stacks_of_project([each.content for each in insight_lists.listed(connection, mine)])
-    places, left = principles.places(connection, given), PRINCIPLES
+    places = principles.places(connection, given)
     for each in some:
         at = places.get(each.id, [])
         text = principles.worded(each, at).text
         line = quote(text) if text else None
         fits = needs(each.content, [(place.heading, place.scope) for place in at]) <= has
-        if line and fits and left:
-            left -= 1
+        if line and fits:
             yield Note("principle", each.id, line, f"rank {each.rank:.2f}", ("principle",))
 
 
@@ -220,10 +218,11 @@ def _contradictions(connection: Connection, told: Audience) -> Iterator[Note]:
 
 def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     """Yield pairs of which a project's own files say both."""
-    said = {*connection.execute(insight_records.of_project(project.id)).scalars()}
     every = contradictions.listed(connection, status=contradictions.OPEN, project_id=project.id)
+    ours = insight_records.of_project(project.id)
+    said = {*connection.execute(ours).scalars()} if every else set()
     some = [e for e in every if e.type != Conflict.CONTEXTUAL and said.issuperset(e.pair)]
-    some = sorted(some, key=lambda each: -each.confidence)[:CONTRADICTIONS]
+    some.sort(key=lambda each: -each.confidence)
     texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
     for each in some:
         sides = [texts[name] for name in each.pair]
