@@ -76,7 +76,8 @@ class TestStart:
 
         assert ({}, "nothing is known that is new") == (nothing["output"], nothing["reason"])
         assert "SessionStart" == found["output"]["hookSpecificOutput"]["hookEventName"]
-        assert (await desk.brief(here=here, as_agent="CLAUDE"))["text"] == context(found)
+        assert context(found).startswith("# From memory, for atlas\n")
+        assert f"\n## Remembered\n- {PORT} (" in context(found)
 
     async def test_goes_on(self, desk: FrontDesk, here: str) -> None:
         """A session that goes on is given what is new; one that was compacted all of it again."""

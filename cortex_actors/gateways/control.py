@@ -56,6 +56,8 @@ ACTING = {
     "post": "agent",
     "leave_crumb": "agent",
     "import_crumb": "agent",
+    "hook_compact": "agent",
+    "hook_end": "agent",
     "summon": "agent_id",
     "introduce": "agent",
     "agent_token": "agent",

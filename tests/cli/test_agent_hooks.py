@@ -274,7 +274,7 @@ class TestProcess:
         """The command loads nothing that a prompt should not wait for, and says nothing."""
         program = (
             "import sys; from cortex_actors.cli import entry as e; code = e.main(['hook', 'prompt']);"
-            "heavy = {'asyncio', 'click', 'rich', 'pydantic', 'argparse', 'subprocess', 'numpy'};"
+            "heavy = {*'asyncio click rich pydantic argparse subprocess numpy logging'.split()};"
             "print(code, sorted(heavy & {*sys.modules}), file=sys.stderr)"
         )
         done = subprocess.run(
