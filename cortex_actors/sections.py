@@ -718,15 +718,7 @@ class HooksSettings(Section):
     #: and when it ends. Without it only what the client hands over itself is kept.
     transcript: bool = False
     #: Folders in and below which hooks do nothing: absolute paths.
-    off: tuple[str, ...] = ()
-
-    @field_validator("off")
-    @classmethod
-    def _absolute(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        """Refuse a path that is of no place until somebody says from where."""
-        if relative := [each for each in given if not each.startswith("/")]:
-            raise ValueError(f"{relative[0]!r} is no absolute path")
-        return given
+    off: tuple[Annotated[str, Field(pattern="^/")], ...] = ()
 
 
 class TlsSettings(Section):

@@ -123,11 +123,6 @@ _MEANINGS = {
     "hook_start,hook_prompt,hook_compact,hook_end.agent": _agent(
         "Whose session it is (default: hooks.agent, else memory.agent)."
     ),
-    "brief.budget_tokens": Parameter(
-        "The most tokens that all of it may have (default: hooks.start_budget_tokens).",
-        least=1,
-        metavar="TOKENS",
-    ),
     "calibrate.domain": Parameter("Only the pairs of this field."),
     "dry_run": Parameter("Show what would change, and change nothing."),
     "duplicates": Parameter("Count pairs that say nearly the same, too; this takes longer."),

@@ -3,7 +3,7 @@
 Standard library only, and of that little: a client waits for it at each prompt. It reads what the
 client says on standard input, asks the daemon once, and prints the answer. Whatever goes wrong, it
 ends with 0, prints nothing, and writes why into `logs/hook-failure.json`; `cortex hook --last`
-shows it. After `--timeout` seconds, 5 at most, it gives up.
+shows it. After 5 s it gives up.
 """
 
 from __future__ import annotations
@@ -17,23 +17,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors.client.connection import TOKEN, Client
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, visible
-from cortex_actors.home import Home, write_private
+from cortex_actors.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
-#: Event -> the method that answers it, and its parameters: what the client calls each of them.
+#: What a session hands over when something of it ends: what the client calls each of them.
+_HANDED = {"summary": ("summary", "compact_summary"), "transcript": ("transcript_path",)}
+
+#: Event -> the method that answers it, and its parameters, as above.
 EVENTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "session-start": ("hook_start", {"source": ("source",)}),
     "prompt": ("hook_prompt", {"prompt": ("prompt",)}),
-    "pre-compact": (
-        "hook_compact",
-        {"summary": ("summary", "compact_summary"), "transcript": ("transcript_path",)},
-    ),
-    "session-end": (
-        "hook_end",
-        {"summary": ("summary", "compact_summary"), "transcript": ("transcript_path",)},
-    ),
+    "pre-compact": ("hook_compact", _HANDED),
+    "session-end": ("hook_end", _HANDED),
 }
 
 #: What all of them have.
@@ -52,8 +49,8 @@ def is_event(words: Sequence[str]) -> bool:
     return own[:1] == ["hook"] and any(each in EVENTS for each in own[1:])
 
 
-def run(words: Sequence[str]) -> int:
-    """Answer a client's hook, and return 0."""
+def run(words: Sequence[str], *, limit: float = LIMIT) -> int:
+    """Answer a client's hook within so many seconds, or do not, and return 0."""
     event = next(each for each in words if each in EVENTS)
     said: dict[str, Any] = {}
     home: Home | None = None
@@ -61,24 +58,24 @@ def run(words: Sequence[str]) -> int:
         if os.environ.get("CORTEX_OFF") == "1":
             return 0
         home = Home.of(_option(words, "--home") or None)
-        with_limit(_seconds(_option(words, "--timeout")))
+        _end_within(limit)
         said = _read()
-        answer = _ask(home, event, said, agent=_option(words, "--agent"))
+        answer = _ask(home, event, said=said, agent=_option(words, "--agent"))
         signal.setitimer(signal.ITIMER_REAL, 0)
         if answer.get("output"):
             print(json.dumps(answer["output"]), flush=True)
     except DaemonDown as error:
         if home is not None and event == "session-start":
             _begin(home)
-        _note(home, event, said, error)
+        _note(error, event, said=said, home=home)
     except BaseException as error:  # noqa: BLE001 - a session must never fail for its memory
-        _note(home, event, said, error)
+        _note(error, event, said=said, home=home)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
 
 
-def with_limit(seconds: float) -> None:
+def _end_within(seconds: float) -> None:
     """Have `DeadlineExceeded` raised after so many seconds, wherever this process is then."""
 
     def give_up(_number: int, _frame: object) -> NoReturn:
@@ -88,7 +85,7 @@ def with_limit(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _ask(home: Home, event: str, said: dict[str, Any], *, agent: str) -> dict[str, Any]:
+def _ask(home: Home, event: str, *, said: dict[str, Any], agent: str) -> dict[str, Any]:
     """Ask the daemon of a home, as the session of an agent; `agent` is "" for that of [hooks].
 
     The one place in which the command says as whom it asks.
@@ -125,14 +122,6 @@ def _option(words: Sequence[str], name: str) -> str:
     return ""
 
 
-def _seconds(text: str) -> float:
-    """Return the seconds that a hook may take; those that are usual for what is no such number."""
-    with suppress(ValueError):
-        if 0 < float(text) <= LIMIT:
-            return float(text)
-    return LIMIT
-
-
 def _begin(home: Home) -> None:
     """Start the daemon of a home in the background, unless that is switched off."""
     if os.environ.get("CORTEX_AUTOSTART") == "0" or TOKEN in os.environ:
@@ -141,38 +130,34 @@ def _begin(home: Home) -> None:
 
     from cortex_actors.cli.lifecycle import environment  # noqa: PLC0415 - as above
 
-    quiet = subprocess.DEVNULL
+    words = [sys.executable, "-m", "cortex_actors", "start", "--home", str(home.root)]
+    no, env = subprocess.DEVNULL, environment()
     # `start` itself: of several sessions at once one daemon begins. In `/`, because a module that
     # lies in the session's folder must never be imported.
     with suppress(OSError):
         subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", "cortex_actors", "start", "--home", str(home.root)],
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-            start_new_session=True,
-            cwd="/",
-            env=environment(),
+            words, stdin=no, stdout=no, stderr=no, start_new_session=True, cwd="/", env=env
         )
 
 
-def _note(home: Home | None, event: str, said: dict[str, Any], error: BaseException) -> None:
-    """Write down why a hook did nothing, where the home has a folder for it."""
+def _note(error: BaseException, event: str, *, said: dict[str, Any], home: Home | None) -> None:
+    """Write down why a hook did nothing."""
     from cortex_actors.clock import SystemClock, iso  # noqa: PLC0415 - only for a failure
+    from cortex_actors.process.sessions import note_failure  # noqa: PLC0415 - as above
 
     what = str(error) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
     found = {"at": iso(SystemClock().now()), "event": event, "error": what[:1_000]}
     found |= {name: _first(said, keys)[:500] for name, keys in _COMMON.items()}
-    with suppress(OSError):
-        if home is not None and home.logs.is_dir():
-            write_private(home.logs / "hook-failure.json", json.dumps(found))
+    if home is not None:
+        note_failure(home, found)
 
 
 def show_last(home: Home, *, as_json: bool) -> int:
     """Print what hooks did last in a home, and the last one that failed."""
-    failed = None
-    with suppress(OSError, ValueError):
-        failed = json.loads((home.logs / "hook-failure.json").read_text("utf-8"))
+    from cortex_actors.clock import iso  # noqa: PLC0415 - a client's hook does without
+    from cortex_actors.process.sessions import last_failure  # noqa: PLC0415 - as above
+
+    failed = last_failure(home)
     try:
         found = Client(home).call("hook_last")
     except DaemonDown:
@@ -182,28 +167,21 @@ def show_last(home: Home, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({**found, "failed": failed}, indent=2))
         return 0
-    from cortex_actors.clock import iso  # noqa: PLC0415 - as above
-
-    _print_runs(found["hooks"], iso)
+    lines = [line for each in found["hooks"] for line in _lines(each, iso(each["at"]))]
     if failed:
-        print(visible(f"failed: {failed['at']}  {failed['event']}  {failed['here']}"))
-        print(visible(f"  {failed['error']}"))
-    if not (failed or found["hooks"]):
-        print("no hook has run yet; docs/agents.md says how a client calls them")
+        lines.append("  ".join(("failed:", failed["at"], failed["event"], failed["here"])))
+        lines.append(f"  {failed['error']}")
+    print("\n".join(map(visible, lines or ["no hook of an agent's client has run yet"])))
     return 0
 
 
-def _print_runs(runs: list[dict[str, Any]], iso: Callable[[int], str]) -> None:
-    """Print what hooks did."""
-    for each in runs:
-        session = f"session {each['session']}" if each["session"] else ""
-        facts = (iso(each["at"]), each["event"], each["agent"], session, each["folder"])
-        print(visible("  ".join(filter(None, facts))))
-        what = f"  gave {len(each['items'])} notes, {each['tokens']} tokens"
-        print(visible(what if each["items"] else f"  gave nothing: {each['reason']}"))
-        for item in each["items"]:
-            score = f" {item['score']:.2f}" if "score" in item else ""
-            text = f": {item['text']}" if item.get("text") else ""
-            print(visible(f"    {item['why']}{score}  #{item['id']}{text}"))
-        if each["crumb"]:
-            print(visible(f"    left the crumb {each['crumb']}"))
+def _lines(run: dict[str, Any], at: str) -> Iterator[str]:
+    """Yield what one hook did, for a person."""
+    yield "  ".join((at, run["event"], run["agent"], f"session {run['session']}", run["folder"]))
+    is_given = bool(run["items"])
+    yield f"  gave {run['tokens']} tokens:" if is_given else f"  gave nothing: {run['reason']}"
+    for each in run["items"]:
+        score = f" {each['score']:.2f}" if "score" in each else ""
+        yield f"    {each['why']}{score}  #{each['id']}  {each['text'] or ''}".rstrip()
+    if run["crumb"]:
+        yield f"    left the crumb #{run['crumb']}"

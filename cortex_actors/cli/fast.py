@@ -316,10 +316,8 @@ def _hook(home: Home, options: argparse.Namespace) -> int:
     if options.last:
         return agenthooks.show_last(home, as_json=options.json)
     if options.tool is None:
-        missing = "action and tool" if options.action is None else "tool"
-        raise errors.UsageError(
-            f"the following arguments are required: {missing}; see: cortex daemon hook --help"
-        )
+        missing = "the following arguments are required: action, tool"
+        raise errors.UsageError(f"{missing}; see: cortex daemon hook --help")
     return githooks.run(home, options)
 
 
@@ -537,11 +535,9 @@ The session has its agent's rights, and never yours. The daemon is started where
     "hook": (
         """Have git tell the daemon when files may have changed, and answer agents' clients.
 
-Git's hooks are after a commit, merge, checkout or rebase. The watcher finds out without it, too; on a
-network mount a hook is quicker.
-
-A client such as Claude Code or Codex calls session-start, prompt, pre-compact and session-end, with
-JSON on standard input; these print JSON or nothing, and end with 0 whatever happens.""",
+Git's hooks run after a commit, merge, checkout or rebase; on a network mount that is quicker than
+the watcher. The others are for clients such as Claude Code: JSON in, JSON or nothing out, exit 0.
+""",
         """  cortex daemon hook install git
   cortex daemon hook install git ~/code/atlas-api
   cortex daemon hook uninstall git
@@ -558,7 +554,6 @@ JSON on standard input; these print JSON or nothing, and end with 0 whatever hap
             "path": {"nargs": "?", "default": ".", "help": "a folder of the repository (here)"},
             "--last": _flag("show what the hooks of agents' clients did last"),
             "--agent": {"help": "the agent that a client's session is (default: hooks.agent)"},
-            "--timeout": _waits(5.0, "seconds until a client's hook gives up (5 at most)"),
             **_JSON,
         },
     ),

@@ -278,19 +278,19 @@ class Cortex:
         self,
         session_id: str | None = "",
         *,
-        summary: str | None = None,
-        transcript: str | None = None,
+        summary: str | None = "",
+        transcript: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     def hook_end(
         self,
         session_id: str | None = "",
         *,
-        summary: str | None = None,
-        transcript: str | None = None,
+        summary: str | None = "",
+        transcript: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     def hook_last(
         self,
@@ -304,7 +304,7 @@ class Cortex:
         session_id: str | None = "",
         *,
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     def hook_start(
         self,
@@ -312,7 +312,7 @@ class Cortex:
         *,
         source: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     def import_crumb(
         self,
@@ -1088,19 +1088,19 @@ class AsyncCortex:
         self,
         session_id: str | None = "",
         *,
-        summary: str | None = None,
-        transcript: str | None = None,
+        summary: str | None = "",
+        transcript: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     async def hook_end(
         self,
         session_id: str | None = "",
         *,
-        summary: str | None = None,
-        transcript: str | None = None,
+        summary: str | None = "",
+        transcript: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     async def hook_last(
         self,
@@ -1114,7 +1114,7 @@ class AsyncCortex:
         session_id: str | None = "",
         *,
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     async def hook_start(
         self,
@@ -1122,7 +1122,7 @@ class AsyncCortex:
         *,
         source: str | None = "",
         agent: str | None = None,
-        here: str | None = None,
+        here: str | None = "",
     ) -> dict[str, Any]: ...
     async def import_crumb(
         self,

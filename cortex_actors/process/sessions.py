@@ -5,6 +5,8 @@ last hooks did, for `cortex hook --last`. It holds ids and no texts: what is for
 nowhere. It is written after each hook, not synced and not at one stroke: a power cut may lose it,
 and what is cut short counts as empty. Then a session may be given something twice.
 
+`logs/hook-failure.json` says why the last one that failed did: without a daemon nobody else would.
+
 Blocking: runs on a thread.
 """
 
@@ -23,7 +25,11 @@ from cortex_actors.home import read_regular, write_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from cortex_actors.home import Home
+
+#: The two files, in the folder of logs.
+_RUNS, _FAILURE = "hooks.json", "hook-failure.json"
 
 #: Hooks that are remembered, sessions, and ids of one session: together some 300 KB at most.
 HOOKS, SESSIONS, IDS = 20, 50, 200
@@ -72,39 +78,49 @@ class HookRun:
         return f"{self.agent} {self.session}"
 
 
-def list_runs(path: Path) -> list[dict[str, Any]]:
+def list_runs(home: Home) -> list[dict[str, Any]]:
     """Return what the last hooks did, the newest first."""
-    return [*reversed(_load(path)["hooks"])]
+    return [*reversed(_load(home)["hooks"])]
 
 
-def given_to(path: Path, run: HookRun) -> frozenset[str]:
-    """Return the ids that the session of a hook was given, and names of what it left."""
-    known = _load(path)["sessions"].get(run.key) if run.session else None
-    return frozenset(map(str, known or ()))
+def given_to(home: Home, run: HookRun) -> frozenset[str]:
+    """Return the ids that the session of a hook was given."""
+    return frozenset(_load(home)["sessions"].get(run.key, ())) if run.session else frozenset()
 
 
-def note_run(path: Path, run: HookRun, *more: str, anew: bool = False) -> None:
-    """Write down what a hook did; `anew` where its session has forgotten what it was given.
-
-    `more` are names of what is not to be done twice in the session, beside what it was given.
-    """
+def note_run(home: Home, run: HookRun, *, anew: bool = False) -> None:
+    """Write down what a hook did; `anew` where its session has forgotten what it was given."""
     with _TURN, suppress(OSError):
-        found = _load(path)
-        sessions: dict[str, list[str]] = found["sessions"]
-        before = sessions.pop(run.key, [])
+        found = _load(home)
+        known: dict[str, list[str]] = found["sessions"]
+        before = known.pop(run.key, [])
         if run.session:
-            ids = [each["id"] for each in run.items]
-            kept = dict.fromkeys([*([] if anew else before), *ids, *more])
-            sessions[run.key] = [*kept][-IDS:]
-        found["sessions"] = dict([*sessions.items()][-SESSIONS:])
+            ids = dict.fromkeys([*([] if anew else before), *(each["id"] for each in run.items)])
+            known[run.key] = [*ids][-IDS:]
+        found["sessions"] = dict([*known.items()][-SESSIONS:])
         found["hooks"] = [*found["hooks"], asdict(run)][-HOOKS:]
-        write_private(path, json.dumps(found))
+        write_private(home.logs / _RUNS, json.dumps(found))
 
 
-def _load(path: Path) -> dict[str, Any]:
+def note_failure(home: Home, found: dict[str, str]) -> None:
+    """Write down why a hook failed, where the home has a folder for it."""
+    with suppress(OSError):
+        if home.logs.is_dir():
+            write_private(home.logs / _FAILURE, json.dumps(found))
+
+
+def last_failure(home: Home) -> dict[str, str] | None:
+    """Return why the last hook that failed did; None where none has."""
+    with suppress(OSError, ValueError):
+        found: dict[str, str] = json.loads((home.logs / _FAILURE).read_text("utf-8"))
+        return found
+    return None
+
+
+def _load(home: Home) -> dict[str, Any]:
     """Return what the file says; nothing for one that is not there, or not whole."""
     with suppress(OSError, ValueError, RecursionError, TypeError, KeyError):
-        data = read_regular(path, most=_MOST, flags=os.O_NOFOLLOW)
+        data = read_regular(home.logs / _RUNS, most=_MOST, flags=os.O_NOFOLLOW)
         found: dict[str, Any] = json.loads(data or b"")
         if isinstance(found["hooks"], list) and isinstance(found["sessions"], dict):
             return found

@@ -74,6 +74,8 @@ LOOKS: Mapping[str, tuple[About, ...]] = {
     "knowledge_topics": (lambda _: {},),
     "export": (lambda _: {},),
     "judge_next": (lambda _: {"limit": 10},),
+    "brief": (lambda _: {"budget_tokens": 100_000},),
+    "hook_last": (lambda _: {"limit": 20},),
 }
 
 #: Questions about one memory, by its id.
@@ -112,8 +114,13 @@ SAYS: Mapping[str, tuple[About, ...]] = {
     "post": (lambda k: {"content": f"an answer to {k.word}", "responding_to": [k.id]},),
 }
 
-#: What an agent does in its own name; another's is refused.
+#: What an agent does in its own name; another's is refused. A hook reads in that name, too: what
+#: it gives is the brief's, and the recall's.
 ACTS: Mapping[str, Callable[[str], dict[str, Any]]] = {
+    "hook_start": lambda who: {"agent": who},
+    "hook_prompt": lambda who: {"prompt": "the harbour keeps its ledger", "agent": who},
+    "hook_compact": lambda who: {"summary": "in another's name", "agent": who},
+    "hook_end": lambda who: {"summary": "in another's name", "agent": who},
     "remember": lambda who: {"content": "in another's name", "agent": who},
     "post": lambda who: {"content": "in another's name", "agent": who},
     "leave_crumb": lambda who: {"session_summary": "in another's name", "agent": who},

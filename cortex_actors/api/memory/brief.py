@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api import shapes
+from cortex_actors.api import parameters, shapes
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import DAY, SECOND, duration
 from cortex_actors.domain.hit import lines_of
 from cortex_actors.domain.insight import Conflict
 from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
-from cortex_actors.render.brief import MEANT, Chapter, Note, compose, quote
+from cortex_actors.render.brief import MEANT, Chapter, Note, compose, oppose, quote
 from cortex_actors.render.section import neutral
 from cortex_actors.rules.standalone import needs, stacks_of_project
 from cortex_actors.storage import agent_records, insight_records, memory_records
@@ -34,27 +35,24 @@ from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.similar_memories import list_conflicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-    from cortex_actors.domain.memory import Crumb, Memory
+    from cortex_actors.domain.memory import Crumb
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
 
 #: Crumbs of how long ago are still of use, in microseconds: a week, as `agents crumb` looks back.
 LOOKBACK = 7 * DAY
 
-#: Crumbs, tasks, memories of each kind, principles and contradictions that a brief has at most.
-CRUMBS, TASKS, MEMORIES, PRINCIPLES, CONTRADICTIONS = 10, 8, 8, 5, 3
-
-#: Characters of one side of a contradiction: both are on one line.
-_SIDE = 110
+#: Crumbs that are looked through, and memories of each kind.
+CRUMBS, MEMORIES = 10, 8
 
 #: Statements of a project by which its technologies are told: more tell no others, and take longer.
 _STATEMENTS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class Audience:
     """For whom a brief is made.
 
     Attributes:
@@ -107,94 +105,81 @@ async def brief(
     hooks, memory = call.settings().hooks, call.settings().memory
     owner = await call.asked_for(project, here)
     reader = call.caller.reader(as_agent)
-    session = Session(reader or memory.agent, reader, owner, call.clock.now())
-    budget = hooks.start_budget_tokens if budget_tokens is None else budget_tokens
-    chapters = await call.records.read(partial(list_chapters, session=session))
-    made = compose(session.head, chapters, budget=budget)
-    return {
-        "project": None if owner is None else owner.name,
-        **made.plain(),
-        "budget_tokens": budget,
-    }
+    told = Audience(reader or memory.agent, reader, owner, call.clock.now())
+    budget = parameters.whole(budget_tokens, name="budget_tokens") or hooks.start_budget_tokens
+    chapters = await call.records.read(partial(list_chapters, told=told))
+    made = compose(told.head, chapters, budget=budget)
+    name = None if owner is None else owner.name
+    return {"project": name, **made.plain(), "budget_tokens": budget}
 
 
-def list_chapters(connection: Connection, session: Session) -> list[Chapter]:
+def list_chapters(connection: Connection, told: Audience) -> list[Chapter]:
     """Return everything that a session may be told, the most useful first. Some ms each."""
-    parts: tuple[tuple[str, str, Callable[..., Iterator[Note]]], ...] = (
-        ("unfinished", "Left by earlier sessions", _crumbs),
-        ("memories", "Remembered", _memories),
-        ("principles", "Principles of your other projects", _principles),
-        ("contradictions", "Contradictions that nobody has decided", _contradictions),
+    # What each is called, the reader of its notes, and how many of them there are at most.
+    parts: tuple[tuple[str, str, Callable[..., Iterator[Note]], int], ...] = (
+        ("unfinished", "Left by earlier sessions", _crumbs, 9),
+        ("memories", "Remembered", _memories, 16),
+        ("principles", "Principles of your other projects", _principles, 5),
+        ("contradictions", "Contradictions that nobody has decided", _contradictions, 4),
     )
     found = []
-    for name, title, read in parts:
-        notes = dict.fromkeys(e for e in read(connection, session) if e.id not in session.seen)
-        found.append(Chapter(name, title, list(notes)))
+    for name, title, read, most in parts:
+        notes = (each for each in read(connection, told) if each.id not in told.seen)
+        found.append(Chapter(name, title, [*dict.fromkeys(islice(notes, most))]))
     return [each for each in found if each.notes]
 
 
-def _crumbs(connection: Connection, session: Session) -> Iterator[Note]:
+def _crumbs(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield what the newest session did, and what it and those before it left to do."""
-    here = None if session.project is None else session.project.id
+    here = None if told.project is None else told.project.id
     wanted = agent_records.Wanted(
-        reader=session.reader,
-        agent=session.agent,
-        since=session.now - LOOKBACK,
+        reader=told.reader,
+        agent=told.agent,
+        since=told.now - LOOKBACK,
         here=here,
         project_id="" if here is None else None,
     )
     latest: dict[str, Crumb] = {}
     for crumb in agent_records.list_crumbs(connection, wanted, limit=CRUMBS):
         latest.setdefault(crumb.session_id, crumb)
-    left = TASKS
     for number, crumb in enumerate(latest.values()):
-        age: tuple[str, ...] = (session.age(crumb.left_at),)
+        age: tuple[str, ...] = (told.age(crumb.left_at),)
         if number == 0 and (line := quote(crumb.summary)):
             yield Note("crumb", crumb.id, f"Last session: {line}", "last session", age)
             age = ()  # its tasks stand right below
-        for task in crumb.unfinished[:left]:
+        for task in crumb.unfinished:
             if line := quote(task):
                 yield Note("crumb", crumb.id, f"To do: {line}", "left to do", age)
-                left -= 1
 
 
-def _memories(connection: Connection, session: Session) -> Iterator[Note]:
+def _memories(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield memories that are pinned or lie deepest, then the newest; the project's own first."""
-    asked: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
-        ("pinned", {}, {"pinned": True}),
-        ("important", {"layers": (Layer.CORTEX,)}, {}),
-        ("new", {"types": MERGEABLE}, {}),
-    )
-    told: set[str] = set()
-    for why, where, more in asked:
-        for place in session.places:
-            wanted = memory_lists.Wanted(
-                where=Where(reader=session.reader, project_id=place, **where),
-                limit=MEMORIES,
-                **more,
-            )
-            found, _ = memory_lists.listed(connection, wanted, now=session.now)
-            fresh = [each for each in found if each.id not in told]
-            told.update(each.id for each in fresh)
-            yield from _remembered(fresh, session, why=why)
+    kinds: dict[str, dict[str, Any]] = {
+        "pinned": {},
+        "important": {"layers": (Layer.CORTEX,)},
+        "new": {"types": MERGEABLE},
+    }
+    known: set[str] = set()
+    for why, place in product(kinds, told.places):
+        where = Where(reader=told.reader, project_id=place, **kinds[why])
+        wanted = memory_lists.Wanted(where=where, pinned=why == "pinned", limit=MEMORIES)
+        found, _ = memory_lists.listed(connection, wanted, now=told.now)
+        for each in found:
+            line = None if each.id in known else quote(each.text, each.abstract)
+            known.add(each.id)
+            whose = "" if each.agent_id == told.agent else f"said by {each.agent_id}"
+            facts = ("" if why == "new" else why, whose, told.age(each.created_at))
+            if line:
+                yield Note("memory", each.id, line, why, tuple(filter(None, facts)))
 
 
-def _remembered(some: Iterable[Memory], session: Session, *, why: str) -> Iterator[Note]:
-    """Yield memories as notes."""
-    for each in some:
-        if line := quote(each.text, each.abstract):
-            whose = [] if each.agent_id == session.agent else [f"said by {each.agent_id}"]
-            facts = (*([] if why == "new" else [why]), *whose, session.age(each.created_at))
-            yield Note("memory", each.id, line, why, facts)
-
-
-def _principles(connection: Connection, session: Session) -> Iterator[Note]:
+def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield what a person approved for all projects, this one has use for and does not say."""
-    if session.project is None:
+    if told.project is None:
         return
-    said = principle_lists.PrincipleFilter(project_id=session.project.id)
+    said = principle_lists.PrincipleFilter(project_id=told.project.id)
     known = {*principle_lists.listed(connection, said)}
-    root = f"{session.project.root}/"
+    root = f"{told.project.root}/"
     known |= {
         each.principle_id
         for path, _, each in resolutions.standing(connection)
@@ -204,57 +189,46 @@ def _principles(connection: Connection, session: Session) -> Iterator[Note]:
     some = sorted(principles.by_ids(connection, given).values(), key=lambda e: (-e.rank, e.id))
     if not some:
         return
-    mine = insight_lists.InsightFilter(project_id=session.project.id, limit=_STATEMENTS)
+    mine = insight_lists.InsightFilter(project_id=told.project.id, limit=_STATEMENTS)
     has = stacks_of_project([each.content for each in insight_lists.listed(connection, mine)])
-    places, left = principles.places(connection, given), PRINCIPLES
+    places = principles.places(connection, given)
     for each in some:
         at = places.get(each.id, [])
         text = principles.worded(each, at).text
         line = quote(text) if text else None
         fits = needs(each.content, [(place.heading, place.scope) for place in at]) <= has
-        if line and fits and left:
-            left -= 1
+        if line and fits:
             yield Note("principle", each.id, line, f"rank {each.rank:.2f}", ("principle",))
 
 
-def _contradictions(connection: Connection, session: Session) -> Iterator[Note]:
+def _contradictions(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield pairs that cannot both hold: of the project's files, then of what is remembered."""
-    if session.project is not None:
-        yield from _in_files(connection, session.project)
-    found, _ = list_conflicts(connection, reader=session.reader)
+    if told.project is not None:
+        yield from _in_files(connection, told.project)
+    found, _ = list_conflicts(connection, reader=told.reader)
     ids = [side for each in found for side in (each.left, each.right)]
     known = memory_records.read(connection, ids, [MemoryStatus.ACTIVE])
     for each in found:
         two = [known[name] for name in (each.left, each.right) if name in known]
-        if all(one.project_id in session.places for one in two):
+        if all(one.project_id in told.places for one in two):
             pair = [(one.text, f"#{one.id}") for one in two]
-            yield from _pair("memory", each.left, pair, why=each.reason)
+            if len(two) > 1 and (line := oppose(pair)):
+                yield Note("memory", each.left, line, neutral(each.reason))
 
 
 def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     """Yield pairs of which a project's own files say both."""
-    said = {*connection.execute(insight_records.of_project(project.id)).scalars()}
     every = contradictions.listed(connection, status=contradictions.OPEN, project_id=project.id)
+    ours = insight_records.of_project(project.id)
+    said = {*connection.execute(ours).scalars()} if every else set()
     some = [e for e in every if e.type != Conflict.CONTEXTUAL and said.issuperset(e.pair)]
-    some = sorted(some, key=lambda each: -each.confidence)[:CONTRADICTIONS]
+    some.sort(key=lambda each: -each.confidence)
     texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
     for each in some:
         sides = [texts[name] for name in each.pair]
         pair = [(side["content"], _place(side, project.root)) for side in sides]
-        yield from _pair("contradiction", each.id, pair, why=each.reason)
-
-
-def _pair(kind: str, name: str, /, pair: Iterable[tuple[str, str]], *, why: str) -> Iterator[Note]:
-    """Yield two texts that cannot both hold, as one note."""
-    sides = []
-    for text, place in pair:
-        line = quote(text)
-        if line is None:
-            return
-        short = line if len(line) <= _SIDE else f"{line[:_SIDE].rstrip()}\u2026"
-        sides.append(f'"{neutral(short)}" ({neutral(place)})')
-    if len(sides) > 1:
-        yield Note(kind, name, " against ".join(sides), neutral(why))
+        if line := oppose(pair):
+            yield Note("contradiction", each.id, line, neutral(each.reason))
 
 
 def _place(side: dict[str, Any], root: str) -> str:

@@ -1,6 +1,6 @@
 """The verbs behind the hooks of agents' clients: one for each event, and what they did last.
 
-A hook speaks as an agent, whoever asks: the owner's rights are put down at once (`_session`). What
+A hook speaks as an agent, whoever asks: the owner's rights are put down at once (`_hook`). What
 it gives to a session is quoted (`render/brief.py`), never twice in one session, and counts as read
 by nobody: what hooks show would else be shown more and more.
 
@@ -12,14 +12,13 @@ before a compaction and at the end.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import os
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
-from cortex_actors.api.memory.brief import Session, list_chapters
+from cortex_actors.api.memory.brief import CRUMBS, Audience, list_chapters
 from cortex_actors.api.memory.remember import recall
 from cortex_actors.api.memory.village import leave_crumb
 from cortex_actors.api.registry import Call, operation
@@ -33,14 +32,13 @@ from cortex_actors.process.sessions import HookRun
 from cortex_actors.render.brief import NEAR, Brief, Chapter, Note, compose, quote
 from cortex_actors.render.section import neutral
 from cortex_actors.rules.admission import SESSION_LIMIT
-from cortex_actors.rules.transcript import Essence, condense
-from cortex_actors.storage import documents, memory_records, realms
+from cortex_actors.rules.sessions import Essence, condense, question_of
+from cortex_actors.storage import agent_records, documents, memory_records, realms
 from cortex_actors.text.hazards import mask_secrets
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cortex_actors.domain.project import Project
+    from cortex_actors.sections import HooksSettings
     from cortex_actors.storage.ledger.actor import Connection
 
 #: Hits that are looked at for a prompt, and those of them that are given.
@@ -50,99 +48,86 @@ HITS, GIVEN = 10, 5
 #: its instruction files itself, and crumbs and principles are in its brief.
 ROOMS = (*memory_records.COLLECTIONS.values(), documents.COLLECTION)
 
-#: Characters of a prompt below which it says too little to be a question: "go on", "yes please".
-SHORTEST = 12
-
-#: How prompts begin that are for the client itself.
-_COMMANDS = ("/", "!", "<")
-
 #: Characters of what a client hands over that are kept: a summary, not a book.
 _SUMMARY = 8_000
+
+#: What clients call the events that take a context.
+CALLED = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
 
 #: What starts a session of which nothing is left of what was given before.
 _CONTINUED = "resume"
 
 
-@dataclass
-class Hook:
-    """One hook while it is answered."""
+@dataclass(frozen=True)
+class ClientHook:
+    """One hook while it is answered.
+
+    Attributes:
+        call: as the session's agent.
+
+    """
 
     call: Call
     event: str
     session: str
     folder: str
-    _: KW_ONLY
-    #: What the client calls the event; none for one that takes no context.
-    called: str = ""
-    agent: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Speak as whoever it is."""
-        self.agent = self.call.caller.agent or ""
-        self.session = neutral(self.session[:SESSION_LIMIT])
 
     @property
-    def run(self) -> HookRun:
+    def agent(self) -> str:
+        """As whom it speaks."""
+        return self.call.caller.agent or ""
+
+    @property
+    def _run(self) -> HookRun:
         """What is written down of it, so far."""
         now = self.call.clock.now()
         return HookRun(now, self.event, self.agent, self.session, self.folder)
 
     async def off(self) -> str:
         """Return why it does nothing here; "" where it may."""
-        chosen = self.call.settings().hooks
-        if not chosen.enabled:
-            return "hooks.enabled is false"
-        real = await asyncio.to_thread(os.path.realpath, self.folder or "/")
-        for each in chosen.off:
-            if real == each or real.startswith(f"{each.rstrip('/')}/"):
-                return f"hooks.off has {each}"
-        return ""
+        return await asyncio.to_thread(_switched_off, self.folder, self.call.settings().hooks)
 
     async def seen(self) -> frozenset[str]:
-        """Return what the session was given."""
-        return await asyncio.to_thread(sessions.given_to, self._path, self.run)
+        """Return what the session was given, and left."""
+        return await asyncio.to_thread(sessions.given_to, self.call.home, self._run)
 
     async def done(
-        self, made: Brief, reason: str = "", *, anew: bool = False, crumb: str = "", mark: str = ""
+        self, reason: str, made: Brief | None = None, *, anew: bool = False, crumb: str = ""
     ) -> dict[str, Any]:
-        """Write down what it did, and return the answer."""
+        """Write down what it did, and return the answer; `reason` is why nothing was given."""
+        made = made or Brief()
         items = [{k: v for k, v in each.plain().items() if k != "text"} for each in made.notes]
-        run = replace(self.run, reason="" if items else reason, items=items, crumb=crumb)
-        run = replace(run, tokens=made.tokens)
-        more = [mark] if mark else []
-        await asyncio.to_thread(sessions.note_run, self._path, run, *more, anew=anew)
-        said = {"hookEventName": self.called, "additionalContext": made.text}
-        return {
-            "output": {"hookSpecificOutput": said} if made.text else {},
-            "reason": run.reason,
-            "tokens": made.tokens,
-            "items": [each.plain() for each in made.notes],
-            "crumb": crumb or None,
-        }
-
-    @property
-    def _path(self) -> Path:
-        return self.call.home.logs / "hooks.json"
+        run = replace(self._run, reason="" if items else reason, items=items, tokens=made.tokens)
+        run = replace(run, crumb=crumb)
+        await asyncio.to_thread(sessions.note_run, self.call.home, run, anew=anew)
+        said = {"hookEventName": CALLED.get(self.event), "additionalContext": made.text}
+        output = {"hookSpecificOutput": said} if made.text else {}
+        return {"output": output, "reason": run.reason, "tokens": made.tokens, "crumb": crumb}
 
 
-def _session(call: Call, agent: str | None) -> Call:
-    """Return a call of a session of an agent, whoever asks; raises `BadInput`, `NotYours`.
+def _switched_off(folder: str, chosen: HooksSettings) -> str:
+    """Return why hooks do nothing in a folder; "" where they may. Blocks."""
+    if not chosen.enabled:
+        return "hooks.enabled is false"
+    real = Path(folder or "/").resolve()
+    off = (each for each in chosen.off if real.is_relative_to(Path(each).resolve()))
+    return next((f"hooks.off has {each}" for each in off), "")
 
-    The one place in which hooks say as whom they act.
+
+def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str) -> ClientHook:
+    """Return a hook that speaks as a session of an agent, whoever asks.
+
+    The one place in which hooks say as whom they act. Raises `BadInput`, `NotYours`.
     """
     chosen = call.settings()
     name = call.caller.acting(agent, chosen.hooks.agent or chosen.memory.agent)
-    return replace(call, caller=Caller(name))
+    call = replace(call, caller=Caller(name))
+    return ClientHook(call, event, neutral(session[:SESSION_LIMIT]), here)
 
 
 @operation("hooks.session-start", http="POST /hooks/session-start", agents=True)
 async def hook_start(
-    call: Call,
-    session_id: str = "",
-    *,
-    source: str = "",
-    agent: str | None = None,
-    here: str | None = None,
+    call: Call, session_id: str = "", *, source: str = "", agent: str | None = None, here: str = ""
 ) -> dict[str, Any]:
     """Answer the hook of a session that starts: with the brief of its folder.
 
@@ -150,64 +135,52 @@ async def hook_start(
     Returns `output` for the client, empty for nothing, and `reason`, why. Raises `BadInput`,
     `NotYours`.
     """
-    call = _session(call, agent)
-    hook = Hook(call, "session-start", session_id, here or "", called="SessionStart")
+    hook = _hook(call, "session-start", agent=agent, session=session_id, here=here)
     if off := await hook.off():
-        return await hook.done(Brief(), off)
+        return await hook.done(off)
     goes_on = source == _CONTINUED
     seen = await hook.seen() if goes_on else frozenset()
     owner = await call.asked_for(None, here)
-    told = Session(hook.agent, hook.agent, owner, call.clock.now(), seen)
-    chapters = await call.records.read(partial(list_chapters, session=told))
+    told = Audience(hook.agent, hook.agent, owner, call.clock.now(), seen)
+    chapters = await call.records.read(partial(list_chapters, told=told))
     made = compose(told.head, chapters, budget=call.settings().hooks.start_budget_tokens)
     why = "the budget has room for nothing" if made.left_out else "nothing is known that is new"
-    return await hook.done(made, why, anew=not goes_on)
+    return await hook.done(why, made, anew=not goes_on)
 
 
 @operation("hooks.prompt", http="POST /hooks/prompt", agents=True)
 async def hook_prompt(
-    call: Call,
-    prompt: str,
-    session_id: str = "",
-    *,
-    agent: str | None = None,
-    here: str | None = None,
+    call: Call, prompt: str, session_id: str = "", *, agent: str | None = None, here: str = ""
 ) -> dict[str, Any]:
     """Answer the hook of a prompt: with memories and documents that are near it, if any are.
 
     Returns `output` for the client, empty for nothing, and `reason`, why. Raises `BadInput`,
     `NotYours`, and `Busy`.
     """
-    hook = Hook(_session(call, agent), "prompt", session_id, here or "", called="UserPromptSubmit")
+    hook = _hook(call, "prompt", agent=agent, session=session_id, here=here)
     # On threads: 64 KB that are made to be slow take seconds to look through.
-    text, why = await asyncio.to_thread(_question, prompt)
+    text, why = await asyncio.to_thread(question_of, prompt)
     if off := (await hook.off() or why):
-        return await hook.done(Brief(), off)
-    found = await recall(hook.call, text, HITS, stores=ROOMS, sure=True, track=False, here=here)
+        return await hook.done(off)
+    found = await recall(
+        hook.call, text[:QUESTION_LIMIT], HITS, stores=ROOMS, sure=True, track=False, here=here
+    )
     owner = await call.asked_for(None, here)
-    near = [each for each in found["hits"] if _concerns(each, owner, text)]
+    near = [each for each in found["hits"] if _concerns(each, owner, prompt=text)]
     if not near:
-        return await hook.done(Brief(), "nothing is near the prompt")
+        return await hook.done("nothing is near the prompt")
     seen = await hook.seen()
     hits = [each for each in near if each["id"] not in seen]
     if not hits:
-        return await hook.done(Brief(), "the session was given all of it already")
+        return await hook.done("the session was given all of it already")
     notes = await asyncio.to_thread(_notes, hits, owner, now=call.clock.now())
     budget = call.settings().hooks.prompt_budget_tokens
     made = compose(NEAR, [Chapter("near", "", notes[:GIVEN])], budget=budget)
     why = "the budget has room for nothing" if made.left_out else "what is near is suspicious"
-    return await hook.done(made, why)
+    return await hook.done(why, made)
 
 
-def _question(prompt: str) -> tuple[str, str]:
-    """Return what is recalled for a prompt, without its secrets, and why nothing is."""
-    text = mask_secrets(" ".join(prompt.split())).text[:QUESTION_LIMIT]
-    if text.startswith(_COMMANDS):
-        return text, "the prompt is for the client"
-    return text, "the prompt says too little" if len(text) < SHORTEST else ""
-
-
-def _concerns(hit: dict[str, Any], owner: Project | None, prompt: str) -> bool:
+def _concerns(hit: dict[str, Any], owner: Project | None, *, prompt: str) -> bool:
     """Tell whether a hit is of the session's project, of none, or of one that the prompt names.
 
     How another project does it is a mistake here, however near it is.
@@ -240,17 +213,17 @@ async def hook_compact(
     call: Call,
     session_id: str = "",
     *,
-    summary: str | None = None,
-    transcript: str | None = None,
+    summary: str = "",
+    transcript: str = "",
     agent: str | None = None,
-    here: str | None = None,
+    here: str = "",
 ) -> dict[str, Any]:
     """Leave a crumb of a session whose context is about to be compacted; see `hooks.session-end`.
 
     Raises `BadInput`, `NotYours`.
     """
-    hook = Hook(_session(call, agent), "pre-compact", session_id, here or "")
-    return await _left(hook, summary, transcript)
+    hook = _hook(call, "pre-compact", agent=agent, session=session_id, here=here)
+    return await _left(hook, summary, transcript=transcript)
 
 
 @operation("hooks.session-end", http="POST /hooks/session-end", agents=True)
@@ -258,10 +231,10 @@ async def hook_end(
     call: Call,
     session_id: str = "",
     *,
-    summary: str | None = None,
-    transcript: str | None = None,
+    summary: str = "",
+    transcript: str = "",
     agent: str | None = None,
-    here: str | None = None,
+    here: str = "",
 ) -> dict[str, Any]:
     """Leave a crumb of a session that ends: of the summary that its client hands over.
 
@@ -270,30 +243,30 @@ async def hook_end(
     left already is not left again. `crumb` is its id, `reason` why there is none. Raises
     `BadInput`, `NotYours`.
     """
-    hook = Hook(_session(call, agent), "session-end", session_id, here or "")
-    return await _left(hook, summary, transcript)
+    hook = _hook(call, "session-end", agent=agent, session=session_id, here=here)
+    return await _left(hook, summary, transcript=transcript)
 
 
-async def _left(hook: Hook, summary: str | None, transcript: str | None) -> dict[str, Any]:
+async def _left(hook: ClientHook, summary: str, *, transcript: str) -> dict[str, Any]:
     """Leave a crumb where there is something to leave, and return the answer."""
     call, reads = hook.call, hook.call.settings().hooks.transcript
     if off := await hook.off():
-        return await hook.done(Brief(), off)
+        return await hook.done(off)
     essence = Essence()
-    masked = await asyncio.to_thread(mask_secrets, summary or "")
+    masked = await asyncio.to_thread(mask_secrets, summary)
     text = masked.text[:_SUMMARY].strip()
     if not text and reads and transcript:
         try:
             essence = await asyncio.to_thread(_condensed, transcript, hook.folder)
         except BadInput as error:
-            return await hook.done(Brief(), str(error))
+            return await hook.done(str(error))
         text = essence.summary
     if not text:
         why = "its transcript says nothing" if reads else "hooks.transcript is false"
-        return await hook.done(Brief(), f"the client handed over no summary, and {why}")
-    mark = "crumb " + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-    if mark in await hook.seen():
-        return await hook.done(Brief(), "the session left the same already")
+        return await hook.done(f"the client handed over no summary, and {why}")
+    before = await call.records.read(partial(_crumb_of, hook=hook))
+    if before == " ".join(text.split()):
+        return await hook.done("the session left the same already")
     left = await leave_crumb(
         call,
         text,
@@ -302,7 +275,14 @@ async def _left(hook: Hook, summary: str | None, transcript: str | None) -> dict
         redact=True,
         here=hook.folder or None,
     )
-    return await hook.done(Brief(), "a crumb was left", crumb=left["id"], mark=mark)
+    return await hook.done("a crumb was left", crumb=left["id"])
+
+
+def _crumb_of(connection: Connection, *, hook: ClientHook) -> str:
+    """Return what the newest crumb of a hook's session says, on one line."""
+    wanted = agent_records.Wanted(reader=hook.agent, agent=hook.agent)
+    found = agent_records.list_crumbs(connection, wanted, limit=CRUMBS)
+    return next((" ".join(e.summary.split()) for e in found if e.session_id == hook.session), "")
 
 
 def _condensed(transcript: str, folder: str) -> Essence:
@@ -319,7 +299,7 @@ async def hook_last(call: Call, limit: int = 5, *, as_agent: str | None = None) 
     """
     reader = call.caller.reader(as_agent)
     parameters.page(limit, 0, of="hooks")
-    runs = await asyncio.to_thread(sessions.list_runs, call.home.logs / "hooks.json")
+    runs = await asyncio.to_thread(sessions.list_runs, call.home)
     mine = [each for each in runs if reader in {None, each["agent"]}][:limit]
     ids = [item["id"] for each in mine for item in each["items"]]
     texts = await call.records.read(partial(_abstracts, ids=ids, reader=reader))

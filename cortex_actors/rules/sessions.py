@@ -1,10 +1,10 @@
-"""What the end of a session's transcript comes to: last request, answer, files changed. Pure.
+"""What of a client's session counts: what a prompt asks, what its transcript's end comes to. Pure.
 
-Two forms are read, a JSON object a line: Claude Code's (`type` user or assistant, `message` with a
-text or blocks) and Codex's (`type` response_item, `payload` with role and blocks). Neither is a
-promise of its client: a line that is not understood is passed over, and nothing comes of a file in
-another form. What a client writes in the user's place (commands, notices, reminders, summaries,
-other agents' talk) is no request.
+Of transcripts two forms are read, a JSON object a line: Claude Code's (`type` user or assistant,
+`message` with a text or blocks) and Codex's (`type` response_item, `payload` with role and blocks).
+Neither is a promise of its client: a line that is not understood is passed over, and nothing comes
+of a file in another form. What a client writes in the user's place (commands, notices, reminders,
+summaries, other agents' talk) is no request.
 """
 
 from __future__ import annotations
@@ -37,6 +37,24 @@ _PATHS = ("file_path", "notebook_path")
 
 #: The files of a patch as Codex writes one.
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update) File: (.+)$", re.MULTILINE)
+
+
+#: Characters of a prompt below which it says too little to be a question: "go on", "yes please".
+SHORTEST = 12
+
+#: How prompts begin that are for the client itself.
+_COMMANDS = ("/", "!", "<")
+
+
+def question_of(prompt: str) -> tuple[str, str]:
+    """Return what is recalled for a prompt, without its secrets, and why nothing is, or "".
+
+    Linear, and slow for what is made to be: 64 KB may take seconds.
+    """
+    text = mask_secrets(" ".join(prompt.split())).text
+    if text.startswith(_COMMANDS):
+        return text, "the prompt is for the client"
+    return text, "the prompt says too little" if len(text) < SHORTEST else ""
 
 
 @dataclass(frozen=True, slots=True)
