@@ -297,12 +297,15 @@ def _take_back(
 ) -> tuple[str, Pair]:
     """Take back the newest verdict about a pair; the owner may take back any agent's."""
     said = [e for e in verdicts.given(connection, name) if e.undone_at is None]
-    if not said:
+    if not name or not said:
         raise NotFound(f"no agent's verdict about {name} holds; see: cortex triage judged")
-    if said[0].agent != who and not caller.is_owner:
-        raise NotYours(f"cannot take back {name}: {said[0].agent} judged it, and not {who}")
-    verdicts.take_back(connection, said[:1], by=caller.by, at=at)
-    return name, said[0].pair
+    if len({each.item for each in said}) > 1:
+        raise BadInput(f"{name} means several pairs; give more of the id")
+    newest = said[0]
+    if newest.agent != who and not caller.is_owner:
+        raise NotYours(f"cannot take back {newest.item}: {newest.agent} judged it, and not {who}")
+    verdicts.take_back(connection, [newest], by=caller.by, at=at)
+    return newest.item, newest.pair
 
 
 @operation("judge.list", http="GET /judge/verdicts")
