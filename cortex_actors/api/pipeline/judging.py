@@ -49,6 +49,9 @@ REST = DAY
 #: Pairs handed out at once, at most: more are judged by their first words.
 MOST = 10
 
+#: Open pairs that are looked at for those: each costs some milliseconds, and few are left out.
+LOOKED_AT = 200
+
 #: What is asked of each kind of pair: contradictions do most harm, so that they begin.
 _QUESTIONS = {
     PairKind.CONTRADICTION: (
@@ -123,7 +126,7 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
         held = verdicts.handed(connection, who)
         every = list_open(connection, now=now, thresholds=thresholds)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
-        shown = _shown(connection, fresh, most=settings.agent_characters)
+        shown = _shown(connection, fresh[:LOOKED_AT], most=settings.agent_characters)
         return fresh, [each for each, _ in zip(shown, range(min(limit, left)), strict=False)]
 
     fresh, some = await call.records.read(look)
