@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters, shapes
@@ -120,16 +120,14 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
         why = f"That is enough for today: agents have judged {given} pairs (UTC)."
         return _told([], why)
 
-    def look(
-        connection: Connection,
-    ) -> tuple[list[OpenPair], list[tuple[OpenPair, dict[str, Any]]]]:
+    def look(connection: Connection) -> tuple[int, list[tuple[OpenPair, dict[str, Any]]]]:
         held = verdicts.handed(connection, who)
         every = list_open(connection, now=now, thresholds=thresholds)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
         shown = _shown(connection, fresh[:LOOKED_AT], most=settings.agent_characters)
-        return fresh, [each for each, _ in zip(shown, range(min(limit, left)), strict=False)]
+        return len(fresh), list(islice(shown, min(limit, left)))
 
-    fresh, some = await call.records.read(look)
+    count, some = await call.records.read(look)
 
     def note(connection: Connection) -> list[dict[str, Any]]:
         # Another session of the agent's may have been given one meanwhile.
@@ -141,7 +139,7 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
 
     pairs = await call.change(note) if some else []
     why = _QUOTED if pairs else f"No pair is open for {who} now."
-    return _told(pairs, why, more=len(fresh) - len(pairs), left=left)
+    return _told(pairs, why, more=count - len(pairs), left=left)
 
 
 def _told(
