@@ -271,6 +271,7 @@ class TestRights:
         theirs = (await pairs(tree, "VAJRA"))["duplicate"]["id"]
         assert mine == theirs
         await say(tree, mine, "same")
+        assert await say(tree, mine, "same") == await say(tree, mine, "same")
         with pytest.raises(NotFound):
             await say(tree, "dup_unknown", "same")
         with pytest.raises(Refused, match=r"CLAUDE decided.*same"):
@@ -282,6 +283,7 @@ class TestRights:
 
         assert ["active", "active"] == await statuses(tree, AUDITS, PAID)
         assert "a person decided: apart" == await effect(tree)
+        assert 1 == (await tree.cortex.judge_list())["total"]
         with pytest.raises(Refused, match="a person decided"):
             await say(tree, mine, "same", "VAJRA")
 

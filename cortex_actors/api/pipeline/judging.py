@@ -234,19 +234,23 @@ async def judge_answer(
     why, now, most = noted(reason), call.clock.now(), call.settings().judging.agent_verdicts
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
-        if chosen is AgentVerdict.OPEN:
-            item, two = _take_back(connection, id, who=who, caller=call.caller, at=now)
+        held = [e for e in verdicts.given(connection, id) if e.undone_at is None] if id else []
+        if held and (held[0].item, held[0].agent, held[0].said) == (id, who, chosen):
+            item, said = id, []  # a call that is repeated changes nothing
+        elif chosen is AgentVerdict.OPEN:
+            item, two = _take_back(connection, held, who=who, caller=call.caller, at=now)
+            said = [compare_again(two, now)]
         else:
             handout = _handed(connection, id, who=who)
-            item, two = handout.item, handout.pair
+            item = handout.item
             _require_open(connection, handout, chosen=chosen)
             if verdicts.count_given(connection, now // DAY * DAY) >= most:
                 raise Refused(
                     f"cannot judge {item}: {most} verdicts of agents are enough for a day"
                 )
             verdicts.give(connection, handout, said=chosen, at=now, reason=why)
-        told = {"id": item, "verdict": str(chosen), "agent": who, "effect": _EFFECTS[chosen]}
-        return told, [compare_again(two, now)]
+            said = [compare_again(handout.pair, now)]
+        return {"id": item, "verdict": str(chosen), "agent": who, "effect": _EFFECTS[chosen]}, said
 
     return await call.change_and_publish(work)
 
@@ -294,15 +298,14 @@ def _require_open(connection: Connection, handout: Handout, *, chosen: AgentVerd
 
 
 def _take_back(
-    connection: Connection, name: str, *, who: str, caller: Caller, at: int
+    connection: Connection, held: Sequence[AgentWord], *, who: str, caller: Caller, at: int
 ) -> tuple[str, Pair]:
-    """Take back the newest verdict about a pair; the owner may take back any agent's."""
-    said = [e for e in verdicts.given(connection, name) if e.undone_at is None]
-    if not name or not said:
-        raise NotFound(f"no agent's verdict about {name} holds; see: cortex triage judged")
-    if len({each.item for each in said}) > 1:
-        raise BadInput(f"{name} means several pairs; give more of the id")
-    newest = said[0]
+    """Take back the newest of agents' words about a pair; the owner may take back any agent's."""
+    if not held:
+        raise NotFound("no agent's verdict about that pair holds; see: cortex triage judged")
+    newest = held[0]
+    if len({each.item for each in held}) > 1:
+        raise BadInput(f"that means several pairs, one is {newest.item}; give more of the id")
     if newest.agent != who and not caller.is_owner:
         raise NotYours(f"cannot take back {newest.item}: {newest.agent} judged it, and not {who}")
     verdicts.take_back(connection, [newest], by=caller.by, at=at)
