@@ -99,14 +99,14 @@ async def tree(
     (roots[1] / "CLAUDE.md").write_text(OTHER)
     about: dict[str, Any] = {"reconciliation": {"cluster": 1.0, "judged": 0.4}}
     async with grown(tmp_home, clock=clock, judging={"agent_verdicts": 6}, **about) as found:
-        await follow(found, *roots)
+        await follow(found, *roots, within=60)
         await settled(found)
         yield found
 
 
 async def pairs(tree: Tree, agent: str = "CLAUDE", limit: int = 10) -> dict[str, dict[str, Any]]:
     """Return the pairs that an agent's session is given, by kind."""
-    await settled(tree)
+    await settled(tree, 60)
     found = await tree.cortex.judge_next(limit, caller=Session(agent))
     return {each["kind"]: each for each in found["pairs"]}
 
@@ -114,7 +114,7 @@ async def pairs(tree: Tree, agent: str = "CLAUDE", limit: int = 10) -> dict[str,
 async def say(tree: Tree, item: str, verdict: str, agent: str = "CLAUDE") -> dict[str, Any]:
     """Have an agent's session judge a pair, and all follow of it that does."""
     done = await tree.cortex.judge_answer(item, verdict, reason="planted", caller=Session(agent))
-    await settled(tree)
+    await settled(tree, 60)
     return dict(done)
 
 
@@ -171,11 +171,15 @@ class TestNext:
         assert {"offer"} == set(await pairs(tree, "VAJRA"))
 
     async def test_token(self, tree: Tree) -> None:
-        """The agent of a token, which may be on another machine, reads no instruction file."""
+        """The agent of a token, which may be on another machine, judges no instruction file."""
+        name = (await pairs(tree))["duplicate"]["id"]
         found = await tree.cortex.judge_next(caller=Caller("CLAUDE"))
 
         assert [] == found["pairs"]
         assert "owner's machine" in found["note"]
+        for caller in (Caller("VAJRA"), Session("VAJRA")):  # it was not handed out to either
+            with pytest.raises(NotFound, match="cortex triage next"):
+                await tree.cortex.judge_answer(name, "same", caller=caller)
         with pytest.raises(NotYours, match="VAJRA"):
             await tree.cortex.judge_next(agent="VAJRA", caller=Session("CLAUDE"))
 
@@ -191,12 +195,7 @@ class TestNext:
         await tree.cortex.scan()
 
         assert not {"contradiction", "duplicate"} & set(await pairs(tree))
-
-    async def test_bounds(self, tree: Tree) -> None:
-        """No more is handed out than was asked for, or than the day has left."""
-        with pytest.raises(BadInput, match="limit"):
-            await tree.cortex.judge_next(11)
-        assert 1 == len(await pairs(tree, limit=1))
+        assert 1 == (await tree.cortex.triage())["counts"]["duplicate"]
 
 
 class TestEffects:
@@ -272,6 +271,7 @@ class TestRights:
         theirs = (await pairs(tree, "VAJRA"))["duplicate"]["id"]
         assert mine == theirs
         await say(tree, mine, "same")
+        assert await say(tree, mine, "same") == await say(tree, mine, "same")
         with pytest.raises(NotFound):
             await say(tree, "dup_unknown", "same")
         with pytest.raises(Refused, match=r"CLAUDE decided.*same"):
@@ -283,18 +283,14 @@ class TestRights:
 
         assert ["active", "active"] == await statuses(tree, AUDITS, PAID)
         assert "a person decided: apart" == await effect(tree)
+        assert 1 == (await tree.cortex.judge_list())["total"]
         with pytest.raises(Refused, match="a person decided"):
             await say(tree, mine, "same", "VAJRA")
 
-    async def test_not_handed_out(self, tree: Tree) -> None:
-        """What was not handed out to an agent it does not judge."""
-        name = (await pairs(tree))["duplicate"]["id"]
-        for caller in (Session("VAJRA"), Caller("VAJRA")):
-            with pytest.raises(NotFound, match="cortex triage next"):
-                await tree.cortex.judge_answer(name, "same", caller=caller)
-
     async def test_budget(self, tree: Tree, clock: Calendar) -> None:
-        """After the last verdict of the day nothing is handed out or judged before the next."""
+        """More than ten at once, or than the day has left, is neither handed out nor judged."""
+        with pytest.raises(BadInput, match="limit"):
+            await tree.cortex.judge_next(11)
         found = await pairs(tree)
         for _ in range(6):
             await say(tree, found["duplicate"]["id"], "apart")
@@ -308,13 +304,3 @@ class TestRights:
         assert ([], 0) == (told["pairs"], told["left_today"])
         assert "enough for today" in told["note"]
         assert 6 == (await tree.cortex.judge_next(caller=Session("VAJRA")))["left_today"]
-
-    async def test_secrets(self, tree: Tree) -> None:
-        """A reason with a secret in it is refused, and nothing is kept."""
-        name = (await pairs(tree))["duplicate"]["id"]
-        with pytest.raises(Refused, match="secret|key|token"):
-            await tree.cortex.judge_answer(
-                name, "same", reason="see ghp_0123456789abcdefghijABCDEFGHIJ456789"
-            )
-
-        assert 0 == (await tree.cortex.judge_list())["total"]

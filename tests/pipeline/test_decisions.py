@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
+from cortex_actors.domain.insight import AgentVerdict, Conflict, Decider, Judgement, Relation
 from cortex_actors.pipeline import relations
 from cortex_actors.rules.clustering import pair
 from cortex_actors.rules.proposals import Proposal, ProposalKind
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import contradictions, verdicts
-from cortex_actors.storage.pipeline.verdicts import proposal_id
+from cortex_actors.storage.pipeline.verdicts import Handout, PairKind, proposal_id
 from tests.pipeline.histories import World, ids
 from tests.pipeline.test_beyond import Model
 from tests.pipeline.test_reconciling import (
@@ -81,6 +81,15 @@ async def say(world: World, two: Pair, relation: Relation, said: str) -> None:
     """Have a person say what two texts are, and the two compared again."""
     at = world.office.clock.now()
     await world.office.write(lambda c: verdicts.say(c, two, relation=relation, said=said, at=at))
+    world.changed.update(two)
+    await world.reconcile()
+
+
+async def judge(world: World, two: Pair, said: AgentVerdict) -> None:
+    """Have an agent say what two texts are, and the two compared again."""
+    given = Handout("dup_1", "VAJRA", PairKind.DUPLICATE, *two, 1)
+    at = world.office.clock.now()
+    await world.office.write(lambda c: verdicts.give(c, given, said=said, at=at, reason=None))
     world.changed.update(two)
     await world.reconcile()
 
@@ -269,3 +278,44 @@ class TestPossible:
         assert [{WARM, EMPTY}, {WARM, COLD}] == asked[:2]
         assert [] == await proposed(world)
         assert 3 == len(asked) == len(await open_ones(world))
+
+
+class TestAgent:
+    async def test_two_projects(self, world: World, project: Project, other: Project) -> None:
+        """What an agent calls the same in two projects stays two."""
+        await world.write(project, "CLAUDE.md", [WARM])
+        await world.write(other, "CLAUDE.md", [EMPTY])
+        await world.reconcile()
+        await judge(world, between(WARM, EMPTY), AgentVerdict.SAME)
+
+        assert ["active", "active"] == [await status(world, text) for text in (WARM, EMPTY)]
+
+    async def test_gives_no_voice(self, world: World, project: Project, other: Project) -> None:
+        """What one project says counts for what two say, and never stands for it."""
+        await world.write(project, "CLAUDE.md", [WARM, EMPTY])
+        await world.write(other, "CLAUDE.md", [EMPTY])
+        await world.reconcile()
+        await judge(world, between(WARM, EMPTY), AgentVerdict.SAME)
+
+        assert ["superseded", "active"] == [await status(world, text) for text in (WARM, EMPTY)]
+
+    async def test_below_the_rules(self, world: World, project: Project) -> None:
+        """What the rules are sure of stays, whatever an agent says."""
+        await world.write(project, "CLAUDE.md", [TABS, NEVER])
+        await world.reconcile()
+        await judge(world, between(TABS, NEVER), AgentVerdict.APART)
+
+        assert ["rules"] == [each.decided_by for each in await open_ones(world)]
+
+    async def test_before_a_model(self, world: World, project: Project) -> None:
+        """No model is asked about what an agent has judged, and a person's word replaces both."""
+        world.judge = Model(Judgement(Relation.SAME, Decider.LLM, "one claim"))
+        two = between(WARM, COLD)
+        await world.write(project, "CLAUDE.md", [WARM, COLD])
+        await judge(world, two, AgentVerdict.CONTRADICT)
+        shown = [each.decided_by for each in await open_ones(world)]
+        await say(world, two, Relation.SAME, "same")
+
+        assert (["agent"], []) == (shown, world.judge.asked)
+        assert [] == await open_ones(world)
+        assert {"active", "superseded"} == {await status(world, text) for text in (WARM, COLD)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters, shapes
@@ -48,6 +48,9 @@ REST = DAY
 
 #: Pairs handed out at once, at most: more are judged by their first words.
 MOST = 10
+
+#: Open pairs that are looked at for those: each costs some milliseconds, and few are left out.
+LOOKED_AT = 200
 
 #: What is asked of each kind of pair: contradictions do most harm, so that they begin.
 _QUESTIONS = {
@@ -117,16 +120,14 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
         why = f"That is enough for today: agents have judged {given} pairs (UTC)."
         return _told([], why)
 
-    def look(
-        connection: Connection,
-    ) -> tuple[list[OpenPair], list[tuple[OpenPair, dict[str, Any]]]]:
+    def look(connection: Connection) -> tuple[int, list[tuple[OpenPair, dict[str, Any]]]]:
         held = verdicts.handed(connection, who)
         every = list_open(connection, now=now, thresholds=thresholds)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
-        shown = _shown(connection, fresh, most=settings.agent_characters)
-        return fresh, [each for each, _ in zip(shown, range(min(limit, left)), strict=False)]
+        shown = _shown(connection, fresh[:LOOKED_AT], most=settings.agent_characters)
+        return len(fresh), list(islice(shown, min(limit, left)))
 
-    fresh, some = await call.records.read(look)
+    count, some = await call.records.read(look)
 
     def note(connection: Connection) -> list[dict[str, Any]]:
         # Another session of the agent's may have been given one meanwhile.
@@ -138,7 +139,7 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
 
     pairs = await call.change(note) if some else []
     why = _QUOTED if pairs else f"No pair is open for {who} now."
-    return _told(pairs, why, more=len(fresh) - len(pairs), left=left)
+    return _told(pairs, why, more=count - len(pairs), left=left)
 
 
 def _told(
@@ -233,19 +234,23 @@ async def judge_answer(
     why, now, most = noted(reason), call.clock.now(), call.settings().judging.agent_verdicts
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
-        if chosen is AgentVerdict.OPEN:
-            item, two = _take_back(connection, id, who=who, caller=call.caller, at=now)
+        held = [e for e in verdicts.given(connection, id) if e.undone_at is None] if id else []
+        if held and (held[0].item, held[0].agent, held[0].said) == (id, who, chosen):
+            item, said = id, []  # a call that is repeated changes nothing
+        elif chosen is AgentVerdict.OPEN:
+            item, two = _take_back(connection, held, who=who, caller=call.caller, at=now)
+            said = [compare_again(two, now)]
         else:
             handout = _handed(connection, id, who=who)
-            item, two = handout.item, handout.pair
+            item = handout.item
             _require_open(connection, handout, chosen=chosen)
             if verdicts.count_given(connection, now // DAY * DAY) >= most:
                 raise Refused(
                     f"cannot judge {item}: {most} verdicts of agents are enough for a day"
                 )
             verdicts.give(connection, handout, said=chosen, at=now, reason=why)
-        told = {"id": item, "verdict": str(chosen), "agent": who, "effect": _EFFECTS[chosen]}
-        return told, [compare_again(two, now)]
+            said = [compare_again(handout.pair, now)]
+        return {"id": item, "verdict": str(chosen), "agent": who, "effect": _EFFECTS[chosen]}, said
 
     return await call.change_and_publish(work)
 
@@ -293,16 +298,18 @@ def _require_open(connection: Connection, handout: Handout, *, chosen: AgentVerd
 
 
 def _take_back(
-    connection: Connection, name: str, *, who: str, caller: Caller, at: int
+    connection: Connection, held: Sequence[AgentWord], *, who: str, caller: Caller, at: int
 ) -> tuple[str, Pair]:
-    """Take back the newest verdict about a pair; the owner may take back any agent's."""
-    said = [e for e in verdicts.given(connection, name) if e.undone_at is None]
-    if not said:
-        raise NotFound(f"no agent's verdict about {name} holds; see: cortex triage judged")
-    if said[0].agent != who and not caller.is_owner:
-        raise NotYours(f"cannot take back {name}: {said[0].agent} judged it, and not {who}")
-    verdicts.take_back(connection, said[:1], by=caller.by, at=at)
-    return name, said[0].pair
+    """Take back the newest of agents' words about a pair; the owner may take back any agent's."""
+    if not held:
+        raise NotFound("no agent's verdict about that pair holds; see: cortex triage judged")
+    newest = held[0]
+    if len({each.item for each in held}) > 1:
+        raise BadInput(f"that means several pairs, one is {newest.item}; give more of the id")
+    if newest.agent != who and not caller.is_owner:
+        raise NotYours(f"cannot take back {newest.item}: {newest.agent} judged it, and not {who}")
+    verdicts.take_back(connection, [newest], by=caller.by, at=at)
+    return newest.item, newest.pair
 
 
 @operation("judge.list", http="GET /judge/verdicts")

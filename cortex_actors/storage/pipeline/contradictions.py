@@ -296,7 +296,9 @@ def reopen(connection: Connection, name: str, *, at: int, by: str = OWNER.by) ->
     Returns the two. The next run finds them as the rules and the models have them. Raises
     `NotFound`.
     """
-    found = one(connection, name) or verdicts.decided_pair(connection, name)
+    held = [each for each in verdicts.given(connection) if each.undone_at is None]
+    unsure = next((each.pair for each in held if each.item == name), None)
+    found = one(connection, name) or verdicts.decided_pair(connection, name) or unsure
     if found is None:
         raise NotFound(f"nothing was decided about {name}; see: cortex contradictions --status all")
     if isinstance(found, Contradiction):
@@ -304,8 +306,8 @@ def reopen(connection: Connection, name: str, *, at: int, by: str = OWNER.by) ->
         connection.execute(delete(contradictions).where(*gone))
         found = found.pair
     verdicts.retract(connection, found)
-    said = [each for each in verdicts.given(connection) if each.pair == found]
-    verdicts.take_back(connection, [e for e in said if e.undone_at is None], by=by, at=at)
+    theirs = [each for each in held if each.item == name or each.pair == found]
+    verdicts.take_back(connection, theirs, by=by, at=at)
     settle(connection, found)
     return found
 

@@ -381,10 +381,13 @@ def give(
 def given(
     connection: Connection, item: str | None = None, *, limit: int | None = None, skip: int = 0
 ) -> list[AgentWord]:
-    """Return what agents said, of one pair or of all, the newest first; what was taken back too."""
+    """Return what agents said, the newest first, and what was taken back, too.
+
+    `item` is the id of the pair, or the beginning of it; None for all pairs.
+    """
     query = select(verdicts).where(verdicts.c.decider == Decider.AGENT)
     if item is not None:
-        query = query.where(verdicts.c.answer["item"].as_string() == item)
+        query = query.where(verdicts.c.answer["item"].as_string().startswith(item, autoescape=True))
     query = query.order_by(verdicts.c.at.desc(), verdicts.c.key).limit(limit).offset(skip)
     return [_given(row) for row in connection.execute(query)]
 
