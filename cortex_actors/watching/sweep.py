@@ -45,7 +45,7 @@ def sweep(
 ) -> Swept:
     """Return the instruction files below a root. Blocks: run it on a thread.
 
-    Of a person's `own` project, whose root is the home folder, no folder is walked or listened to.
+    Of a person's `own` project, whose root is the home folder, no folder is walked.
 
     Folders that are `apart` (roots of other projects) are left out with all they hold, as are those
     that `ignores` knows of (it is kept from one look to the next to be quicker), and so is a link
@@ -70,8 +70,6 @@ def sweep(
     # Asked twice: a share that goes away in between has lost no file.
     if not (before and _is_there(root)):
         return Swept({}, frozenset(), present=False)
-    if own:
-        return Swept(files, frozenset())
     # The folder of a link's target, too: that is where an editor writes. Not beyond the root:
     # what lies there is not read, either.
     beside = {os.path.dirname(each) for each in targets if lies_in(each, (root,))}

@@ -309,8 +309,7 @@ class Watcher(AsyncioActor):
         known, apart = await self._parts.records.read(self._known)
         swept, heard = await self._parts.threads.run(self._sweep, apart)
         self._at = self._parts.clock.monotonic()
-        # The folders of a person's own files are written to all the time.
-        polled = heard != swept.folders or self._project.is_own
+        polled = heard != swept.folders
         self._parts.hints.listen(self._project.id, heard, self._hinted, polled=polled)
         # Tell once that the root is away: its files are not gone, they come back with it.
         if swept.present and self._absent:
@@ -391,7 +390,8 @@ class Watcher(AsyncioActor):
         took = self._parts.clock.monotonic() - began
         # The quicker of two: one that was slow once had to wait for a busy machine.
         self._took, self._last = min(took, self._last), took
-        if self._parts.settings.mode == "poll":
+        # Tools write all the time into the folders of a person's own files.
+        if self._parts.settings.mode == "poll" or self._project.is_own:
             return swept, frozenset()
         return swept, swept.folders - silent(swept.folders, mounts())
 

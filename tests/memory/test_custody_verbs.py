@@ -14,7 +14,7 @@ from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.search import similar_memories
-from cortex_actors.testing import temporary_cortex
+from cortex_actors.testing import settled, temporary_cortex
 from cortex_actors.topics import MEMORY_MERGED
 from tests.memory.custody import memory
 
@@ -35,6 +35,7 @@ class House:
     """A daemon, and memories of two agents in it."""
 
     def __init__(self, tree: Tree) -> None:
+        self.tree = tree
         self.desk: FrontDesk = tree.cortex
         self._parts = tree.cortex._call
         self.now = self._parts.clock.now()
@@ -295,3 +296,36 @@ class TestTending:
         )
         assert 1 == (await house.desk.memory_decay(caller=VAJRA))["updated"]
         assert 1 == (await house.desk.memory_decay())["updated"]
+
+
+@pytest.mark.slow
+class TestEdit:
+    async def test_corrected(self, house: House) -> None:
+        """What is edited is found by its new words and vector, and an undoing is no edit."""
+        one, other = await house.save(house.said(1, PORT), house.said(2, "Feed the quokka"))
+        await house.dispute(one, other)
+        done = await house.desk.edit(one, "The harvest begins in May")
+        await settled(house.tree)
+        hits = (await house.desk.search("harvest May", limit=1))["hits"]
+        (change,) = (await house.desk.memory_changes(memory=one))["changes"]
+
+        assert ([], one) == (done["same"], hits[0]["id"])
+        assert "dense_alone" in hits[0]["extra"]["found_by"]
+        assert ("edit", []) == (change["kind"], change["others"])
+        assert 0 == (await house.desk.conflicts())["total"]
+        assert "edit" == (await house.desk.undo(change["id"]))["kind"]
+        assert PORT == (await house.desk.memory(one))["content"]
+
+    async def test_refused(self, house: House) -> None:
+        """A secret, another's memory and one that is not active keep their words."""
+        ids = await house.save(house.said(1, PORT), house.said(2, "Feed the quokka"))
+        key = "my key is ghp_" + "A1b2C3d4E5f6" * 3
+        await house.desk.archive([ids[1]])
+        for name, text, caller in ((ids[0], key, OWNER), (ids[1], "Feed it", OWNER)):
+            with pytest.raises(Refused):
+                await house.desk.edit(name, text, caller=caller)
+        with pytest.raises(NotFound):
+            await house.desk.edit(ids[0], "Feed it", caller=VAJRA)
+
+        assert PORT == (await house.one(ids[0])).text
+        assert "[secret" in (await house.desk.edit(ids[0], key, redact=True))["content"]

@@ -15,7 +15,6 @@ from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.memory import (
     memory_delete,
-    memory_edit,
     memory_lists,
     memory_states,
     memory_undo,
@@ -261,8 +260,8 @@ class TestEdit:
     def edit(self, tables: Tables, name: str, content: str, at: int = 20) -> list[str]:
         """Give a memory other words."""
         return tables.write(
-            lambda c: memory_edit.edit(
-                c, memory_lists.one(c, name), content, by="owner", at=EPOCH + at
+            lambda c: memory_undo.edit(
+                c, memory_lists.one(c, name), content=content, by="owner", at=EPOCH + at
             )
         )
 

@@ -30,13 +30,7 @@ from cortex_actors.memory.archivist import compare_soon
 from cortex_actors.rules.admission import admitted, noted
 from cortex_actors.rules.decay import below, is_deeper
 from cortex_actors.storage import memory_history, memory_records, realms
-from cortex_actors.storage.memory import (
-    memory_delete,
-    memory_edit,
-    memory_lists,
-    memory_states,
-    memory_undo,
-)
+from cortex_actors.storage.memory import memory_delete, memory_lists, memory_states, memory_undo
 from cortex_actors.storage.memory_history import Change
 from cortex_actors.storage.search import similar_memories
 
@@ -278,7 +272,7 @@ async def edit(
 
     def work(connection: Connection) -> dict[str, Any]:
         memory = active(mine(connection, id, caller), "edit")
-        same = memory_edit.edit(connection, memory, text, by=caller.by, at=at)
+        same = memory_undo.edit(connection, memory, content=text, by=caller.by, at=at)
         after = memory_lists.one(connection, memory.id)
         changed = after.text != memory.text
         return {"id": memory.id, "changed": changed, "content": after.text, "same": same}

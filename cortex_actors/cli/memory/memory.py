@@ -136,7 +136,7 @@ def show_edited(found: Answer) -> None:
     show=show_edited,
     asks="memory.edit",
     content=Argument(
-        metavar="TEXT",
+        metavar="[TEXT]",
         required=False,
         default=None,
         read=piped,

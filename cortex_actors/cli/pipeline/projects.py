@@ -94,9 +94,7 @@ def init(
     client = Client(home)
     found: list[Answer] = []
     wrong: list[CortexError] = []
-    # Who decides about the home in the home follows no project there.
-    is_home = user_files is not None and Path.cwd() == Path.home()
-    for path in paths or ([] if is_home else [Path()]):
+    for path in paths or _here(user_files):
         try:
             found.append(client.call("add_project", path=str(path.absolute())))
         except (BadInput, NotFound) as error:
@@ -118,6 +116,11 @@ def init(
         print(f"cortex: {each}", file=sys.stderr)
     if wrong:
         raise wrong[-1]
+
+
+def _here(user_files: bool | None) -> list[Path]:
+    """Return this folder; none for who decides about their own files in their home."""
+    return [] if user_files is not None and Path.cwd() == Path.home() else [Path()]
 
 
 def _own_files(client: Client, on: bool | None, *, as_json: bool) -> list[Answer]:
