@@ -265,7 +265,7 @@ def _comments() -> dict[tuple[str, str], str]:
 COMMANDS = (
     "pipeline.projects pipeline.insights pipeline.history pipeline.principles "
     "pipeline.contradictions pipeline.review memory.recall pipeline.resolve system.demo "
-    "setup memory.memory system.backup memory.agents memory.knowledge system.stores "
+    "setup uninstall memory.memory system.backup memory.agents memory.knowledge system.stores "
     "system.stores_import system.models service system.events system.doctor"
 ).split()
 

@@ -19,21 +19,21 @@ from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, Option, command
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.domain.agent import agent_id
+from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import (
+    BadInput,
     ConfigurationError,
     CortexError,
     NotFound,
+    Refused,
     UsageError,
     visible,
 )
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
-from cortex_actors.files.place import Place
-from cortex_actors.files.swap import replace_whole
-from cortex_actors.home import Home
-
-#: Modes of a file that is made: the user's own, and one that a project's people share.
-_OWN, _SHARED = 0o600, 0o644
+from cortex_actors.files.place import LARGEST, Place, undisturbed
+from cortex_actors.files.swap import Entry, State, Swap, told
+from cortex_actors.home import FILE_MODE, Home
 
 #: Characters of a line of a diff: a configuration on one line would fill the screen, and may hold
 #: others' keys.
@@ -50,7 +50,8 @@ class FileChange:
     path: Path
     before: bytes | None
     after: bytes | None
-    mode: int = _OWN
+    #: Whether others may read it, where it is made.
+    shared: bool = False
 
     @property
     def diff(self) -> str:
@@ -64,12 +65,36 @@ class FileChange:
         return "\n".join(e if len(e) <= _WIDEST else f"{e[:_WIDEST]}..." for e in lines)
 
     def write(self, *, at: int) -> str:
-        """Write it, and return what was done. Raises refusals and `WriteFailed`."""
+        """Write it, keep what it displaces beside it, and return what was done.
+
+        Raises the refusals of a write, `Refused` for a file that was saved since, `WriteFailed`.
+        """
         stamp = iso(at).replace("-", "").replace(":", "").removesuffix("Z")
         keep = f"{self.path.name}.cortex-{stamp}-{at % 1_000_000:06}.bak"
         there = next(each for each in self.path.parents if each.is_dir())
-        with Place.at(str(there), str(self.path), make=True) as place:
-            replace_whole(place, before=self.before, after=self.after, keep=keep, mode=self.mode)
+        entry = Entry(
+            run_id="",
+            project_id="",
+            root=str(there),
+            path=str(self.path),
+            agent="",
+            before=self.before,
+            after_sha256="" if self.after is None else file_hash(self.after),
+            aside=keep,
+            began_at=at,
+        )
+        with told(entry.path), Place.at(entry.root, entry.path, make=True) as place:
+            undisturbed(place)
+            place.look()  # refuses what is no ordinary file of the user's
+            done = Swap(place, entry).write(self.after)
+            if done.error is not None:
+                raise done.error
+            if done.state is not State.DONE:
+                if done.displaced is None:
+                    place.unlink(keep)
+                raise Refused(f"{self.path} was saved meanwhile and stays as it is; try again")
+        if self.before is None and not self.shared:
+            self.path.chmod(FILE_MODE)
         did = "removed" if self.after is None else "wrote"
         kept = f" (as it was: {keep})" if self.before is not None else ""
         return f"{did} {self.path}{kept}"
@@ -89,7 +114,12 @@ def change_text(path: Path, after: str, *, shared: bool = False) -> FileChange |
     was = before.encode() if os.path.lexists(real) else None
     if gone and was is None:
         return None
-    return FileChange(real, was, None if gone else after.encode(), _SHARED if shared else _OWN)
+    if len(was or b"") > LARGEST:
+        raise BadInput(
+            f"{real} has more than {LARGEST:,} bytes and is not written; put the snippet of "
+            "cortex setup other into it, or see: cortex setup claude-code --plugin"
+        )
+    return FileChange(real, was, None if gone else after.encode(), shared)
 
 
 def plan_setup(
