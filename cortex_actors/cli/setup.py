@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shutil
 import sys
 from collections import Counter
@@ -39,6 +40,9 @@ from cortex_actors.home import FILE_MODE, Home
 #: others' keys.
 _WIDEST = 200
 
+#: A comma at the end of a line, with the comment behind it.
+_COMMA = re.compile(r",(\s*(?://.*)?)$")
+
 #: Where a client's files are written.
 SCOPES = ("user", "project")
 
@@ -55,9 +59,9 @@ class FileChange:
 
     @property
     def diff(self) -> str:
-        """What changes, without lines around it: they may hold others' keys."""
+        """What changes, without lines around it or with a new comma: they may hold others' keys."""
         old, new = (
-            (text or b"").decode("utf-8", "replace").splitlines()
+            [_COMMA.sub(r"\1", e) for e in (text or b"").decode("utf-8", "replace").splitlines()]
             for text in (self.before, self.after)
         )
         names = (str(self.path), str(self.path) if self.after is not None else "(no file)")

@@ -275,7 +275,7 @@ def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> s
     for key in client.servers.way:
         at = at.get(key, {}) if isinstance(at, dict) else {}
     new = {**at, **wanted} if isinstance(at, dict) else wanted
-    return text if new == at else jsonc.put(text, client.servers.way, value=new)
+    return text if new == at else jsonc.put(text, client.servers.way, value=new, path=path)
 
 
 def without_server(client: McpClient, text: str, *, path: str) -> str:
@@ -302,9 +302,10 @@ def with_hooks(client: McpClient, text: str, *, wiring: Wiring, path: str) -> st
         for place in reversed(ours[1:]):
             text = _without_handler(text, place, path=path)
         if not ours:
-            groups = _data(text, path).get("hooks", {}).get(event, [])
+            hooks = _data(text, path).get("hooks", {})
+            number = len(hooks.get(event, ())) if isinstance(hooks, dict) else 0
             new = {"hooks": [handler]}
-            text = jsonc.put(text, ("hooks", event, len(groups)), value=new)
+            text = jsonc.put(text, ("hooks", event, number), value=new, path=path)
         elif _handler(_data(text, path), ours[0]) != handler:
             _, group, number = ours[0]
             text = jsonc.put(text, ("hooks", event, group, "hooks", number), value=handler)

@@ -59,21 +59,22 @@ def read(text: str, *, path: str = "the text") -> Any:  # noqa: ANN401 - whateve
         return _parsed(text, path).value
 
 
-def put(text: str, way: Way, *, value: object) -> str:
+def put(text: str, way: Way, *, value: object, path: str = "the text") -> str:
     """Return a text in which a value stands at its place, once; `way` ends in a key or a number.
 
     Objects on the way are made; a number that is the length of its list appends an item. Raises
     `BadInput` for a text that cannot be read, or where something else stands on the way.
     """
-    top = _parsed(text, "the text")
+    top = _parsed(text, path)
     if top.start == top.end:
         lines = text if text.endswith("\n") or not text else f"{text}\n"
-        return put(f"{lines}{{}}\n", way, value=value)
+        return put(f"{lines}{{}}\n", way, value=value, path=path)
     at = top
     for number, key in enumerate(way):
         if not isinstance(at.value, list if isinstance(key, int) else dict):
-            held = "".join(f"/{each}" for each in way[:number]) or "the outermost value"
-            raise BadInput(f"{held} is no {'list' if isinstance(key, int) else 'object'}")
+            held = ".".join(map(str, way[:number])) or "the outermost value"
+            kind = "list" if isinstance(key, int) else "object"
+            raise BadInput(f"cannot change {path}: {held} is no {kind}; correct it, then try again")
         found = _entry(at, key)
         if found is None:
             for each in reversed(way[number + 1 :]):
