@@ -213,7 +213,10 @@ _THROTTLE = 60
 
 
 def agent(home: Home) -> bytes:
-    """Return the launchd agent of a home, run by this interpreter: a property list in XML."""
+    """Return the launchd agent of a home, run by this interpreter: a property list in XML.
+
+    Raises `BadInput` for a path that it cannot hold.
+    """
     words = [sys.executable, "-P", "-m", "cortex_actors", "daemon", "run", "--home", str(home.root)]
     found: dict[str, object] = {
         "Label": LABEL,
@@ -233,7 +236,11 @@ def agent(home: Home) -> bytes:
     root = Path(__file__).resolve().parents[2]
     if (root / "pyproject.toml").exists():
         found["EnvironmentVariables"] = {"PYTHONPATH": str(root)}
-    return plistlib.dumps(found)
+    try:
+        return plistlib.dumps(found)
+    except ValueError as error:
+        message = f"no agent can hold {home.root}; choose a path without control codes"
+        raise BadInput(message) from error
 
 
 def agent_path() -> Path:

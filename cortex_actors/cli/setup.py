@@ -285,7 +285,7 @@ def describe(client: McpClient, roots: Iterable[Path | None]) -> Iterator[str]:
         if not entry.named("hook"):
             yield f"server as {entry.named('--agent') or 'the default agent'} ({_brief(path)})"
     yield from (f"{count} hooks ({_brief(path)})" for path, count in sorted(hooks.items()))
-    if _has_plugin(client):
+    if clients.uses_plugin(client):
         yield f"plugin {clients.PLUGIN}"
 
 
@@ -314,15 +314,9 @@ def _project() -> Path:
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
-def _has_plugin(client: McpClient) -> bool:
-    """Tell whether a client has our plugin enabled. Raises `BadInput`."""
-    path = client.locate(client.hooks, None) if client.hooks else None
-    return path is not None and clients.has_plugin(read_text(path), path=str(path))
-
-
 def _refuse_plugin(client: McpClient) -> None:
     """Raise `ConfigurationError` where the plugin is enabled: hooks would run twice."""
-    if _has_plugin(client):
+    if clients.uses_plugin(client):
         raise ConfigurationError(
             f"{client.title} has the plugin {clients.PLUGIN} enabled, and its hooks would run "
             f"twice; first: claude plugin uninstall {clients.PLUGIN}"

@@ -184,19 +184,19 @@ class Wiring:
         """Return what is run for a home; a client started from a menu has no variables of ours."""
         return cls(agent, "" if home.root == default_home() else str(home.root))
 
-    @property
-    def _more(self) -> list[str]:
-        """The words that name a home."""
-        return ["--home", self.home] if self.home else []
-
     def server(self) -> dict[str, Any]:
         """Return program and arguments of the MCP server."""
-        first, *rest = self.program
-        return {"command": first, "args": [*rest, "mcp", "--agent", self.agent, *self._more]}
+        first, *rest = self._words("mcp")
+        return {"command": first, "args": rest}
 
     def hook(self, verb: str) -> str:
         """Return the line that a shell runs for an event."""
-        return shlex.join([*self.program, "hook", verb, *self._more])
+        return shlex.join(self._words("hook", verb))
+
+    def _words(self, *does: str) -> list[str]:
+        """Return the words that run one of our commands."""
+        home = ["--home", self.home] if self.home else []
+        return [*self.program, *does, "--agent", self.agent, *home]
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +323,12 @@ def has_inline_hooks(text: str) -> bool:
     """Tell whether a configuration of Codex has hooks; what it keeps about them is none."""
     hooks = _data(text, "config.toml").get("hooks")
     return isinstance(hooks, dict) and bool(hooks.keys() - {"state"})
+
+
+def uses_plugin(client: McpClient) -> bool:
+    """Tell whether a client has our plugin enabled. Raises `BadInput` for a broken file."""
+    path = client.locate(client.hooks, None) if client.hooks else None
+    return path is not None and has_plugin(read_text(path), path=str(path))
 
 
 def has_plugin(text: str, *, path: str) -> bool:

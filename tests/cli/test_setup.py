@@ -120,7 +120,7 @@ class TestWrites:
         )
         assert text.startswith("{\n  // mine\n")
         found = json.loads(settings.read_text())
-        assert [f"{program} hook {verb}" for verb in VERBS] == hooks(found)
+        assert [f"{program} hook {verb} --agent CLAUDE" for verb in VERBS] == hooks(found)
         assert json.loads(HOOKS)["hooks"]["SessionStart"][0] == found["hooks"]["SessionStart"][0]
 
     def test_codex(self, mine: Path, cortex: Run) -> None:
