@@ -133,7 +133,7 @@ def install(
     """Write a systemd user unit (on macOS a launchd agent) that runs the daemon from login on."""
     wanted = Home.of(home)
     if sys.platform == "darwin":
-        _install_agent(wanted, force=force, now=now)
+        _install_agent(wanted, force=force)
         return
     _require_systemd()
     path = _path()
@@ -259,7 +259,7 @@ def _agent_home() -> str | None:
     return str(words[-1]) if words[-2:-1] == ["--home"] else ""
 
 
-def _install_agent(home: Home, *, force: bool, now: bool) -> None:
+def _install_agent(home: Home, *, force: bool) -> None:
     """Write the launchd agent; raises `Refused` for one of another home."""
     path, found = agent_path(), _agent_home()
     if found not in {None, str(home.root)} and not force:
@@ -267,11 +267,7 @@ def _install_agent(home: Home, *, force: bool, now: bool) -> None:
     home.create()
     replace_file(path, agent(home))
     print(f"wrote {path}")
-    words = ["launchctl", "bootstrap", f"gui/{os.getuid()}", str(path)]
-    if now:
-        subprocess.run(words, timeout=_TIMEOUT, check=True)  # noqa: S603 - words of ours alone
-    else:
-        print(f"next: {' '.join(words)}")
+    print(f"next: launchctl bootstrap gui/{os.getuid()} {path}")
 
 
 def _uninstall_agent() -> None:

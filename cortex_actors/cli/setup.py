@@ -16,20 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from cortex_actors import errors
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, Option, command
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.project import file_hash
-from cortex_actors.errors import (
-    BadInput,
-    ConfigurationError,
-    CortexError,
-    NotFound,
-    Refused,
-    UsageError,
-    visible,
-)
+from cortex_actors.errors import visible
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
 from cortex_actors.files.place import LARGEST, Place, undisturbed
@@ -42,9 +35,6 @@ _WIDEST = 200
 
 #: A comma at the end of a line, with the comment behind it.
 _COMMA = re.compile(r",(\s*(?://.*)?)$")
-
-#: Where a client's files are written.
-SCOPES = ("user", "project")
 
 
 @dataclass(frozen=True)
@@ -96,7 +86,9 @@ class FileChange:
             if done.state is not State.DONE:
                 if done.displaced is None:
                     place.unlink(keep)
-                raise Refused(f"{self.path} was saved meanwhile and stays as it is; try again")
+                raise errors.Refused(
+                    f"{self.path} was saved meanwhile and stays as it is; try again"
+                )
         if self.before is None and not self.shared:
             self.path.chmod(FILE_MODE)
         did = "removed" if self.after is None else "wrote"
@@ -119,7 +111,7 @@ def change_text(path: Path, after: str, *, shared: bool = False) -> FileChange |
     if gone and was is None:
         return None
     if len(was or b"") > LARGEST:
-        raise BadInput(
+        raise errors.BadInput(
             f"{real} has more than {LARGEST:,} bytes and is not written; put the snippet of "
             "cortex setup other into it, or see: cortex setup claude-code --plugin"
         )
@@ -187,18 +179,10 @@ def setup(
         ),
     ] = None,
     *,
-    scope: Annotated[
-        str, Option(words=SCOPES, help="Your own configuration, or that of this project.")
-    ] = "user",
-    agent: Annotated[
-        str | None, Option(help="The agent as which it reads and writes (CLAUDE, CODEX, CURSOR).")
-    ] = None,
-    instructions: Annotated[
-        bool, Option(help="Add four lines to CLAUDE.md or AGENTS.md as well.")
-    ] = False,
-    plugin: Annotated[
-        bool, Option(help="Print how Claude Code installs the plugin instead.")
-    ] = False,
+    scope: Annotated[str, Option(words=("user", "project"), help="Whose files.")] = "user",
+    agent: Annotated[str | None, Option(help="As whom it reads and writes (as CLAUDE).")] = None,
+    instructions: Annotated[bool, Option(help="Add four lines to CLAUDE.md or AGENTS.md.")] = False,
+    plugin: Annotated[bool, Option(help="Print how Claude Code gets the plugin.")] = False,
     remove: Annotated[bool, Option(help="Take everything of ours out again.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", "-n", help="Show what would change.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Write without being asked.")] = False,
@@ -216,7 +200,9 @@ def setup(
     elif name in SNIPPETS:
         _print_snippet(name, Wiring.of(agent_id(agent or name), place))
     elif client is None:
-        raise NotFound(f"there is no client {name!r}; there are {', '.join([*CLIENTS, *SNIPPETS])}")
+        raise errors.NotFound(
+            f"there is no client {name!r}; there are {', '.join([*CLIENTS, *SNIPPETS])}"
+        )
     elif plugin:
         _print_plugin(client)
     else:
@@ -247,9 +233,8 @@ def propose(changes: Sequence[FileChange], *, dry_run: bool, yes: bool) -> bool:
 
 def apply_changes(changes: Sequence[FileChange]) -> None:
     """Write files one after the other and say so; each is whole or as it was."""
-    clock = SystemClock()
     for each in changes:
-        print(visible(each.write(at=clock.now())))
+        print(visible(each.write(at=SystemClock().now())))
 
 
 def _list(home: Home) -> None:
@@ -259,7 +244,7 @@ def _list(home: Home) -> None:
         is_here = is_installed(client)
         try:
             entries = [*describe(client, [None, _project()])]
-        except CortexError as error:
+        except errors.CortexError as error:
             entries = [str(error)]
         rows.append((client.name, "yes" if is_here else "no", ", ".join(entries) or "no"))
         if is_here and not entries:
@@ -272,9 +257,7 @@ def _list(home: Home) -> None:
 
 def is_installed(client: McpClient) -> bool:
     """Tell whether a client seems to be on this machine."""
-    path = Path.home() / client.folder
-    moved = client.variable and os.environ.get(client.variable)
-    return bool(shutil.which(client.program) or moved or path.is_dir())
+    return bool(shutil.which(client.program)) or (Path.home() / client.folder).is_dir()
 
 
 def describe(client: McpClient, roots: Iterable[Path | None]) -> Iterator[str]:
@@ -301,7 +284,9 @@ def _instructions(client: McpClient, root: Path | None) -> Path:
     Raises `UsageError` for a client without a file of the user's.
     """
     if root is None and not client.instructions.user:
-        raise UsageError(f"{client.title} has no file of yours for instructions: --scope project")
+        raise errors.UsageError(
+            f"{client.title} has no file of yours for instructions: --scope project"
+        )
     path = client.locate(client.instructions, root)
     # A CLAUDE.md beside an AGENTS.md would keep Claude Code from reading that one.
     others = [path.with_name("AGENTS.md")] if root is not None and not path.exists() else []
@@ -317,7 +302,7 @@ def _project() -> Path:
 def _refuse_plugin(client: McpClient) -> None:
     """Raise `ConfigurationError` where the plugin is enabled: hooks would run twice."""
     if clients.uses_plugin(client):
-        raise ConfigurationError(
+        raise errors.ConfigurationError(
             f"{client.title} has the plugin {clients.PLUGIN} enabled, and its hooks would run "
             f"twice; first: claude plugin uninstall {clients.PLUGIN}"
         )
@@ -346,7 +331,7 @@ def _print_snippet(name: str, wiring: Wiring) -> None:
 def _print_plugin(client: McpClient) -> None:
     """Print where the plugin is and how it is installed; raises `UsageError` for other clients."""
     if client.name != "claude-code":
-        raise UsageError("--plugin is for claude-code; see: cortex setup --help")
+        raise errors.UsageError("--plugin is for claude-code; see: cortex setup --help")
     print(f"claude plugin marketplace add {plugin_folder()}")
     print(f"claude plugin install {clients.PLUGIN}")
 
@@ -357,4 +342,4 @@ def plugin_folder() -> Path:
     for folder in (package / "plugin", package.parent / "data" / "plugin"):
         if folder.is_dir():
             return folder
-    raise NotFound(f"the plugin is not in {package}; install cortex-actors again")
+    raise errors.NotFound(f"the plugin is not in {package}; install cortex-actors again")

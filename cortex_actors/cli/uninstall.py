@@ -14,7 +14,7 @@ from cortex_actors.cli import githooks, lifecycle, service, show
 from cortex_actors.cli.declare import HomeOption, Option, command
 from cortex_actors.cli.setup import FileChange, apply_changes, plan_removal
 from cortex_actors.clock import SystemClock
-from cortex_actors.errors import ConfigurationError, CortexError
+from cortex_actors.errors import CortexError
 from cortex_actors.files.clients import CLIENTS, LARGEST, without_lines
 from cortex_actors.home import Home, read_regular
 from cortex_actors.render import fence
@@ -32,10 +32,6 @@ class Traces:
     hooks: list[githooks.Repository] = field(default_factory=list)
     unit: Path | None = None
     left: list[str] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        """Tell whether there is anything to undo."""
-        return bool(self.changes or self.hooks or self.unit)
 
     def lines(self) -> list[str]:
         """Return what will be done, a line each."""
@@ -58,13 +54,14 @@ def uninstall(
     """
     place = Home.of(home)
     found = find_traces(place)
-    show.lines(*(f"will {each}" for each in found.lines()))
+    steps = found.lines()
+    show.lines(*(f"will {each}" for each in steps))
     show.lines(*(f"stays: {each}" for each in found.left))
     if dry_run:
         return
-    if found and not yes:
-        refusal, no = "nothing was undone", "nothing was undone"
-        show.confirm("Stop the daemon and do all of this?", refusal=refusal, no=no)
+    if steps and not yes:
+        no = "nothing was undone"
+        show.confirm("Stop the daemon and do all of this?", refusal=no, no=no)
     if found.unit is not None:
         service.uninstall()
     if lifecycle.end(place, timeout=lifecycle.STOP_TIMEOUT) is not None:
@@ -134,7 +131,5 @@ def _find_hooks(found: Traces, roots: list[Path]) -> None:
             if repository.hooks not in seen and repository.installed():
                 found.hooks.append(repository)
             seen.add(repository.hooks)
-        except ConfigurationError:
-            return
-        except CortexError:
+        except CortexError:  # no repository, or no git
             continue

@@ -41,13 +41,16 @@ HOOK_TIMEOUT: Final = 5
 #: Seconds that Codex gives a hook at the end of a session, whatever is configured.
 _CODEX_END: Final = 3
 
-#: What `cortex hook` does for clients.
-VERBS: Final = ("session-start", "prompt", "pre-compact", "session-end")
+#: Event of Claude Code's contract for hooks, which Codex shares -> what is run, and its seconds.
+_HOOKS: Final = {
+    "SessionStart": ("session-start", HOOK_TIMEOUT),
+    "UserPromptSubmit": ("prompt", HOOK_TIMEOUT),
+    "PreCompact": ("pre-compact", HOOK_TIMEOUT),
+    "SessionEnd": ("session-end", HOOK_TIMEOUT),
+}
 
-#: Event of Claude Code's contract for hooks, which Codex shares -> what is run.
-_EVENTS: Final = dict(
-    zip(("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"), VERBS, strict=True)
-)
+#: What `cortex hook` does for clients.
+VERBS: Final = tuple(verb for verb, _ in _HOOKS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,6 @@ class McpClient:
         return Path.home() / file.user
 
 
-def _events(**seconds: int) -> dict[str, tuple[str, int]]:
-    """Return all events, with the seconds of those that have others."""
-    return {each: (verb, seconds.get(each, HOOK_TIMEOUT)) for each, verb in _EVENTS.items()}
-
-
 CLIENTS: Final = {
     each.name: each
     for each in (
@@ -117,7 +115,7 @@ CLIENTS: Final = {
             instructions=ConfigFile(".claude/CLAUDE.md", "CLAUDE.md"),
             then="start a new session; claude mcp list names the server, /hooks the hooks",
             shape={"type": "stdio"},
-            events=_events(),
+            events=_HOOKS,
         ),
         McpClient(
             name="codex",
@@ -130,7 +128,7 @@ CLIENTS: Final = {
             hooks=ConfigFile(".codex/hooks.json", ".codex/hooks.json", ("hooks",)),
             instructions=ConfigFile(".codex/AGENTS.md", "AGENTS.md"),
             then="start codex and trust the hooks with /hooks: it skips others without a word",
-            events=_events(SessionEnd=_CODEX_END),
+            events={**_HOOKS, "SessionEnd": ("session-end", _CODEX_END)},
         ),
         McpClient(
             name="cursor",
@@ -252,10 +250,8 @@ def list_entries(client: McpClient, root: Path | None) -> Iterator[tuple[Path, C
 
 def find_server(client: McpClient, text: str, *, path: str) -> ClientEntry | None:
     """Return the entry under our name, ours or not. Raises `BadInput` for a broken file."""
-    at: Any = _data(text, path)
-    for key in client.servers.way:
-        at = at.get(key) if isinstance(at, dict) else None
-    if not isinstance(at, dict):
+    at = _server(client, text, path=path)
+    if at is None:
         return None
     args = at.get("args")
     words = [at.get("command", ""), *(args if isinstance(args, list) else ())]
@@ -271,10 +267,8 @@ def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> s
     wanted = {**client.shape, **wiring.server()}
     if path.endswith(".toml"):
         return _put_table(text, client.servers.way, wanted=wanted)
-    at: Any = jsonc.read(text)
-    for key in client.servers.way:
-        at = at.get(key, {}) if isinstance(at, dict) else {}
-    new = {**at, **wanted} if isinstance(at, dict) else wanted
+    at = _server(client, text, path=path)
+    new = {**(at or {}), **wanted}
     return text if new == at else jsonc.put(text, client.servers.way, value=new, path=path)
 
 
@@ -396,6 +390,14 @@ def _require_own(found: ClientEntry | None, path: str) -> None:
             f"{path} has a server {NAME!r} that is not this program ({runs}); nothing was "
             "written: rename or remove it, then try again"
         )
+
+
+def _server(client: McpClient, text: str, *, path: str) -> dict[str, Any] | None:
+    """Return the entry under our name as it stands there. Raises `BadInput`."""
+    at: Any = _data(text, path)
+    for key in client.servers.way:
+        at = at.get(key) if isinstance(at, dict) else None
+    return at if isinstance(at, dict) else None
 
 
 def _data(text: str, path: str) -> dict[str, Any]:

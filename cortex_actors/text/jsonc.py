@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -223,14 +224,9 @@ def _value(text: str, at: int, *, depth: int) -> _Part:
     if sign and sign in "{[":
         return _holder(text, at, depth=depth)
     found = (_STRING if sign == '"' else _PLAIN).match(text, at)
-    try:
-        return _Part(at, found.end(), json.loads(found[0])) if found else _none(at)
-    except ValueError:
-        return _none(at)
-
-
-def _none(at: int) -> _Part:
-    """Raise what is said where no value begins."""
+    if found is not None:
+        with suppress(ValueError):
+            return _Part(at, found.end(), json.loads(found[0]))
     raise _Unexpected(at, "a value")
 
 
