@@ -15,7 +15,7 @@ from cortex_actors.cli.declare import HomeOption, Option, command
 from cortex_actors.cli.setup import FileChange, apply_changes, plan_removal
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
-from cortex_actors.files.clients import CLIENTS, LARGEST, without_lines
+from cortex_actors.files.clients import CLIENTS, LARGEST, PLUGIN, uses_plugin, without_lines
 from cortex_actors.home import Home, read_regular
 from cortex_actors.render import fence
 from cortex_actors.storage import projects
@@ -60,8 +60,7 @@ def uninstall(
     if dry_run:
         return
     if steps and not yes:
-        no = "nothing was undone"
-        show.confirm("Stop the daemon and do all of this?", refusal=no, no=no)
+        show.confirm("Do all of this?", refusal="nothing was undone", no="nothing was undone")
     if found.unit is not None:
         service.uninstall()
     if lifecycle.end(place, timeout=lifecycle.STOP_TIMEOUT) is not None:
@@ -92,6 +91,8 @@ def find_traces(home: Home) -> Traces:
     for client in CLIENTS.values():
         for root in (None, *roots):
             try:
+                if root is None and uses_plugin(client):
+                    found.left.append(f"a copy of the plugin: claude plugin uninstall {PLUGIN}")
                 changes = plan_removal(client, root)
             except CortexError as error:
                 found.left.append(str(error))

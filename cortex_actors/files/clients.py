@@ -164,9 +164,8 @@ def program() -> tuple[str, ...]:
 
 
 def default_home() -> Path:
-    """Return the home of a program that no variable `CORTEX_HOME` reaches."""
-    rest = {key: each for key, each in os.environ.items() if key != "CORTEX_HOME"}
-    return Home.of(None, rest).root
+    """Return the home of a program that no variable reaches, as of one started from a menu."""
+    return Home.of(None, {}).root
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ class Wiring:
 
     @classmethod
     def of(cls, agent: str, home: Home) -> Wiring:
-        """Return what is run for a home; a client started from a menu has no variables of ours."""
+        """Return what is run for a home, which is named unless it is the default."""
         return cls(agent, "" if home.root == default_home() else str(home.root))
 
     def server(self) -> dict[str, Any]:

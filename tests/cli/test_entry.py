@@ -402,11 +402,13 @@ class TestOlderDaemon:
             "cortex_actors.process.lock.read", lambda home: lock.LockInfo(version="0.0.9")
         )
         monkeypatch.setattr("cortex_actors.process.lock.state", lambda home: lock.State.RUNNING)
+
+        def launch(where: Home, *, timeout: float) -> tuple[Any, float]:
+            done.append("launch")
+            return SimpleNamespace(pid=7), 0.5
+
         monkeypatch.setattr("cortex_actors.cli.lifecycle.end", lambda *a, **k: done.append("end"))
-        monkeypatch.setattr(
-            "cortex_actors.cli.lifecycle.launch",
-            lambda *a, **k: (done.append("launch"), (SimpleNamespace(pid=7), 0.5))[1],
-        )
+        monkeypatch.setattr("cortex_actors.cli.lifecycle.launch", launch)
         yield done
         monkeypatch.undo()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -226,7 +227,7 @@ class TestLaunchd:
     def mac(self, machine: Machine, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """Have it take this machine for a Mac; give where the agent is."""
         monkeypatch.setenv("HOME", str(tmp_home))
-        monkeypatch.setattr(service.sys, "platform", "darwin")
+        monkeypatch.setattr(sys, "platform", "darwin")
         return service.agent_path()
 
     def test_prints(self, machine: Machine, cortex: Run) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -20,6 +21,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.errors import NotWritten, Refused
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, VERBS
+from cortex_actors.text import jsonc
 from cortex_actors.text.markdown import Kind, kinds, lines
 
 if TYPE_CHECKING:
@@ -64,8 +66,8 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     project = folder / "code" / "atlas"
     (project / ".git").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    monkeypatch.delenv("CODEX_HOME", raising=False)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(project)
     return folder
 
@@ -114,7 +116,7 @@ class TestWrites:
         assert 0 == cortex("setup", "claude-code", "--yes")[0]
         wanted = {"type": "stdio", "command": program, "args": ["mcp", "--agent", "CLAUDE"]}
         text = servers.read_text()
-        assert wanted == clients.jsonc.read(text)["mcpServers"]["cortex"]
+        assert wanted == jsonc.read(text)["mcpServers"]["cortex"]
         assert (
             '    "github": { "command": "gh-mcp", "env": { "TOKEN": "ghp_secret" } }, // by' in text
         )
@@ -285,7 +287,7 @@ class TestSafety:
         cortex("setup", "claude-code", "--yes")
 
         assert (mine / ".claude.json").is_symlink()
-        assert "cortex" in clients.jsonc.read(real.read_text())["mcpServers"]
+        assert "cortex" in jsonc.read(real.read_text())["mcpServers"]
 
     def test_locked(self, mine: Path, cortex: Run) -> None:
         """A file that its owner has locked is not replaced."""
@@ -425,6 +427,16 @@ class TestPlugin:
         assert {"enabledPlugins": {"x@y": True}} == json.loads(settings.read_text())
 
 
+def started(name: str, *words: str, **how: Any) -> subprocess.Popen[str]:
+    """Start a client's program; skip where there is none."""
+    places = os.pathsep.join([os.environ.get("CORTEX_TEST_CLIENTS", ""), os.environ["PATH"]])
+    program = shutil.which(name, path=places)
+    if program is None:
+        pytest.skip(f"{name} is neither on PATH nor in CORTEX_TEST_CLIENTS")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen([program, *words], text=True, **(pipes | how))
+
+
 @pytest.mark.soak
 class TestRealClients:
     """What the clients themselves read; `CORTEX_TEST_CLIENTS` is a folder with their programs."""
@@ -432,18 +444,10 @@ class TestRealClients:
     @pytest.fixture
     def run(self, mine: Path) -> Callable[..., str]:
         """Give a client's program in the user's home; skip without it."""
-        import subprocess  # noqa: PLC0415 - here alone
 
-        places = os.pathsep.join([os.environ.get("CORTEX_TEST_CLIENTS", ""), os.environ["PATH"]])
-
-        def run(name: str, *words: str) -> str:
-            program = shutil.which(name, path=places)
-            if program is None:
-                pytest.skip(f"{name} is neither on PATH nor in CORTEX_TEST_CLIENTS")
-            done = subprocess.run(
-                [program, *words], capture_output=True, text=True, timeout=120, check=False
-            )
-            return done.stdout + done.stderr
+        def run(*words: str) -> str:
+            with started(*words, stderr=subprocess.STDOUT) as process:
+                return process.communicate(timeout=120)[0]
 
         return run
 
@@ -468,3 +472,28 @@ class TestRealClients:
         found = json.loads(run("codex", "mcp", "list", "--json").partition("WARNING")[0])
 
         assert ["cortex", "github"] == sorted(each["name"] for each in found)
+
+    def test_codex_hooks(self, cortex: Run) -> None:
+        """Codex reads the four hooks without a warning, and has a person trust them first."""
+        cortex("setup", "codex", "--yes")
+        asked = (
+            {
+                "method": "initialize",
+                "id": 1,
+                "params": {"clientInfo": {"name": "x", "version": "1"}},
+            },
+            {"method": "initialized"},
+            {"method": "hooks/list", "id": 2, "params": {"cwds": ["/"]}},
+        )
+        with started("codex", "app-server") as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.writelines(json.dumps(each) + "\n" for each in asked)
+            process.stdin.flush()
+            answers = map(json.loads, process.stdout)
+            (found,) = next(each for each in answers if each.get("id") == 2)["result"]["data"]
+            process.terminate()
+
+        assert ([], []) == (found["warnings"], found["errors"])
+        events = {each["command"].split()[2]: each["trustStatus"] for each in found["hooks"]}
+        assert dict.fromkeys(VERBS, "untrusted") == events

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import pytest
 
 from cortex_actors.cli import entry, service
 from cortex_actors.cli.service import unit
+from cortex_actors.files import clients
 from cortex_actors.files.clients import with_lines
 from cortex_actors.render import fence
 from tests.checkup.conftest import case, learned
@@ -46,7 +48,7 @@ def mine(case: Case, monkeypatch: pytest.MonkeyPatch) -> Path:
         "GIT_CONFIG_GLOBAL": os.devnull,
     }.items():
         monkeypatch.setenv(name, str(value))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(case.projects / "atlas-api")
     return folder
@@ -161,6 +163,16 @@ def test_unit(case: Case, mine: Path, cortex: Run, monkeypatch: pytest.MonkeyPat
 
     assert (0, False) == (code, path.exists())
     assert f"will stop and remove the service {path}" in out
+
+
+def test_plugin(mine: Path, cortex: Run) -> None:
+    """The plugin is switched off, and it is named how the client's copy of it goes."""
+    enabled = {"enabledPlugins": {clients.PLUGIN: True, "x@y": True}}
+    settings = put(mine / ".claude" / "settings.json", json.dumps(enabled))
+    code, out, _ = cortex("uninstall", "--yes")
+
+    assert (0, {"enabledPlugins": {"x@y": True}}) == (code, json.loads(settings.read_text()))
+    assert f"claude plugin uninstall {clients.PLUGIN}" in out
 
 
 def test_no_home(mine: Path, cortex: Run) -> None:
