@@ -160,6 +160,12 @@ def locate(client: McpClient, root: Path | None) -> Path:
     return client.locate(client.servers, root)
 
 
+#: Which client: one that is configured, or one that gets a snippet.
+_CLIENT = Argument(
+    metavar="[CLIENT]", help=f"{', '.join(CLIENTS)}; a snippet: {', '.join(SNIPPETS)}."
+)
+
+
 @command(
     "setup",
     "",
@@ -172,12 +178,7 @@ def locate(client: McpClient, root: Path | None) -> Path:
     "vscode",
 )
 def setup(
-    name: Annotated[
-        str | None,
-        Argument(
-            metavar="[CLIENT]", help=f"{', '.join(CLIENTS)}; a snippet: {', '.join(SNIPPETS)}."
-        ),
-    ] = None,
+    name: Annotated[str | None, _CLIENT] = None,
     *,
     scope: Annotated[str, Option(words=("user", "project"), help="Whose files.")] = "user",
     agent: Annotated[str | None, Option(help="As whom it reads and writes (as CLAUDE).")] = None,
