@@ -469,7 +469,8 @@ class TestRealClients:
         """`codex mcp list` names our server beside the others'."""
         put(mine / ".codex" / "config.toml", TABLES)
         cortex("setup", "codex", "--yes")
-        found = json.loads(run("codex", "mcp", "list", "--json").partition("WARNING")[0])
+        out = run("codex", "mcp", "list", "--json")
+        found = json.loads(out[out.index("[") :])
 
         assert ["cortex", "github"] == sorted(each["name"] for each in found)
 
