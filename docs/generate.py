@@ -24,6 +24,7 @@ from cortex_actors.cli.command_line import TABLE
 from cortex_actors.cli.declare import (
     DECLARED,
     FRONT,
+    HIDDEN,
     MOVED,
     Argument,
     Declared,
@@ -265,7 +266,7 @@ def _comments() -> dict[tuple[str, str], str]:
 COMMANDS = (
     "pipeline.projects pipeline.insights pipeline.history pipeline.principles "
     "pipeline.contradictions pipeline.review memory.recall pipeline.resolve system.demo "
-    "setup memory.memory system.backup memory.agents memory.knowledge system.stores "
+    "setup uninstall memory.memory system.backup memory.agents memory.knowledge system.stores "
     "system.stores_import system.models service system.events system.doctor"
 ).split()
 
@@ -291,7 +292,7 @@ def commands_table() -> str:
     rows = {each.path: _command(each) for each in declared if not each.is_group}
     rows = {MOVED.get(name, name): _quick(name) for name in fast.QUICK} | rows
     for path in [*rows, *groups]:
-        if path:
+        if path and path not in HIDDEN:
             groups[path.rpartition(" ")[0]]["commands"].append(path.rpartition(" ")[2])
     # One row a line, so that a change can be read.
     every = {**groups, **rows}

@@ -12,6 +12,7 @@ import contextlib
 import gc
 import logging
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -82,7 +83,7 @@ def tmp_home() -> Iterator[Path]:
 def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the user's settings out of the tests, and the tests out of the user's home."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in [n for n in os.environ if n.startswith("CORTEX_") and n != "CORTEX_TEST_DATA"]:
+        for name in [n for n in os.environ if re.match("CORTEX_(?!TEST_)", n)]:
             patch.delenv(name)
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("xdg")))
         # A token that a test gives a store never comes into the user's keyring.

@@ -262,6 +262,9 @@ FRONT = {
     },
 }
 
+#: Commands that the list of all does not show: programs start them, or another one names them.
+HIDDEN = frozenset({"mcp", "uninstall"})
+
 #: Commands of the version before -> where they are now. The old spelling runs for this version, is
 #: shown in no help, and names the new one in a terminal. Whole groups move with what is below them.
 MOVED = {

@@ -156,7 +156,8 @@ def _replace(home: Home) -> None:
         print(f"{text}; replace it with: cortex daemon restart", file=sys.stderr)
         return
     print(f"{text}; restart it now? [Y/n] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in {"", "y", "yes"}:
+    # The end of the input is no answer.
+    if sys.stdin.readline().lower() not in {"\n", "y\n", "yes\n"}:
         return
     from cortex_actors import settings  # noqa: PLC0415 - as above
     from cortex_actors.cli import lifecycle  # noqa: PLC0415 - as above

@@ -118,6 +118,13 @@ class Repository:
         """Take our lines out of every hook; return what became of each. Raises as `install`."""
         return [self._uninstall(self.hooks / name) for name in HOOKS]
 
+    def installed(self) -> list[Path]:
+        """Return the hooks in which our lines are. Raises `CortexError` when the disk refuses."""
+        paths = [self.hooks / name for name in HOOKS]
+        return [
+            each for each in paths if not each.is_symlink() and _BLOCK.search(_read(each) or b"")
+        ]
+
     def _install(self, path: Path, command: str) -> Hook:
         """Put our lines into one hook, or leave it alone and say why."""
         before = _read(path)

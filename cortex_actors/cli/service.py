@@ -1,11 +1,13 @@
-"""`service install | uninstall | show`: the daemon as a systemd user service.
+"""`daemon install | uninstall | unit`: the daemon as a service of systemd, or of launchd on macOS.
 
-The systemd user unit of a home's daemon, as text; pure but for who and where we are.
+The systemd user unit of a home's daemon, as text; pure but for who and where we are. The launchd
+agent is checked by its keys and types alone (launchd.plist(5)): no test runs it on macOS.
 """
 
 from __future__ import annotations
 
 import os
+import plistlib
 import shutil
 import subprocess
 import sys
@@ -128,8 +130,11 @@ def install(
     force: Annotated[bool, Option(help="Replace a unit of that name.")] = False,
     home: HomeOption = None,
 ) -> None:
-    """Write a systemd user unit that runs the daemon from login on."""
+    """Write a systemd user unit (on macOS a launchd agent) that runs the daemon from login on."""
     wanted = Home.of(home)
+    if sys.platform == "darwin":
+        _install_agent(wanted, force=force)
+        return
     _require_systemd()
     path = _path()
     found = None if force else _read(path)
@@ -158,10 +163,13 @@ def uninstall(
     *, force: Annotated[bool, Option(help="Remove any unit of that name.")] = False
 ) -> None:
     """Stop the service and remove its unit; what was learned stays."""
-    _require_systemd()
+    if sys.platform == "darwin":
+        _uninstall_agent()
+        return
     path = _path()
     found = _read(path)
     if found is None:
+        _require_systemd()
         print(f"not installed: there is no {path}")
         return
     if not found.ours and not force:
@@ -177,10 +185,100 @@ def uninstall(
     print("next: systemctl --user daemon-reload")
 
 
-@command("daemon unit", "--home ~/memory")
-def show(home: HomeOption = None) -> None:
+def installed(home: Home) -> Path | None:
+    """Return the unit or the agent of ours that runs a home's daemon; None without one."""
+    if sys.platform == "darwin":
+        return agent_path() if _agent_home() == str(home.root) else None
+    found = _read(_path())
+    return _path() if found is not None and found.ours and found.home == str(home.root) else None
+
+
+@command("daemon unit", "--home ~/memory", "--launchd")
+def show(
+    *,
+    launchd: Annotated[bool, Option(help="Print the agent for macOS's launchd.")] = False,
+    home: HomeOption = None,
+) -> None:
     """Print the unit that `install` would write; works everywhere."""
-    print(unit(Home.of(home)).text, end="")
+    wanted = Home.of(home)
+    print(agent(wanted).decode() if launchd else unit(wanted).text, end="")
+
+
+#: What launchd calls the daemon, and its file.
+LABEL = "actors.cortex.daemon"
+
+#: Seconds between two starts of a daemon that keeps failing: launchd knows no limit of their number
+#: and no exit code that would end them.
+_THROTTLE = 60
+
+
+def agent(home: Home) -> bytes:
+    """Return the launchd agent of a home, run by this interpreter: a property list in XML.
+
+    Raises `BadInput` for a path that it cannot hold.
+    """
+    words = [sys.executable, "-P", "-m", "cortex_actors", "daemon", "run", "--home", str(home.root)]
+    found: dict[str, object] = {
+        "Label": LABEL,
+        "ProgramArguments": words,
+        "RunAtLoad": True,
+        # A clean stop stays one.
+        "KeepAlive": {"SuccessfulExit": False},
+        "ThrottleInterval": _THROTTLE,
+        # As the unit's TimeoutStopSec=: the daemon itself takes at most 9.5 s.
+        "ExitTimeOut": 15,
+        "WorkingDirectory": "/",
+        "Umask": 0o077,
+        # The log has files of its own, which are rotated.
+        "StandardOutPath": os.devnull,
+        "StandardErrorPath": str(home.logs / "stderr.log"),
+    }
+    root = Path(__file__).resolve().parents[2]
+    if (root / "pyproject.toml").exists():
+        found["EnvironmentVariables"] = {"PYTHONPATH": str(root)}
+    try:
+        return plistlib.dumps(found)
+    except ValueError as error:
+        message = f"no agent can hold {home.root}; choose a path without control codes"
+        raise BadInput(message) from error
+
+
+def agent_path() -> Path:
+    """Return where the user's agent is."""
+    return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+
+
+def _agent_home() -> str | None:
+    """Return the home that the installed agent is for; "" where it does not say, None without."""
+    try:
+        words = plistlib.loads(agent_path().read_bytes()).get("ProgramArguments", [])
+    except FileNotFoundError:
+        return None
+    except (plistlib.InvalidFileException, ValueError, AttributeError):
+        return ""
+    return str(words[-1]) if words[-2:-1] == ["--home"] else ""
+
+
+def _install_agent(home: Home, *, force: bool) -> None:
+    """Write the launchd agent; raises `Refused` for one of another home."""
+    path, found = agent_path(), _agent_home()
+    if found not in {None, str(home.root)} and not force:
+        raise Refused(f"{path} runs the daemon of {found or 'another program'}; replace: --force")
+    home.create()
+    replace_file(path, agent(home))
+    print(f"wrote {path}")
+    print(f"next: launchctl bootstrap gui/{os.getuid()} {path}")
+
+
+def _uninstall_agent() -> None:
+    """Remove the launchd agent."""
+    path = agent_path()
+    if not path.exists():
+        print(f"not installed: there is no {path}")
+        return
+    path.unlink()
+    print(f"removed {path}")
+    print(f"next: launchctl bootout gui/{os.getuid()}/{LABEL}")
 
 
 def _require_systemd() -> None:
@@ -216,6 +314,8 @@ def _systemctl(*words: str) -> None:
         done = subprocess.run(  # noqa: S603 - words of ours alone
             command, capture_output=True, text=True, timeout=_TIMEOUT, check=False
         )
+    except FileNotFoundError as error:
+        raise CortexError(f"cannot run {asked}: there is no systemctl") from error
     except subprocess.TimeoutExpired as error:
         message = f"{asked} took more than {_TIMEOUT:g} s; see: systemctl --user status {NAME}"
         raise CortexError(message) from error

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shutil
 import sys
 from collections import Counter
@@ -15,32 +16,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from cortex_actors import errors
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, Option, command
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.domain.agent import agent_id
-from cortex_actors.errors import (
-    ConfigurationError,
-    CortexError,
-    NotFound,
-    UsageError,
-    visible,
-)
+from cortex_actors.domain.project import file_hash
+from cortex_actors.errors import visible
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
-from cortex_actors.files.place import Place
-from cortex_actors.files.swap import replace_whole
-from cortex_actors.home import Home
-
-#: Modes of a file that is made: the user's own, and one that a project's people share.
-_OWN, _SHARED = 0o600, 0o644
+from cortex_actors.files.place import LARGEST, Place, undisturbed
+from cortex_actors.files.swap import Entry, State, Swap, told
+from cortex_actors.home import FILE_MODE, Home
 
 #: Characters of a line of a diff: a configuration on one line would fill the screen, and may hold
 #: others' keys.
 _WIDEST = 200
 
-#: Where a client's files are written.
-SCOPES = ("user", "project")
+#: A comma at the end of a line, with the comment behind it.
+_COMMA = re.compile(r",(\s*(?://.*)?)$")
 
 
 @dataclass(frozen=True)
@@ -50,13 +44,14 @@ class FileChange:
     path: Path
     before: bytes | None
     after: bytes | None
-    mode: int = _OWN
+    #: Whether others may read it, where it is made.
+    shared: bool = False
 
     @property
     def diff(self) -> str:
-        """What changes, without lines around it: they may hold others' keys."""
+        """What changes, without lines around it or with a new comma: they may hold others' keys."""
         old, new = (
-            (text or b"").decode("utf-8", "replace").splitlines()
+            [_COMMA.sub(r"\1", e) for e in (text or b"").decode("utf-8", "replace").splitlines()]
             for text in (self.before, self.after)
         )
         names = (str(self.path), str(self.path) if self.after is not None else "(no file)")
@@ -64,12 +59,38 @@ class FileChange:
         return "\n".join(e if len(e) <= _WIDEST else f"{e[:_WIDEST]}..." for e in lines)
 
     def write(self, *, at: int) -> str:
-        """Write it, and return what was done. Raises refusals and `WriteFailed`."""
+        """Write it, keep what it displaces beside it, and return what was done.
+
+        Raises the refusals of a write, `Refused` for a file that was saved since, `WriteFailed`.
+        """
         stamp = iso(at).replace("-", "").replace(":", "").removesuffix("Z")
         keep = f"{self.path.name}.cortex-{stamp}-{at % 1_000_000:06}.bak"
         there = next(each for each in self.path.parents if each.is_dir())
-        with Place.at(str(there), str(self.path), make=True) as place:
-            replace_whole(place, before=self.before, after=self.after, keep=keep, mode=self.mode)
+        entry = Entry(
+            run_id="",
+            project_id="",
+            root=str(there),
+            path=str(self.path),
+            agent="",
+            before=self.before,
+            after_sha256="" if self.after is None else file_hash(self.after),
+            aside=keep,
+            began_at=at,
+        )
+        with told(entry.path), Place.at(entry.root, entry.path, make=True) as place:
+            undisturbed(place)
+            place.look()  # refuses what is no ordinary file of the user's
+            done = Swap(place, entry).write(self.after)
+            if done.error is not None:
+                raise done.error
+            if done.state is not State.DONE:
+                if done.displaced is None:
+                    place.unlink(keep)
+                raise errors.Refused(
+                    f"{self.path} was saved meanwhile and stays as it is; try again"
+                )
+        if self.before is None and not self.shared:
+            self.path.chmod(FILE_MODE)
         did = "removed" if self.after is None else "wrote"
         kept = f" (as it was: {keep})" if self.before is not None else ""
         return f"{did} {self.path}{kept}"
@@ -89,7 +110,12 @@ def change_text(path: Path, after: str, *, shared: bool = False) -> FileChange |
     was = before.encode() if os.path.lexists(real) else None
     if gone and was is None:
         return None
-    return FileChange(real, was, None if gone else after.encode(), _SHARED if shared else _OWN)
+    if len(was or b"") > LARGEST:
+        raise errors.BadInput(
+            f"{real} has more than {LARGEST:,} bytes and is not written; put the snippet of "
+            "cortex setup other into it, or see: cortex setup claude-code --plugin"
+        )
+    return FileChange(real, was, None if gone else after.encode(), shared)
 
 
 def plan_setup(
@@ -134,6 +160,12 @@ def locate(client: McpClient, root: Path | None) -> Path:
     return client.locate(client.servers, root)
 
 
+#: Which client: one that is configured, or one that gets a snippet.
+_CLIENT = Argument(
+    metavar="[CLIENT]", help=f"{', '.join(CLIENTS)}; a snippet: {', '.join(SNIPPETS)}."
+)
+
+
 @command(
     "setup",
     "",
@@ -146,25 +178,12 @@ def locate(client: McpClient, root: Path | None) -> Path:
     "vscode",
 )
 def setup(
-    name: Annotated[
-        str | None,
-        Argument(
-            metavar="[CLIENT]", help=f"{', '.join(CLIENTS)}; a snippet: {', '.join(SNIPPETS)}."
-        ),
-    ] = None,
+    name: Annotated[str | None, _CLIENT] = None,
     *,
-    scope: Annotated[
-        str, Option(words=SCOPES, help="Your own configuration, or that of this project.")
-    ] = "user",
-    agent: Annotated[
-        str | None, Option(help="The agent as which it reads and writes (CLAUDE, CODEX, CURSOR).")
-    ] = None,
-    instructions: Annotated[
-        bool, Option(help="Add four lines to CLAUDE.md or AGENTS.md as well.")
-    ] = False,
-    plugin: Annotated[
-        bool, Option(help="Print how Claude Code installs the plugin instead.")
-    ] = False,
+    scope: Annotated[str, Option(words=("user", "project"), help="Whose files.")] = "user",
+    agent: Annotated[str | None, Option(help="As whom it reads and writes (as CLAUDE).")] = None,
+    instructions: Annotated[bool, Option(help="Add four lines to CLAUDE.md or AGENTS.md.")] = False,
+    plugin: Annotated[bool, Option(help="Print how Claude Code gets the plugin.")] = False,
     remove: Annotated[bool, Option(help="Take everything of ours out again.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", "-n", help="Show what would change.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Write without being asked.")] = False,
@@ -182,7 +201,9 @@ def setup(
     elif name in SNIPPETS:
         _print_snippet(name, Wiring.of(agent_id(agent or name), place))
     elif client is None:
-        raise NotFound(f"there is no client {name!r}; there are {', '.join([*CLIENTS, *SNIPPETS])}")
+        raise errors.NotFound(
+            f"there is no client {name!r}; there are {', '.join([*CLIENTS, *SNIPPETS])}"
+        )
     elif plugin:
         _print_plugin(client)
     else:
@@ -213,9 +234,8 @@ def propose(changes: Sequence[FileChange], *, dry_run: bool, yes: bool) -> bool:
 
 def apply_changes(changes: Sequence[FileChange]) -> None:
     """Write files one after the other and say so; each is whole or as it was."""
-    clock = SystemClock()
     for each in changes:
-        print(visible(each.write(at=clock.now())))
+        print(visible(each.write(at=SystemClock().now())))
 
 
 def _list(home: Home) -> None:
@@ -225,7 +245,7 @@ def _list(home: Home) -> None:
         is_here = is_installed(client)
         try:
             entries = [*describe(client, [None, _project()])]
-        except CortexError as error:
+        except errors.CortexError as error:
             entries = [str(error)]
         rows.append((client.name, "yes" if is_here else "no", ", ".join(entries) or "no"))
         if is_here and not entries:
@@ -238,9 +258,7 @@ def _list(home: Home) -> None:
 
 def is_installed(client: McpClient) -> bool:
     """Tell whether a client seems to be on this machine."""
-    path = Path.home() / client.folder
-    moved = client.variable and os.environ.get(client.variable)
-    return bool(shutil.which(client.program) or moved or path.is_dir())
+    return bool(shutil.which(client.program)) or (Path.home() / client.folder).is_dir()
 
 
 def describe(client: McpClient, roots: Iterable[Path | None]) -> Iterator[str]:
@@ -251,7 +269,7 @@ def describe(client: McpClient, roots: Iterable[Path | None]) -> Iterator[str]:
         if not entry.named("hook"):
             yield f"server as {entry.named('--agent') or 'the default agent'} ({_brief(path)})"
     yield from (f"{count} hooks ({_brief(path)})" for path, count in sorted(hooks.items()))
-    if _has_plugin(client):
+    if clients.uses_plugin(client):
         yield f"plugin {clients.PLUGIN}"
 
 
@@ -267,7 +285,9 @@ def _instructions(client: McpClient, root: Path | None) -> Path:
     Raises `UsageError` for a client without a file of the user's.
     """
     if root is None and not client.instructions.user:
-        raise UsageError(f"{client.title} has no file of yours for instructions: --scope project")
+        raise errors.UsageError(
+            f"{client.title} has no file of yours for instructions: --scope project"
+        )
     path = client.locate(client.instructions, root)
     # A CLAUDE.md beside an AGENTS.md would keep Claude Code from reading that one.
     others = [path.with_name("AGENTS.md")] if root is not None and not path.exists() else []
@@ -280,16 +300,10 @@ def _project() -> Path:
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
-def _has_plugin(client: McpClient) -> bool:
-    """Tell whether a client has our plugin enabled. Raises `BadInput`."""
-    path = client.locate(client.hooks, None) if client.hooks else None
-    return path is not None and clients.has_plugin(read_text(path), path=str(path))
-
-
 def _refuse_plugin(client: McpClient) -> None:
     """Raise `ConfigurationError` where the plugin is enabled: hooks would run twice."""
-    if _has_plugin(client):
-        raise ConfigurationError(
+    if clients.uses_plugin(client):
+        raise errors.ConfigurationError(
             f"{client.title} has the plugin {clients.PLUGIN} enabled, and its hooks would run "
             f"twice; first: claude plugin uninstall {clients.PLUGIN}"
         )
@@ -318,7 +332,7 @@ def _print_snippet(name: str, wiring: Wiring) -> None:
 def _print_plugin(client: McpClient) -> None:
     """Print where the plugin is and how it is installed; raises `UsageError` for other clients."""
     if client.name != "claude-code":
-        raise UsageError("--plugin is for claude-code; see: cortex setup --help")
+        raise errors.UsageError("--plugin is for claude-code; see: cortex setup --help")
     print(f"claude plugin marketplace add {plugin_folder()}")
     print(f"claude plugin install {clients.PLUGIN}")
 
@@ -329,4 +343,4 @@ def plugin_folder() -> Path:
     for folder in (package / "plugin", package.parent / "data" / "plugin"):
         if folder.is_dir():
             return folder
-    raise NotFound(f"the plugin is not in {package}; install cortex-actors again")
+    raise errors.NotFound(f"the plugin is not in {package}; install cortex-actors again")

@@ -311,6 +311,7 @@ def connected(patient: Patient, roots: Iterable[str]) -> Iterator[Diagnosis]:
             for path, entry in clients.list_entries(client, root):
                 right.add(client.title)
                 wrong |= set(_wiring(entry, path, patient=patient, client=client.name, root=root))
+            right |= {client.title} if clients.uses_plugin(client) else set()
         except CortexError as broken:
             wrong.add(warning("clients", str(broken), mend="correct or restore it"))
     yield from sorted(wrong, key=lambda each: each.found)

@@ -41,13 +41,16 @@ HOOK_TIMEOUT: Final = 5
 #: Seconds that Codex gives a hook at the end of a session, whatever is configured.
 _CODEX_END: Final = 3
 
-#: What `cortex hook` does for clients.
-VERBS: Final = ("session-start", "prompt", "pre-compact", "session-end")
+#: Event of Claude Code's contract for hooks, which Codex shares -> what is run, and its seconds.
+_HOOKS: Final = {
+    "SessionStart": ("session-start", HOOK_TIMEOUT),
+    "UserPromptSubmit": ("prompt", HOOK_TIMEOUT),
+    "PreCompact": ("pre-compact", HOOK_TIMEOUT),
+    "SessionEnd": ("session-end", HOOK_TIMEOUT),
+}
 
-#: Event of Claude Code's contract for hooks, which Codex shares -> what is run.
-_EVENTS: Final = dict(
-    zip(("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"), VERBS, strict=True)
-)
+#: What `cortex hook` does for clients.
+VERBS: Final = tuple(verb for verb, _ in _HOOKS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,6 @@ class McpClient:
         return Path.home() / file.user
 
 
-def _events(**seconds: int) -> dict[str, tuple[str, int]]:
-    """Return all events, with the seconds of those that have others."""
-    return {each: (verb, seconds.get(each, HOOK_TIMEOUT)) for each, verb in _EVENTS.items()}
-
-
 CLIENTS: Final = {
     each.name: each
     for each in (
@@ -117,7 +115,7 @@ CLIENTS: Final = {
             instructions=ConfigFile(".claude/CLAUDE.md", "CLAUDE.md"),
             then="start a new session; claude mcp list names the server, /hooks the hooks",
             shape={"type": "stdio"},
-            events=_events(),
+            events=_HOOKS,
         ),
         McpClient(
             name="codex",
@@ -130,7 +128,7 @@ CLIENTS: Final = {
             hooks=ConfigFile(".codex/hooks.json", ".codex/hooks.json", ("hooks",)),
             instructions=ConfigFile(".codex/AGENTS.md", "AGENTS.md"),
             then="start codex and trust the hooks with /hooks: it skips others without a word",
-            events=_events(SessionEnd=_CODEX_END),
+            events={**_HOOKS, "SessionEnd": ("session-end", _CODEX_END)},
         ),
         McpClient(
             name="cursor",
@@ -166,9 +164,8 @@ def program() -> tuple[str, ...]:
 
 
 def default_home() -> Path:
-    """Return the home of a program that no variable `CORTEX_HOME` reaches."""
-    rest = {key: each for key, each in os.environ.items() if key != "CORTEX_HOME"}
-    return Home.of(None, rest).root
+    """Return the home of a program that no variable reaches, as of one started from a menu."""
+    return Home.of(None, {}).root
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,22 +178,22 @@ class Wiring:
 
     @classmethod
     def of(cls, agent: str, home: Home) -> Wiring:
-        """Return what is run for a home; a client started from a menu has no variables of ours."""
+        """Return what is run for a home, which is named unless it is the default."""
         return cls(agent, "" if home.root == default_home() else str(home.root))
-
-    @property
-    def _more(self) -> list[str]:
-        """The words that name a home."""
-        return ["--home", self.home] if self.home else []
 
     def server(self) -> dict[str, Any]:
         """Return program and arguments of the MCP server."""
-        first, *rest = self.program
-        return {"command": first, "args": [*rest, "mcp", "--agent", self.agent, *self._more]}
+        first, *rest = self._words("mcp")
+        return {"command": first, "args": rest}
 
     def hook(self, verb: str) -> str:
         """Return the line that a shell runs for an event."""
-        return shlex.join([*self.program, "hook", verb, *self._more])
+        return shlex.join(self._words("hook", verb))
+
+    def _words(self, *does: str) -> list[str]:
+        """Return the words that run one of our commands."""
+        home = ["--home", self.home] if self.home else []
+        return [*self.program, *does, "--agent", self.agent, *home]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +249,8 @@ def list_entries(client: McpClient, root: Path | None) -> Iterator[tuple[Path, C
 
 def find_server(client: McpClient, text: str, *, path: str) -> ClientEntry | None:
     """Return the entry under our name, ours or not. Raises `BadInput` for a broken file."""
-    at: Any = _data(text, path)
-    for key in client.servers.way:
-        at = at.get(key) if isinstance(at, dict) else None
-    if not isinstance(at, dict):
+    at = _server(client, text, path=path)
+    if at is None:
         return None
     args = at.get("args")
     words = [at.get("command", ""), *(args if isinstance(args, list) else ())]
@@ -271,11 +266,9 @@ def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> s
     wanted = {**client.shape, **wiring.server()}
     if path.endswith(".toml"):
         return _put_table(text, client.servers.way, wanted=wanted)
-    at: Any = jsonc.read(text)
-    for key in client.servers.way:
-        at = at.get(key, {}) if isinstance(at, dict) else {}
-    new = {**at, **wanted} if isinstance(at, dict) else wanted
-    return text if new == at else jsonc.put(text, client.servers.way, value=new)
+    at = _server(client, text, path=path)
+    new = {**(at or {}), **wanted}
+    return text if new == at else jsonc.put(text, client.servers.way, value=new, path=path)
 
 
 def without_server(client: McpClient, text: str, *, path: str) -> str:
@@ -302,9 +295,10 @@ def with_hooks(client: McpClient, text: str, *, wiring: Wiring, path: str) -> st
         for place in reversed(ours[1:]):
             text = _without_handler(text, place, path=path)
         if not ours:
-            groups = _data(text, path).get("hooks", {}).get(event, [])
+            hooks = _data(text, path).get("hooks", {})
+            number = len(hooks.get(event, ())) if isinstance(hooks, dict) else 0
             new = {"hooks": [handler]}
-            text = jsonc.put(text, ("hooks", event, len(groups)), value=new)
+            text = jsonc.put(text, ("hooks", event, number), value=new, path=path)
         elif _handler(_data(text, path), ours[0]) != handler:
             _, group, number = ours[0]
             text = jsonc.put(text, ("hooks", event, group, "hooks", number), value=handler)
@@ -322,6 +316,12 @@ def has_inline_hooks(text: str) -> bool:
     """Tell whether a configuration of Codex has hooks; what it keeps about them is none."""
     hooks = _data(text, "config.toml").get("hooks")
     return isinstance(hooks, dict) and bool(hooks.keys() - {"state"})
+
+
+def uses_plugin(client: McpClient) -> bool:
+    """Tell whether a client has our plugin enabled. Raises `BadInput` for a broken file."""
+    path = client.locate(client.hooks, None) if client.hooks else None
+    return path is not None and has_plugin(read_text(path), path=str(path))
 
 
 def has_plugin(text: str, *, path: str) -> bool:
@@ -389,6 +389,14 @@ def _require_own(found: ClientEntry | None, path: str) -> None:
             f"{path} has a server {NAME!r} that is not this program ({runs}); nothing was "
             "written: rename or remove it, then try again"
         )
+
+
+def _server(client: McpClient, text: str, *, path: str) -> dict[str, Any] | None:
+    """Return the entry under our name as it stands there. Raises `BadInput`."""
+    at: Any = _data(text, path)
+    for key in client.servers.way:
+        at = at.get(key) if isinstance(at, dict) else None
+    return at if isinstance(at, dict) else None
 
 
 def _data(text: str, path: str) -> dict[str, Any]:

@@ -15,8 +15,6 @@ exchange keeps it, so that it can be looked at and put back. Linux calls it `ren
 What a file is beside its bytes: owner, mode, extended attributes, and with them access lists.
 
 What an error of the system means for a write into a human's file.
-
-One change of a person's file that the person asks for at that moment: no journal, a copy is kept.
 """
 
 from __future__ import annotations
@@ -35,8 +33,8 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cortex_actors.domain.project import file_hash
-from cortex_actors.errors import CortexError, NoExchange, NotWritten, Oversized, Refused, Unkept
-from cortex_actors.files.place import Place, admit, meaning, undisturbed
+from cortex_actors.errors import CortexError, NoExchange, NotWritten, Unkept
+from cortex_actors.files.place import Place, meaning
 from cortex_actors.render.fence import revision
 
 if TYPE_CHECKING:
@@ -431,85 +429,3 @@ class Swap:
         """Remove what is ours from the folder."""
         for name in (self._entry.aside + PART, self._entry.aside):
             self._place.unlink(name)
-
-
-def replace_whole(
-    place: Place, *, before: bytes | None, after: bytes | None, keep: str, mode: int = _MODE
-) -> None:
-    """Put a new text in the place of a file that says `before`; that one gets the name `keep`.
-
-    `after` is None for a file that is to go, `before` for one that is made, with `mode`. A file
-    that was saved meanwhile stays. Raises the refusals of a write, `Refused`, `WriteFailed`.
-    """
-    draft = f".{place.name}.cortex-{os.getpid()}"
-    with told(place.path):
-        undisturbed(place)
-        if before is not None:
-            # However large it is: some clients keep megabytes beside their settings.
-            with contextlib.suppress(Oversized):
-                admit(place.path, os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
-        if after is None:
-            _require_same(place, place.name, before=before)
-            place.rename(place.name, keep)
-        else:
-            try:
-                _draft(place, draft, data=after, mode=None if before is not None else mode)
-                if before is None:
-                    place.link(draft, place.name)
-                else:
-                    _change(place, draft, before=before, keep=keep)
-            except FileExistsError as error:
-                raise Refused(f"{place.path} was made meanwhile and stays; try again") from error
-            finally:
-                place.unlink(draft)
-        place.sync()
-
-
-def _draft(place: Place, name: str, *, data: bytes, mode: int | None) -> None:
-    """Make a text ready under a name beside the file; without a mode it has all that the file has.
-
-    What a run that was killed has left under that name is ours, and goes.
-    """
-    place.unlink(name)
-    opened = place.create(name)
-    try:
-        with os.fdopen(opened, "wb", closefd=False) as file:
-            file.write(data)
-        if mode is None:
-            source = place.open(place.name)
-            try:
-                carry(source, opened, path=place.path)
-            finally:
-                os.close(source)
-        else:
-            os.fchmod(opened, mode)
-        os.fsync(opened)
-    finally:
-        os.close(opened)
-
-
-def _change(place: Place, draft: str, *, before: bytes, keep: str) -> None:
-    """Exchange file and draft, unless the file was saved meanwhile, and name what was displaced."""
-    _require_same(place, place.name, before=before)
-    try:
-        exchange(place.folder, draft, place.name)
-    except OSError as error:
-        if error.errno not in UNABLE:
-            raise
-        # No exchange on this file system: a moment is left in which a save would only be in `keep`.
-        place.link(place.name, keep)
-        place.rename(draft, place.name)
-        return
-    try:
-        _require_same(place, draft, before=before)
-    except Refused:
-        exchange(place.folder, draft, place.name)
-        raise
-    place.rename(draft, keep)
-
-
-def _require_same(place: Place, name: str, *, before: bytes | None) -> None:
-    """Raise `Refused` for a file of the folder that does not say what it said."""
-    with os.fdopen(place.open(name), "rb") as file:
-        if file.read() != before:
-            raise Refused(f"{place.path} was saved meanwhile and stays as it is; try again")

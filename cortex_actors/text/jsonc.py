@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,21 +60,22 @@ def read(text: str, *, path: str = "the text") -> Any:  # noqa: ANN401 - whateve
         return _parsed(text, path).value
 
 
-def put(text: str, way: Way, *, value: object) -> str:
+def put(text: str, way: Way, *, value: object, path: str = "the text") -> str:
     """Return a text in which a value stands at its place, once; `way` ends in a key or a number.
 
     Objects on the way are made; a number that is the length of its list appends an item. Raises
     `BadInput` for a text that cannot be read, or where something else stands on the way.
     """
-    top = _parsed(text, "the text")
+    top = _parsed(text, path)
     if top.start == top.end:
         lines = text if text.endswith("\n") or not text else f"{text}\n"
-        return put(f"{lines}{{}}\n", way, value=value)
+        return put(f"{lines}{{}}\n", way, value=value, path=path)
     at = top
     for number, key in enumerate(way):
         if not isinstance(at.value, list if isinstance(key, int) else dict):
-            held = "".join(f"/{each}" for each in way[:number]) or "the outermost value"
-            raise BadInput(f"{held} is no {'list' if isinstance(key, int) else 'object'}")
+            held = ".".join(map(str, way[:number])) or "the outermost value"
+            kind = "list" if isinstance(key, int) else "object"
+            raise BadInput(f"cannot change {path}: {held} is no {kind}; correct it, then try again")
         found = _entry(at, key)
         if found is None:
             for each in reversed(way[number + 1 :]):
@@ -222,14 +224,9 @@ def _value(text: str, at: int, *, depth: int) -> _Part:
     if sign and sign in "{[":
         return _holder(text, at, depth=depth)
     found = (_STRING if sign == '"' else _PLAIN).match(text, at)
-    try:
-        return _Part(at, found.end(), json.loads(found[0])) if found else _none(at)
-    except ValueError:
-        return _none(at)
-
-
-def _none(at: int) -> _Part:
-    """Raise what is said where no value begins."""
+    if found is not None:
+        with suppress(ValueError):
+            return _Part(at, found.end(), json.loads(found[0]))
     raise _Unexpected(at, "a value")
 
 

@@ -85,6 +85,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "certifi": ("cortex_actors/endpoint/", "cortex_actors/federation/adapters/pgvector"),
     "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/index/chroma.py"),
     "keyring": ("cortex_actors/federation/credentials.py",),
+    "tomlkit": ("cortex_actors/files/clients.py",),
     "yaml": ("cortex_actors/federation/callosum.py",),
     "mcp": (
         "cortex_actors/federation/adapters/mcp",

@@ -46,6 +46,7 @@ class TestWell:
             "orphans",
             "index",
             "files",
+            "clients",
             "lock",
             "rights",
             "disk",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cortex_actors import __version__
 from cortex_actors.cli import entry
 from cortex_actors.cli.declare import MOVED
 from cortex_actors.home import Home
@@ -386,6 +388,71 @@ class TestStart:
         """What shows how things are without a daemon leaves it so."""
         assert entry.main(words) in {0, 3}
         assert [] == launched
+
+
+class TestOlderDaemon:
+    @pytest.fixture(autouse=True)
+    def asked(
+        self, home: Home, serve: Serve, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[list[Any]]:
+        """Have a daemon of version 0.0.9 that can be restarted; give what was done to it."""
+        done: list[Any] = []
+        serve({"result": {"projects": [], "broken": []}})
+        monkeypatch.setattr(
+            "cortex_actors.process.lock.read", lambda home: lock.LockInfo(version="0.0.9")
+        )
+        monkeypatch.setattr("cortex_actors.process.lock.state", lambda home: lock.State.RUNNING)
+
+        def launch(where: Home, *, timeout: float) -> tuple[Any, float]:
+            done.append("launch")
+            return SimpleNamespace(pid=7), 0.5
+
+        monkeypatch.setattr("cortex_actors.cli.lifecycle.end", lambda *a, **k: done.append("end"))
+        monkeypatch.setattr("cortex_actors.cli.lifecycle.launch", launch)
+        yield done
+        monkeypatch.undo()
+
+    @pytest.mark.parametrize(
+        ("typed", "done"),
+        [("\n", ["end", "launch"]), ("y\n", ["end", "launch"]), ("n\n", []), ("", [])],
+    )
+    def test_asks(
+        self,
+        asked: list[Any],
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        typed: str,
+        done: list[str],
+    ) -> None:
+        """In a terminal it is asked once whether to restart it; the command goes on either way."""
+        monkeypatch.setattr(entry, "_is_watched", lambda: True)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+
+        assert 0 == entry.main(["projects", "--json"])
+        shown = capsys.readouterr()
+        assert done == asked
+        assert 1 == shown.err.count("the daemon is of version 0.0.9")
+        assert [] == json.loads(shown.out)["projects"]
+
+    def test_says_so(self, asked: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+        """Without a terminal it is said on the standard error alone, and nothing is restarted."""
+        assert 0 == entry.main(["projects", "--json"])
+        shown = capsys.readouterr()
+        assert [] == asked
+        assert "replace it with: cortex daemon restart" in shown.err
+        assert [] == json.loads(shown.out)["projects"]
+
+    @pytest.mark.parametrize("version", ["", __version__, "99.0"])
+    def test_not_older(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, version: str
+    ) -> None:
+        """A daemon of this version, of a newer or an unknown one is asked without a word."""
+        monkeypatch.setattr(
+            "cortex_actors.process.lock.read", lambda home: lock.LockInfo(version=version)
+        )
+
+        assert 0 == entry.main(["projects", "--json"])
+        assert "" == capsys.readouterr().err
 
 
 class TestPublish:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -218,3 +220,39 @@ class TestUninstall:
         assert "systemd was not told" in out
         assert not link.is_symlink()
         assert not machine.unit.exists()
+
+
+class TestLaunchd:
+    @pytest.fixture(autouse=True)
+    def mac(self, machine: Machine, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """Have it take this machine for a Mac; give where the agent is."""
+        monkeypatch.setenv("HOME", str(tmp_home))
+        monkeypatch.setattr(sys, "platform", "darwin")
+        return service.agent_path()
+
+    def test_prints(self, machine: Machine, cortex: Run) -> None:
+        """The agent is printed as it would be written."""
+        code, out, _ = cortex("show", "--launchd")
+
+        assert (0, service.agent(Home.of(machine.home)).decode()) == (code, out)
+
+    def test_writes(self, machine: Machine, mac: Path, cortex: Run) -> None:
+        """The agent and the home are written, the next command is said, and it goes again."""
+        code, out, _ = cortex("install")
+
+        assert (0, service.agent(Home.of(machine.home))) == (code, mac.read_bytes())
+        assert f"launchctl bootstrap gui/{os.getuid()} {mac}" in out
+        assert mac == service.installed(Home.of(machine.home))
+        code, out, _ = cortex("uninstall")
+        assert (0, False) == (code, mac.exists())
+        assert f"launchctl bootout gui/{os.getuid()}/{service.LABEL}" in out
+        assert "not installed" in cortex("uninstall")[1]
+
+    @pytest.mark.parametrize("found", [b"no plist", b""])
+    def test_not_ours(self, mac: Path, cortex: Run, found: bytes) -> None:
+        """An agent of another home, or one that nobody can read, stays without --force."""
+        mac.parent.mkdir(parents=True)
+        mac.write_bytes(found or service.agent(Home(mac)))
+
+        assert 77 == cortex("install")[0]
+        assert 0 == cortex("install", "--force")[0]

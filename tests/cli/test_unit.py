@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import plistlib
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -165,6 +167,52 @@ class TestTimes:
         text = unit(Home(Path("/home/me"))).text
 
         assert [] == [name for name in FORBIDDEN if f"\n{name}=" in text]
+
+
+class TestLaunchd:
+    #: launchd.plist(5): the keys that are used, and the kinds that it takes for them.
+    KEYS: ClassVar = {
+        "Label": str,
+        "ProgramArguments": list,
+        "RunAtLoad": bool,
+        "KeepAlive": dict,
+        "ThrottleInterval": int,
+        "ExitTimeOut": int,
+        "WorkingDirectory": str,
+        "Umask": int,
+        "StandardOutPath": str,
+        "StandardErrorPath": str,
+        "EnvironmentVariables": dict,
+    }
+
+    @pytest.mark.parametrize("root", ["/home/me/cortex", STRANGE + "<&>"])
+    def test_keys(self, root: str) -> None:
+        """The agent is a property list of the keys and kinds that launchd takes."""
+        found = plistlib.loads(units.agent(Home(Path(root))))
+
+        assert {} == {k: v for k, v in found.items() if type(v) is not self.KEYS.get(k)}
+        assert {str} == {type(each) for each in found["ProgramArguments"]}
+        assert {"SuccessfulExit": False} == found["KeepAlive"]
+        assert {str} <= {type(each) for each in found["EnvironmentVariables"].values()}
+
+    @pytest.mark.parametrize("root", ["/home/me/cortex", STRANGE + "<&>"])
+    def test_command(self, root: str) -> None:
+        """It runs this interpreter, by its whole path, for that home, whatever its name."""
+        found = plistlib.loads(units.agent(Home(Path(root))))["ProgramArguments"]
+
+        assert [sys.executable, "-P", "-m", "cortex_actors"] == found[:4]
+        assert ["daemon", "run", "--home", root] == found[4:]
+
+    def test_control_code(self) -> None:
+        """A path that a property list cannot hold is refused."""
+        with pytest.raises(BadInput, match="control codes"):
+            units.agent(Home(Path("/home/me\x01")))
+
+    def test_stop(self) -> None:
+        """The daemon's own end comes before launchd's."""
+        found = plistlib.loads(units.agent(Home(Path("/home/me"))))
+
+        assert daemon.WHOLE_STOP + daemon.LINGER < found["ExitTimeOut"]
 
 
 @pytest.mark.slow
