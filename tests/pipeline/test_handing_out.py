@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.event import FileChanged
+from cortex_actors.pipeline.accumulator import Accumulator
 from cortex_actors.testing import eventually
 from cortex_actors.topics import FILE_CHANGED
 from tests.pipeline.support import TWO, Embedder, Office, write
@@ -59,22 +60,23 @@ class TestOnce:
 
 
 class TestAtOnce:
-    async def test_eight(self, office: Office, project: Project, embed: Embedder) -> None:
-        """Eight files are in hand at once and the ninth waits."""
+    async def test_most(self, office: Office, project: Project, embed: Embedder) -> None:
+        """As many files as may be are processed at once, and the next one waits."""
+        most = Accumulator.concurrency
         embed.gate.clear()
         await office.employ("accumulator", office.accumulator(embed))
-        for n in range(10):
+        for n in range(most + 2):
             path = write(project, f"## A\n\nNumber {n}.\n", f"{n}/CLAUDE.md")
             await office.bus.publish(
                 FILE_CHANGED, FileChanged(project.id, str(path)), source="test"
             )
-        await eventually(lambda: 8 == embed.busy)
-        assert 10 == await office.waiting("accumulator")
-        assert 8 == len(embed.calls)
+        await eventually(lambda: most == embed.busy)
+        assert most + 2 == await office.waiting("accumulator")
+        assert most == len(embed.calls)
 
         embed.gate.set()
         await office.handled("accumulator")
-        assert 10 == len(await office.contents())
+        assert most + 2 == len(await office.contents())
 
     async def test_path_in_hand(self, office: Office, project: Project, embed: Embedder) -> None:
         """A path in hand that changes again is read once more afterwards, never twice at once."""
