@@ -225,8 +225,7 @@ def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     some.sort(key=lambda each: -each.confidence)
     texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
     for each in some:
-        sides = [texts[name] for name in each.pair]
-        pair = [(side["content"], _place(side, project.root)) for side in sides]
+        pair = [(texts[e]["content"], _place(texts[e], project.root)) for e in each.pair]
         if line := oppose(pair):
             yield Note("contradiction", each.id, line, neutral(each.reason))
 

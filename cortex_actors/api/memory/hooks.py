@@ -64,24 +64,21 @@ class ClientHook:
 
     Attributes:
         call: as the session's agent.
+        session: what the client calls it; "" where it does not say.
 
     """
 
     call: Call
     event: str
+    agent: str
     session: str
     folder: str
 
     @property
-    def agent(self) -> str:
-        """As whom it speaks."""
-        return self.call.caller.agent or ""
-
-    @property
     def _run(self) -> HookRun:
         """What is written down of it, so far."""
-        now = self.call.clock.now()
-        return HookRun(now, self.event, self.agent, self.session, self.folder)
+        at = self.call.clock.now()
+        return HookRun(at, self.event, self.agent, self.session, self.folder)
 
     async def off(self) -> str:
         """Return why it does nothing here; "" where it may."""
@@ -122,7 +119,7 @@ def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str)
     chosen = call.settings()
     name = call.caller.acting(agent, chosen.hooks.agent or chosen.memory.agent)
     call = replace(call, caller=Caller(name))
-    return ClientHook(call, event, neutral(session[:SESSION_LIMIT]), here)
+    return ClientHook(call, event, name, neutral(session[:SESSION_LIMIT]), here)
 
 
 @operation("hooks.session-start", http="POST /hooks/session-start", agents=True)
