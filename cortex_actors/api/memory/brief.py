@@ -209,7 +209,7 @@ def _contradictions(connection: Connection, told: Audience) -> Iterator[Note]:
         if all(one.project_id in told.places for one in two):
             pair = [(one.text, f"#{one.id}") for one in two]
             if len(two) > 1 and (line := oppose(pair)):
-                yield Note("memory", each.left, line, neutral(each.reason))
+                yield Note("memory", each.left, line, "undecided")
 
 
 def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
@@ -223,7 +223,7 @@ def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     for each in some:
         pair = [(texts[e]["content"], _place(texts[e], project.root)) for e in each.pair]
         if line := oppose(pair):
-            yield Note("contradiction", each.id, line, neutral(each.reason))
+            yield Note("contradiction", each.id, line, "undecided")
 
 
 def _place(side: dict[str, Any], root: str) -> str:

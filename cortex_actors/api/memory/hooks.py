@@ -64,6 +64,8 @@ class ClientHook:
     Attributes:
         call: as the session's agent.
         session: what the client calls it; "" where it does not say.
+        is_ours: whether it came over the owner's socket. Whoever shows a token may not have files
+            of the owner's read.
 
     """
 
@@ -72,6 +74,7 @@ class ClientHook:
     agent: str
     session: str
     folder: str
+    is_ours: bool
 
     @property
     def _run(self) -> HookRun:
@@ -117,8 +120,8 @@ def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str)
     """
     chosen = call.settings()
     name = call.caller.acting(agent, chosen.hooks.agent or chosen.memory.agent)
-    call = replace(call, caller=Caller(name))
-    return ClientHook(call, event, name, neutral(session[:SESSION_LIMIT]), here)
+    is_ours, call = call.caller.is_owner, replace(call, caller=Caller(name))
+    return ClientHook(call, event, name, neutral(session[:SESSION_LIMIT]), here, is_ours)
 
 
 @operation("hooks.session-start", http="POST /hooks/session-start", agents=True)
@@ -245,7 +248,7 @@ async def hook_end(
 
 async def _left(hook: ClientHook, summary: str, *, transcript: str) -> dict[str, Any]:
     """Leave a crumb where there is something to leave, and return the answer."""
-    call, reads = hook.call, hook.call.settings().hooks.transcript
+    call, reads = hook.call, hook.is_ours and hook.call.settings().hooks.transcript
     if off := await hook.off():
         return await hook.done(off)
     masked = await asyncio.to_thread(mask_secrets, summary)
@@ -256,18 +259,14 @@ async def _left(hook: ClientHook, summary: str, *, transcript: str) -> dict[str,
         except BadInput as error:
             return await hook.done(str(error))
     if not text:
-        why = "its transcript says nothing" if reads else "hooks.transcript is false"
+        why = "may have no transcript read (hooks.transcript)"
+        why = "its transcript says nothing" if reads else why
         return await hook.done(f"the client handed over no summary, and {why}")
     before = await call.records.read(partial(_crumb_of, hook=hook))
     if before == " ".join(text.split()):
         return await hook.done("the session left the same already")
-    left = await leave_crumb(
-        call,
-        text,
-        session_id=hook.session or None,
-        redact=True,
-        here=hook.folder or None,
-    )
+    name, here = hook.session or None, hook.folder or None
+    left = await leave_crumb(call, text, session_id=name, redact=True, here=here)
     return await hook.done("a crumb was left", crumb=left["id"])
 
 
