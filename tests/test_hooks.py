@@ -7,12 +7,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
 
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import BadInput, NotYours
 from cortex_actors.home import Home
 from cortex_actors.process import sessions
 from cortex_actors.process.sessions import HOOKS, IDS, SESSIONS, HookRun
+from cortex_actors.sections import HooksSettings
 from cortex_actors.testing import settled, temporary_cortex
 from tests.flow.support import grown
 
@@ -110,7 +112,7 @@ class TestPrompt:
 
         assert "UserPromptSubmit" == first["output"]["hookSpecificOutput"]["hookEventName"]
         assert f"\n- {PORT} (" in context(first)
-        assert context(first).endswith(f" ago, #{one['id']})")
+        assert context(first).endswith(f"(just now, #{one['id']})")
         assert ("", "the session was given all of it already") == (context(again), again["reason"])
         assert PORT in context(other)
         assert 0 == (await desk.memory(one["id"]))["access_count"]
@@ -234,6 +236,11 @@ class TestOff:
 
         assert {f"hooks.off has {tmp_path}/off"} == {each["reason"] for each in found}
         assert [({}, "")] * 4 == [(each["output"], each["crumb"]) for each in found]
+
+    def test_relative(self) -> None:
+        """A folder of the list is given by its whole path."""
+        with pytest.raises(ValidationError):
+            HooksSettings(off=("code/atlas",))
 
     async def test_everywhere(self) -> None:
         """One setting switches all of them off."""
