@@ -105,7 +105,7 @@ class TestPrompt:
     async def test_near(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """A prompt is given what is near it, once a session, and that counts as no reading."""
         one = await desk.remember(PORT, here=here)
-        await settled(tree)
+        await settled(tree, 60)
         first = await desk.hook_prompt(ASKS, "s", here=here)
         again = await desk.hook_prompt(ASKS, "s", here=here)
         other = await desk.hook_prompt(ASKS, "t", here=here)
@@ -120,7 +120,7 @@ class TestPrompt:
     async def test_start_gave_it(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """What the brief gave a session no prompt gives it again."""
         await desk.remember(PORT, here=here)
-        await settled(tree)
+        await settled(tree, 60)
         await desk.hook_start("s", here=here)
 
         assert "" == context(await desk.hook_prompt(ASKS, "s", here=here))
@@ -143,7 +143,7 @@ class TestPrompt:
         (tmp_path / "borealis").mkdir()
         await desk.add_project(str(tmp_path / "borealis"))
         await desk.remember(PORT, project="borealis")
-        await settled(tree)
+        await settled(tree, 60)
         silent = await desk.hook_prompt(ASKS, "s", here=here)
         named = await desk.hook_prompt(f"{ASKS} in Borealis", "s", here=here)
 
@@ -153,7 +153,7 @@ class TestPrompt:
     async def test_suspicious(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """What reads as an attack is near and is not given."""
         await desk.remember(ATTACK, here=here)
-        await settled(tree)
+        await settled(tree, 60)
         found = await desk.hook_prompt(ASKS, "s", here=here)
 
         assert ({}, "what is near is suspicious") == (found["output"], found["reason"])
@@ -161,7 +161,7 @@ class TestPrompt:
     async def test_as_agent(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """A hook reads as its agent, though the owner asks, and no agent as another one."""
         await desk.remember(PORT, here=here, agent="VAJRA")
-        await settled(tree)
+        await settled(tree, 60)
         mine = await desk.hook_prompt(ASKS, "s", here=here, agent="VAJRA")
 
         assert "" == context(await desk.hook_prompt(ASKS, "s", here=here))
@@ -256,7 +256,7 @@ class TestLast:
         """What was given last is shown with session, folder, score and text as it is now."""
         desk = tree.cortex
         one = await desk.remember(PORT, here=here)
-        await settled(tree)
+        await settled(tree, 60)
         await desk.hook_prompt(ASKS, "s", here=here)
         await desk.hook_prompt("yes", "s", here=here)
         silent, gave = (await desk.hook_last())["hooks"]
