@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import embedding, federation, ledger, quick, recall, reconcile, remember, resolve
+from benchmarks import (
+    embedding,
+    federation,
+    hooks,
+    ledger,
+    quick,
+    recall,
+    reconcile,
+    remember,
+    resolve,
+)
 from benchmarks.statements import statements
 from benchmarks.sustained import Minute, Verb
 
@@ -31,6 +41,15 @@ class TestQuick:
         measured = {"python -c pass": [10.0], "cortex status": [status]}
 
         assert code == quick.report({**measured, "cortex memory list": [listed]})
+
+
+class TestHooks:
+    @pytest.mark.parametrize(("bare", "start", "code"), [(10, 290, 0), (10, 310, 1), (20, 590, 0)])
+    def test_goals(self, bare: float, start: float, code: int) -> None:
+        """A hook misses its goal in milliseconds and as a multiple of a bare interpreter."""
+        measured = {"python -c pass": [float(bare)], "hook session-start": [float(start)]}
+
+        assert code == hooks.report(measured)
 
 
 class TestReconcile:

@@ -127,7 +127,7 @@ class TestBrief:
         await eventually(lambda: _total(tree))
         await desk.remember("The port of Redis is 6379.", here=str(root), merge=False)
         await desk.remember("The port of Redis is 6380.", here=str(root), merge=False)
-        await settled(tree)
+        await settled(tree, 60)
         found = lines(await desk.brief(here=str(root)), "contradictions")
 
         assert '"Use tabs for indentation." (CLAUDE.md:1)' in found[0]

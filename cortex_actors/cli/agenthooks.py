@@ -64,14 +64,11 @@ def run(words: Sequence[str], *, limit: float = LIMIT) -> int:
         signal.setitimer(signal.ITIMER_REAL, 0)
         if answer.get("output"):
             print(json.dumps(answer["output"]), flush=True)
-    except DaemonDown as error:
-        if home is not None and event == "session-start":
+    except BaseException as error:  # noqa: BLE001 - a session must never fail for its memory
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if isinstance(error, DaemonDown) and home is not None and event == "session-start":
             _begin(home)
         _note(error, event, said=said, home=home)
-    except BaseException as error:  # noqa: BLE001 - a session must never fail for its memory
-        _note(error, event, said=said, home=home)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
 
 

@@ -24,6 +24,7 @@ OWNERS = frozenset({"doctor", "embeddings", "model", "service", "setup", "uninst
     f"daemon {name}" for name in "backup install logs publish restore run uninstall unit".split()
 }
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
+_REFUSAL = f"is not for agents: only the owner of the daemon may, without a token (unset {TOKEN})"
 
 #: Commands whose name is two words, or one that has others below it.
 GROUPS = frozenset(
@@ -91,10 +92,7 @@ def _run(words: list[str]) -> int:
 
     old, name = moved(words) or (None, " ".join(words[:2]))
     if TOKEN in os.environ and OWNERS & {name, *words[:1]}:
-        raise NotYours(
-            f"cortex {old or (name if name in OWNERS else words[0])} is not for agents: only the "
-            f"owner of the daemon may, without a token (unset {TOKEN})"
-        )
+        raise NotYours(f"cortex {old or (name if name in OWNERS else words[0])} {_REFUSAL}")
     if old and sys.stderr.isatty() and "--last" not in words:  # what only the short one is called
         print(f"cortex: `cortex {old}` is now `cortex {name}`", file=sys.stderr)
     quick = words[1:] if words[:1] == ["daemon"] else words

@@ -456,6 +456,9 @@ def _waits(default: float, about: str) -> dict[str, Any]:
 #: Hooks of agents' clients: `agenthooks.EVENTS` says what each asks.
 AGENTS_HOOKS = ("session-start", "prompt", "pre-compact", "session-end")
 
+#: What can be done about hooks: the first three are git's.
+ACTIONS = ("install", "uninstall", "run", *AGENTS_HOOKS)
+
 #: Command -> what it does, examples, and its options: as argparse takes them.
 QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {
     "status": (
@@ -545,11 +548,7 @@ the watcher. The others are for clients such as Claude Code: JSON in, JSON or no
   cortex hook session-start < said.json (what an agent's client runs)
   cortex hook --last                    (what sessions were given last, and why)""",
         {
-            "action": {
-                "nargs": "?",
-                "choices": (*("install", "uninstall", "run"), *AGENTS_HOOKS),
-                "help": "what to do",
-            },
+            "action": {"nargs": "?", "choices": ACTIONS, "help": "what to do"},
             "tool": {"nargs": "?", "choices": ("git",), "help": "whose hooks"},
             "path": {"nargs": "?", "default": ".", "help": "a folder of the repository (here)"},
             "--last": _flag("show what the hooks of agents' clients did last"),

@@ -72,10 +72,11 @@ class Essence:
 
     @property
     def summary(self) -> str:
-        """What a crumb says; empty where nothing was asked and nothing answered."""
+        """What a crumb says; empty where nothing was asked, answered or changed."""
         asked = f"Asked last: {self.request}" if self.request else ""
         answered = f"Answered: {self.answer}" if self.answer else ""
-        return "\n".join(filter(None, (asked, answered)))
+        changed = f"Changed: {', '.join(self.files)}" if self.files else ""
+        return "\n".join(filter(None, (asked, answered, changed)))
 
 
 def condense(lines: Sequence[str], *, folder: str = "") -> Essence:

@@ -273,7 +273,8 @@ class TestProcess:
     def test_light(self, home: Home) -> None:
         """The command loads nothing that a prompt should not wait for, and says nothing."""
         program = (
-            "import sys; from cortex_actors.cli import entry as e; code = e.main(['hook', 'prompt']);"
+            "import sys; from cortex_actors.cli import entry\n"
+            "code = entry.main(['hook', 'prompt'])\n"
             "heavy = {*'asyncio click rich pydantic argparse subprocess numpy logging'.split()};"
             "print(code, sorted(heavy & {*sys.modules}), file=sys.stderr)"
         )

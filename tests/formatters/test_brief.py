@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.render.brief import Brief, Chapter, Note, compose, oppose, quote
+from cortex_actors.clock import SECOND
+from cortex_actors.render.brief import Brief, Chapter, Note, compose, format_age, oppose, quote
 from cortex_actors.text.summary import tokens
 
 #: Texts that may be given to no session.
@@ -46,6 +47,15 @@ class TestQuote:
         assert "\n" not in line
         assert not line.startswith(("#", ">", "```", "-", "@", "<"))
         assert "```" not in line
+
+
+class TestAge:
+    @pytest.mark.parametrize(
+        ("hours", "said"), [(0.9, "just now"), (1, "1 h ago"), (23.9, "23 h ago"), (49, "2 d ago")]
+    )
+    def test_units(self, hours: float, said: str) -> None:
+        """An age is told in hours, from a day on in days."""
+        assert said == format_age(0, int(hours * 3_600 * SECOND))
 
 
 class TestCompose:

@@ -94,7 +94,7 @@ class TestCondense:
         assert Essence("Move the retries, please", "I moved them. The tests pass.", ("a.py",)) == (
             found
         )
-        assert found.summary.startswith("Asked last: Move the retries, please\nAnswered: I moved")
+        assert found.summary.endswith("\nAnswered: I moved them. The tests pass.\nChanged: a.py")
 
     @pytest.mark.parametrize(
         "some", [[], ["", "not JSON", "[1]", "3", "{}"], ['{"message": {"role": 1, "content": 2}}']]

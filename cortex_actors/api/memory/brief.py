@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters, shapes
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.clock import DAY, SECOND, duration
+from cortex_actors.clock import DAY
 from cortex_actors.domain.hit import lines_of
 from cortex_actors.domain.insight import Conflict
 from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
-from cortex_actors.render.brief import MEANT, Chapter, Note, compose, oppose, quote
+from cortex_actors.render.brief import MEANT, Chapter, Note, compose, format_age, oppose, quote
 from cortex_actors.render.section import neutral
 from cortex_actors.rules.standalone import needs, stacks_of_project
 from cortex_actors.storage import agent_records, insight_records, memory_records
@@ -81,10 +81,6 @@ class Audience:
         name = "" if self.project is None else neutral(self.project.name)
         return f"# From memory{f', for {name}' if name else ''}\n{MEANT}"
 
-    def age(self, at: int) -> str:
-        """Return how long ago a moment was."""
-        return f"{duration((self.now - at) / SECOND)} ago"
-
 
 @operation("brief", http="GET /brief", agents=True)
 async def brief(
@@ -143,7 +139,7 @@ def _crumbs(connection: Connection, told: Audience) -> Iterator[Note]:
     for crumb in agent_records.list_crumbs(connection, wanted, limit=CRUMBS):
         latest.setdefault(crumb.session_id, crumb)
     for number, crumb in enumerate(latest.values()):
-        age: tuple[str, ...] = (told.age(crumb.left_at),)
+        age: tuple[str, ...] = (format_age(crumb.left_at, told.now),)
         if number == 0 and (line := quote(crumb.summary)):
             yield Note("crumb", crumb.id, f"Last session: {line}", "last session", age)
             age = ()  # its tasks stand right below
@@ -168,7 +164,7 @@ def _memories(connection: Connection, told: Audience) -> Iterator[Note]:
             line = None if each.id in known else quote(each.text, each.abstract)
             known.add(each.id)
             whose = "" if each.agent_id == told.agent else f"said by {each.agent_id}"
-            facts = ("" if why == "new" else why, whose, told.age(each.created_at))
+            facts = ("" if why == "new" else why, whose, format_age(each.created_at, told.now))
             if line:
                 yield Note("memory", each.id, line, why, tuple(filter(None, facts)))
 
@@ -213,7 +209,7 @@ def _contradictions(connection: Connection, told: Audience) -> Iterator[Note]:
         if all(one.project_id in told.places for one in two):
             pair = [(one.text, f"#{one.id}") for one in two]
             if len(two) > 1 and (line := oppose(pair)):
-                yield Note("memory", each.left, line, neutral(each.reason))
+                yield Note("memory", each.left, line, "undecided")
 
 
 def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
@@ -225,10 +221,9 @@ def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     some.sort(key=lambda each: -each.confidence)
     texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
     for each in some:
-        sides = [texts[name] for name in each.pair]
-        pair = [(side["content"], _place(side, project.root)) for side in sides]
+        pair = [(texts[e]["content"], _place(texts[e], project.root)) for e in each.pair]
         if line := oppose(pair):
-            yield Note("contradiction", each.id, line, neutral(each.reason))
+            yield Note("contradiction", each.id, line, "undecided")
 
 
 def _place(side: dict[str, Any], root: str) -> str:

@@ -22,17 +22,16 @@ from cortex_actors.api.memory.brief import CRUMBS, Audience, list_chapters
 from cortex_actors.api.memory.remember import recall
 from cortex_actors.api.memory.village import leave_crumb
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.clock import SECOND, duration
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.fan import QUESTION_LIMIT
 from cortex_actors.process import sessions
 from cortex_actors.process.sessions import HookRun
-from cortex_actors.render.brief import NEAR, Brief, Chapter, Note, compose, quote
+from cortex_actors.render.brief import NEAR, Brief, Chapter, Note, compose, format_age, quote
 from cortex_actors.render.section import neutral
 from cortex_actors.rules.admission import SESSION_LIMIT
-from cortex_actors.rules.sessions import Essence, condense, question_of
+from cortex_actors.rules.sessions import condense, question_of
 from cortex_actors.storage import agent_records, documents, memory_records, realms
 from cortex_actors.text.hazards import mask_secrets
 
@@ -64,24 +63,24 @@ class ClientHook:
 
     Attributes:
         call: as the session's agent.
+        session: what the client calls it; "" where it does not say.
+        is_ours: whether it came over the owner's socket. Whoever shows a token may not have files
+            of the owner's read.
 
     """
 
     call: Call
     event: str
+    agent: str
     session: str
     folder: str
-
-    @property
-    def agent(self) -> str:
-        """As whom it speaks."""
-        return self.call.caller.agent or ""
+    is_ours: bool
 
     @property
     def _run(self) -> HookRun:
         """What is written down of it, so far."""
-        now = self.call.clock.now()
-        return HookRun(now, self.event, self.agent, self.session, self.folder)
+        at = self.call.clock.now()
+        return HookRun(at, self.event, self.agent, self.session, self.folder)
 
     async def off(self) -> str:
         """Return why it does nothing here; "" where it may."""
@@ -121,8 +120,8 @@ def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str)
     """
     chosen = call.settings()
     name = call.caller.acting(agent, chosen.hooks.agent or chosen.memory.agent)
-    call = replace(call, caller=Caller(name))
-    return ClientHook(call, event, neutral(session[:SESSION_LIMIT]), here)
+    is_ours, call = call.caller.is_owner, replace(call, caller=Caller(name))
+    return ClientHook(call, event, name, neutral(session[:SESSION_LIMIT]), here, is_ours)
 
 
 @operation("hooks.session-start", http="POST /hooks/session-start", agents=True)
@@ -200,7 +199,7 @@ def _notes(hits: list[dict[str, Any]], owner: Project | None, *, now: int) -> li
         is_memory = "created_at" in extra
         others = each["project"] if owner is None or each["project"] != owner.name else ""
         source = "" if is_memory else str(extra.get("document") or extra.get("source") or "")
-        age = f"{duration((now - extra['created_at']) / SECOND)} ago" if is_memory else ""
+        age = format_age(extra["created_at"], now) if is_memory else ""
         facts = (f"of the project {neutral(others)}" if others else "", neutral(source), age)
         kind = "memory" if is_memory else "document"
         some = tuple(filter(None, facts))
@@ -249,32 +248,25 @@ async def hook_end(
 
 async def _left(hook: ClientHook, summary: str, *, transcript: str) -> dict[str, Any]:
     """Leave a crumb where there is something to leave, and return the answer."""
-    call, reads = hook.call, hook.call.settings().hooks.transcript
+    call, reads = hook.call, hook.is_ours and hook.call.settings().hooks.transcript
     if off := await hook.off():
         return await hook.done(off)
-    essence = Essence()
     masked = await asyncio.to_thread(mask_secrets, summary)
     text = masked.text[:_SUMMARY].strip()
     if not text and reads and transcript:
         try:
-            essence = await asyncio.to_thread(_condensed, transcript, hook.folder)
+            text = await asyncio.to_thread(_condensed, transcript, hook.folder)
         except BadInput as error:
             return await hook.done(str(error))
-        text = essence.summary
     if not text:
-        why = "its transcript says nothing" if reads else "hooks.transcript is false"
+        why = "may have no transcript read (hooks.transcript)"
+        why = "its transcript says nothing" if reads else why
         return await hook.done(f"the client handed over no summary, and {why}")
     before = await call.records.read(partial(_crumb_of, hook=hook))
     if before == " ".join(text.split()):
         return await hook.done("the session left the same already")
-    left = await leave_crumb(
-        call,
-        text,
-        references={"files": list(essence.files)} if essence.files else None,
-        session_id=hook.session or None,
-        redact=True,
-        here=hook.folder or None,
-    )
+    name, here = hook.session or None, hook.folder or None
+    left = await leave_crumb(call, text, session_id=name, redact=True, here=here)
     return await hook.done("a crumb was left", crumb=left["id"])
 
 
@@ -285,9 +277,9 @@ def _crumb_of(connection: Connection, *, hook: ClientHook) -> str:
     return next((" ".join(e.summary.split()) for e in found if e.session_id == hook.session), "")
 
 
-def _condensed(transcript: str, folder: str) -> Essence:
+def _condensed(transcript: str, folder: str) -> str:
     """Return what the end of a transcript comes to (on a thread); raises `BadInput`."""
-    return condense(sessions.read_tail(transcript), folder=folder)
+    return condense(sessions.read_tail(transcript), folder=folder).summary
 
 
 @operation("hooks.last", http="GET /hooks/last", agents=True)
