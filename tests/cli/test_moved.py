@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: What `cortex --help` may show at most: 22, and the two by which agents are connected.
+#: What `cortex --help` may show at most: 22, and two of the seven that were to come, by which
+#: agents are connected: `setup` and `brief`. What only programs start is not shown.
 MOST = 24
 
 
