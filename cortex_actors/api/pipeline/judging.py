@@ -260,6 +260,8 @@ async def judge_answer(
     who = call.caller.acting(agent, call.settings().memory.agent)
     chosen = parameters.word(AgentVerdict, verdict, name="verdict")
     why, now, most = noted(reason), call.clock.now(), call.settings().judging.agent_verdicts
+    if why is not None and (sign := wary(why)) is not None:  # others will read it
+        raise Refused(f"cannot keep the reason for {id}: {sign}; say it in other words")
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         held = [e for e in verdicts.given(connection, id) if e.undone_at is None] if id else []
