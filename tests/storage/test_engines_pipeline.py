@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.clock import DAY
-from cortex_actors.domain.insight import Conflict, Decider, Relation
+from cortex_actors.domain.insight import AgentVerdict, Conflict, Decider, Relation
 from cortex_actors.domain.principle import Ending, Given, Link, LinkType
 from cortex_actors.domain.project import (
     Alert,
@@ -17,7 +17,7 @@ from cortex_actors.domain.project import (
     SourceKind,
     Way,
 )
-from cortex_actors.rules.clustering import Cluster
+from cortex_actors.rules.clustering import Cluster, pair
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import (
     insight_records,
@@ -188,6 +188,25 @@ class TestJudgements:
             pair: word.relation for pair, word in verdicts.of_people(connection).items()
         }
         assert [] == verdicts.proposed(connection)
+
+    def test_agents_verdicts(self, connection: Connection) -> None:
+        """What an agent was given and said is found by the pair's id, and stays when taken back."""
+        two = pair(*learn(connection, "/a.md", "Use tabs.", "Use spaces."))
+        name = verdicts.proposal_id(ProposalKind.DUPLICATE, two)
+        handout = verdicts.Handout(name, "VAJRA", verdicts.PairKind.DUPLICATE, *two, NOW)
+        for _ in range(2):
+            verdicts.hand_out(connection, [handout], since=EPOCH)
+        assert {name: handout} == verdicts.handed(connection, "VAJRA")
+        verdicts.give(connection, handout, said=AgentVerdict.SAME, at=NOW, reason="one rule")
+        assert ({}, {two}) == (verdicts.handed(connection, "VAJRA"), verdicts.judged(connection))
+        word = verdicts.words(connection)[two]
+        assert ("VAJRA", "one rule") == (word.by, word.reason)
+        verdicts.take_back(connection, verdicts.given(connection, name[:9]), by="owner", at=NOW)
+        (left,) = verdicts.given(connection)
+
+        assert ("owner", NOW) == (left.undone_by, left.undone_at)
+        assert ({}, set()) == (verdicts.words(connection), verdicts.judged(connection))
+        assert (1, 0) == (verdicts.count_given(connection, NOW), verdicts.prune(connection, 0, 9))
 
     def test_reviews(self, connection: Connection) -> None:
         """Reviews, approvals and revocations are written, replaced, ended and listed."""

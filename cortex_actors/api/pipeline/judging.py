@@ -7,6 +7,7 @@ them than fits, and nothing that looks like an order to whoever reads it.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice, zip_longest
@@ -17,7 +18,13 @@ from cortex_actors.api.pipeline.contradictions import compare_again
 from cortex_actors.api.pipeline.review import list_offers
 from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.clock import DAY, iso
-from cortex_actors.domain.insight import AgentVerdict, Decider, InsightSource
+from cortex_actors.domain.insight import (
+    AgentVerdict,
+    Decider,
+    InsightSource,
+    Judgement,
+    Relation,
+)
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
 from cortex_actors.rules.admission import noted
 from cortex_actors.rules.clustering import pair
@@ -34,9 +41,10 @@ from cortex_actors.text.hazards import wary
 from cortex_actors.text.sections import around, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.agent import Caller
+    from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Pair
     from cortex_actors.rules.promotion import Thresholds
     from cortex_actors.storage.ledger.actor import Connection
@@ -113,7 +121,8 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
     if not may_read:
         return _told([], "Only sessions on the owner's machine judge instruction files.")
     now, settings = call.clock.now(), call.settings().judging
-    thresholds = call.ruling().promotion
+    ruling = call.ruling()
+    await asyncio.to_thread(ruling.read)
     given = await call.records.read(lambda c: verdicts.count_given(c, now // DAY * DAY))
     left = max(0, settings.agent_verdicts - given)
     if not left:
@@ -122,9 +131,11 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
 
     def look(connection: Connection) -> tuple[int, list[tuple[OpenPair, dict[str, Any]]]]:
         held = verdicts.handed(connection, who)
-        every = list_open(connection, now=now, thresholds=thresholds)
+        every = list_open(connection, now=now, thresholds=ruling.promotion)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
-        shown = _shown(connection, fresh[:LOOKED_AT], most=settings.agent_characters)
+        has_effect = partial(_has_effect, connection, relations=ruling.relations())
+        able = filter(has_effect, fresh[:LOOKED_AT])
+        shown = _shown(connection, able, most=settings.agent_characters)
         return len(fresh), list(islice(shown, min(limit, left)))
 
     count, some = await call.records.read(look)
@@ -165,23 +176,40 @@ def list_open(connection: Connection, *, now: int, thresholds: Thresholds) -> li
     return [each for each in rounds if each is not None and each.pair not in closed]
 
 
+def _has_effect(connection: Connection, found: OpenPair, *, relations: Relations) -> bool:
+    """Tell whether an agent's word about a pair can have an effect.
+
+    The rules keep some near duplicates apart for any model, such as facts of a few words: of 34 of
+    real projects these are 20. They are for a person.
+    """
+    if found.kind is not PairKind.DUPLICATE:
+        return True
+    texts = insight_evidence.by_id(connection, found.pair)
+    same = Judgement(Relation.SAME, Decider.AGENT, "supposed")
+    left, right = (texts[each] for each in found.pair)
+    return relations.answered(left, right, same).relation is Relation.SAME
+
+
 def _shown(
-    connection: Connection, some: Sequence[OpenPair], *, most: int
+    connection: Connection, some: Iterable[OpenPair], *, most: int
 ) -> Iterator[tuple[OpenPair, dict[str, Any]]]:
     """Yield pairs as an agent gets them, as long as their texts have room; the others are left out.
 
     A pair with anything suspicious in a text, or in where it stands, is for a person alone.
     """
+    room = most
     for each in some:
         sides = _sides(connection, each.pair)
         size = sum(len(side["text"]) for side in sides)
-        if len(sides) < 2 or size > most:  # noqa: PLR2004 - both must be said somewhere
+        if size > room and room < most:
+            return  # what is left has hardly room for another one
+        if len(sides) < 2 or size > room:  # noqa: PLR2004 - both must be said somewhere
             continue
         for side in sides:
-            if size + len(side["around"]) > most:
+            if size + len(side["around"]) > room:
                 side["around"] = ""
             size += len(side["around"])
-        most -= size
+        room -= size
         asked = {"id": each.item, "kind": str(each.kind), "question": _QUESTIONS[each.kind]}
         answers = list(_OF_OFFERS if each.kind is PairKind.OFFER else _ANSWERS)
         yield each, {**asked, "answers": answers, "a": sides[0], "b": sides[1]}
@@ -199,8 +227,8 @@ def _sides(connection: Connection, two: Pair) -> list[dict[str, Any]]:
         text, heading = known[name].content, place.heading or ""
         if any(map(wary, (text, heading, place.path, place.project))):
             continue
-        lines = [e for e in sections.get(place.fragment_id, ()) if not wary(e.text)]
-        near = around(lines, place.spot)
+        near = around(sections.get(place.fragment_id, ()), place.spot)
+        near = [each for each in near if not wary(each.text)]
         found.append(
             {
                 "text": text,
@@ -232,6 +260,8 @@ async def judge_answer(
     who = call.caller.acting(agent, call.settings().memory.agent)
     chosen = parameters.word(AgentVerdict, verdict, name="verdict")
     why, now, most = noted(reason), call.clock.now(), call.settings().judging.agent_verdicts
+    if why is not None and (sign := wary(why)) is not None:  # others will read it
+        raise Refused(f"cannot keep the reason for {id}: {sign}; say it in other words")
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         held = [e for e in verdicts.given(connection, id) if e.undone_at is None] if id else []
