@@ -92,7 +92,7 @@ def _ask(home: Home, event: str, *, said: dict[str, Any], agent: str) -> dict[st
     given = {name: text for name, text in params.items() if text}
     if event == "prompt":
         given.setdefault("prompt", "")
-    return Client(home, timeout=LIMIT).call(method, **given, **({"agent": agent} if agent else {}))
+    return Client(home, timeout=LIMIT, agent=agent or None).call(method, **given)
 
 
 def _first(said: dict[str, Any], keys: Sequence[str]) -> str:

@@ -126,7 +126,8 @@ class TestAsks:
         say({"compact_summary": "Moved."})
         assert 0 == entry.main(["daemon", "hook", "session-end", "--agent", "VAJRA"])
 
-        assert [("hook_end", {"summary": "Moved.", "agent": "VAJRA"})] == calls
+        assert [("hook_end", {"summary": "Moved."})] == calls
+        assert ["VAJRA"] == asked_as
 
     def test_known(self) -> None:
         """The events that the help names are those that there are."""

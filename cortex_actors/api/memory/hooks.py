@@ -120,7 +120,8 @@ def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str)
     """
     chosen = call.settings()
     name = call.caller.acting(agent, chosen.hooks.agent or chosen.memory.agent)
-    is_ours, call = call.caller.is_owner, replace(call, caller=Caller(name))
+    is_ours = call.caller.is_owner or call.caller.is_session
+    call = replace(call, caller=Caller(name, is_session=is_ours))
     return ClientHook(call, event, name, neutral(session[:SESSION_LIMIT]), here, is_ours)
 
 

@@ -116,9 +116,7 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
     """
     who = call.caller.acting(agent, call.settings().memory.agent)
     parameters.number(limit, 1, MOST, name="limit")
-    # The field comes with the rights of sessions; a token's agent has none.
-    may_read = call.caller.is_owner or getattr(call.caller, "is_session", False)
-    if not may_read:
+    if not (call.caller.is_owner or call.caller.is_session):
         return _told([], "Only sessions on the owner's machine judge instruction files.")
     now, settings = call.clock.now(), call.settings().judging
     ruling = call.ruling()
@@ -172,7 +170,10 @@ def list_open(connection: Connection, *, now: int, thresholds: Thresholds) -> li
             two = pair(offer.insight.id, other)
             name = verdicts.proposal_id(PairKind.OFFER, two)
             found[PairKind.OFFER].append(OpenPair(name, PairKind.OFFER, two))
-    rounds = chain.from_iterable(zip_longest(*found.values()))
+    # Two texts are one question: an offer of two near duplicates is not asked as both.
+    once = {each.pair: each for some in reversed(found.values()) for each in reversed(some)}
+    kept = ([e for e in some if once[e.pair] is e] for some in found.values())
+    rounds = chain.from_iterable(zip_longest(*kept))
     return [each for each in rounds if each is not None and each.pair not in closed]
 
 
