@@ -211,12 +211,11 @@ def trimmed(value: Any, keep: frozenset[str] = frozenset()) -> Any:  # noqa: ANN
     """Return a result without what is empty; only with the keys to keep, if there are any."""
     if isinstance(value, Mapping):
         some = {key: trimmed(each, keep) for key, each in value.items() if not keep or key in keep}
-        empty = (None, "", [], {}, *([False] if keep else []))
-        # By identity of kind, too: a count of 0 is no answer "no".
+        # A count of 0 says something; an answer "no" does so where all is asked for.
         return {
             key: each
             for key, each in some.items()
-            if not any(type(each) is type(none) and each == none for none in empty)
+            if each or type(each) in {int, float} or (each is False and not keep)
         }
     if isinstance(value, list | tuple):
         return [trimmed(each, keep) for each in value]
