@@ -224,21 +224,21 @@ def trimmed(value: Any, keep: frozenset[str] = frozenset()) -> Any:  # noqa: ANN
 
 def text(value: Any, depth: int = 0) -> str:  # noqa: ANN401 - JSON
     """Return a result as lines for a reader: `key: value`, deeper ones indented."""
-    pad = "  " * depth
     if isinstance(value, Mapping):
-        return "\n".join(_row(pad, f"{key}:", each, depth=depth) for key, each in value.items())
+        return "\n".join(_row(f"{key}:", each, depth=depth) for key, each in value.items())
     if isinstance(value, list | tuple):
-        return "\n".join(_row(pad, "-", each, depth=depth) for each in value)
-    return f"{pad}{value}"
+        return "\n".join(_row("-", each, depth=depth) for each in value)
+    return f"{'  ' * depth}{value}"
 
 
-def _row(pad: str, head: str, value: Any, *, depth: int) -> str:  # noqa: ANN401 - JSON
+def _row(head: str, value: Any, *, depth: int) -> str:  # noqa: ANN401 - JSON
     """Return one entry of a result."""
+    head = "  " * depth + head
     if isinstance(value, Mapping | list | tuple) and value:
         inner = text(value, depth + 1)
         # A dash and its first key share a line.
-        return f"{pad}- {inner.lstrip()}" if head == "-" else f"{pad}{head}\n{inner}"
-    return f"{pad}{head} {value}"
+        return f"{head} {inner.lstrip()}" if head.endswith("-") else f"{head}\n{inner}"
+    return f"{head} {value}"
 
 
 def _core(name: str, core: Core) -> Tool | None:

@@ -294,7 +294,7 @@ class Control:
             await self._stream(request, connection)
             return
         if request.method == MCP and self._mcp is not None:
-            await self._speak(request, connection, self._mcp)
+            await self._speak(request, connection, mcp=self._mcp)
             return
         answer = await self._answer(request)
         # A request without an id is a notification: done, not answered.
@@ -368,7 +368,7 @@ class Control:
             sent = await self._follow(begun, connection)
         await connection.send(rpc.success(request.id, {"sent": sent}))
 
-    async def _speak(self, request: rpc.Request, connection: Connection, mcp: McpHost) -> None:
+    async def _speak(self, request: rpc.Request, connection: Connection, *, mcp: McpHost) -> None:
         """Begin an MCP session, and answer its lines until the client ends it."""
         caller = OWNER
         try:
