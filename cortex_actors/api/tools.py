@@ -194,17 +194,15 @@ def find(query: str = "") -> dict[str, Any]:
 
 
 def named(name: str) -> Tool:
-    """Return the tool that `more` calls by a name, an operation's or a tool's.
+    """Return the tool of an operation by any of its names, also of one that is not for sessions.
 
-    Raises `BadInput` for one that no session may call.
+    Those are refused when they are called. Raises `BadInput` for a name that is none.
     """
-    for tool in (*_further(), *offered(USUAL).values()):
-        if tool.operation and name in {tool.name, tool.operation.name, tool.operation.method}:
-            return tool
-    raise BadInput(
-        f"no operation is called {name[:_LONGEST]!r}, or it is not for agents; more() lists those "
-        "there are"
-    )
+    known = CORE[name].operation if name in CORE else name
+    for one in OPERATIONS.values():
+        if known in {one.name, one.method, _spelled(one)}:
+            return _further_tool(one)
+    raise BadInput(f"no operation is called {name[:_LONGEST]!r}; more() lists those there are")
 
 
 def trimmed(value: Any, keep: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401 - JSON
@@ -263,18 +261,28 @@ def _further() -> tuple[Tool, ...]:
     """Return every operation that a session may call and that the table has not."""
     usual = {core.operation for core in CORE.values()}
     return tuple(
-        Tool(
-            one.name.replace(".", "_").replace("-", "_"),
-            one.description.partition("\n")[0],
-            _schema(one, {}),
-            one,
-            reads=_reads(one),
-            adds=one.name in _ADDING,
-            repeats=_reads(one) or one.name in _REPEATED,
-        )
+        _further_tool(one)
         for name, one in sorted(OPERATIONS.items())
         if one.sessions and name not in usual
     )
+
+
+def _further_tool(one: Operation) -> Tool:
+    """Return the tool of an operation in the registry's own words."""
+    return Tool(
+        _spelled(one),
+        one.description.partition("\n")[0],
+        _schema(one, {}),
+        one,
+        reads=_reads(one),
+        adds=one.name in _ADDING,
+        repeats=_reads(one) or one.name in _REPEATED,
+    )
+
+
+def _spelled(one: Operation) -> str:
+    """Return an operation's name as a tool's."""
+    return one.name.replace(".", "_").replace("-", "_")
 
 
 def _reads(one: Operation) -> bool:

@@ -38,6 +38,9 @@ START_TIMEOUT, PAUSE = 60.0, 0.05
 #: waits for its model.
 LAST_WORD = 60.0
 
+#: Connections in a row that end without a word, after which nothing is asked again.
+FRUITLESS = 3
+
 #: Methods that change nothing, beside the tools of which the daemon says so.
 _READING = ("ping", "server/discover", "tools/list", "resources/", "prompts/", "completion/")
 
@@ -71,7 +74,7 @@ class Proxy:
         #: The greeting of a client that says `initialize`, and ids whose next answer is kept back.
         self._greeting: list[dict[str, Any]] = []
         self._kept_back: set[str] = set()
-        self._lost_at = float("-inf")
+        self._lost_at, self._fruitless = float("-inf"), 0
         self._sock: socket.socket | None = self._connected()
 
     def run(self, source: int, target: int) -> None:
@@ -130,6 +133,7 @@ class Proxy:
         if not data:
             self._lose()
             return
+        self._fruitless = 0
         *lines, self._answered = (self._answered + data).split(b"\n")
         for line in lines:
             answer = _object(line)
@@ -157,11 +161,14 @@ class Proxy:
         self._sock.close()
         self._sock, self._lost_at = None, _CLOCK.monotonic()
         unsent = self._unsent.splitlines(keepends=True)[int(self._is_broken) :]
+        self._fruitless += 1
+        may_ask = self._fruitless < FRUITLESS
+        unsent = unsent if may_ask else []
         fresh = {json.dumps(each.get("id")) for each in map(_object, unsent)}
         self._unsent, self._answered, self._is_broken = b"", b"", False
         self._kept_back.clear()
         sent = {key: each for key, each in self._waiting.items() if key not in fresh}
-        again = [each for each in sent.values() if self._is_reading(each)]
+        again = [each for each in sent.values() if may_ask and self._is_reading(each)]
         for key in [key for key, each in sent.items() if each not in again]:
             self._refuse(key, _LOST)
         if (again or unsent) and self._return():

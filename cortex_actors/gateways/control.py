@@ -387,8 +387,15 @@ class Control:
         assert task is not None  # noqa: S101 - a coroutine runs in a task
         # It waits for its agent most of the time, and must not be waited for at a stop.
         self._busy.discard(task)
-        with suppress(ValueError):  # a line that is too long: nothing behind it can be read
+        try:
             await mcp.serve(session, connection)
+        except (ConnectionError, TimeoutError):
+            raise
+        except ValueError:
+            pass  # a line that is too long: nothing behind it can be read
+        except Exception as error:  # noqa: BLE001 - one bad session must not end the daemon's task
+            trace = "".join(traceback.format_exception(error))
+            self._logs.write("error", "an MCP session failed", actor="mcp", traceback=trace)
         # What an agent sends behind it must not be taken for the owner's requests.
         raise _SessionOverError
 

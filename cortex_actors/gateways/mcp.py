@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -81,7 +82,8 @@ class McpHost:
     async def preload(self, clock: Clock) -> None:
         """Import the SDK soon, so that the first session does not wait for it."""
         await clock.sleep(BREATH)
-        await self.loaded()
+        with suppress(ImportError):  # the first session says so
+            await self.loaded()
 
     def session(self, caller: Caller, params: Mapping[str, Any]) -> AgentSession:
         """Return the session of who asks, as it wishes: `agent`, `tools`, `here`.

@@ -233,16 +233,21 @@ async def speak(server: Server[Any], read: Read, *, send: Send) -> None:
             asyncio.create_task(each, name="mcp")
             for each in (_listen(read, to_server, send=send), _say(send, from_server))
         ]
+        failed: Exception | None = None
         try:
             options = server.create_initialization_options()
             await server.run(*servers, options)
+        except Exception as error:  # noqa: BLE001 - the client's end comes first
+            failed = error
         finally:
             for task in tasks:
                 task.cancel()
             ended = await asyncio.gather(*tasks, return_exceptions=True)
-    for error in ended:
-        if isinstance(error, (ValueError, ConnectionError, TimeoutError)):
-            raise error
+    for end in ended:
+        if isinstance(end, (ValueError, ConnectionError, TimeoutError)):
+            raise end
+    if failed is not None:
+        raise failed
 
 
 async def _listen(read: Read, to_server: Any, *, send: Send) -> None:  # noqa: ANN401 - anyio's stream

@@ -221,11 +221,12 @@ class TestHelp:
         assert "cortex" in shown[-1]
 
     def test_lists_the_quick_ones(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The list of commands has those of the quick way, but the one that clients start."""
+        """The list of commands has those that are answered on the quick way."""
         entry.main(["--help"])
         entry.main(["daemon", "--help"])
         shown = capsys.readouterr().out
 
+        # AI clients start that one.
         assert all(f"\n  {name} " in shown for name in entry.FAST - {"mcp"})
         assert "\n  mcp " not in shown
 

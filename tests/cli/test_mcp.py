@@ -198,6 +198,19 @@ class TestRestart:
 
             assert {"id": 0, "result": {"again": True}} == client.hear()
 
+    def test_hopeless(self, daemon: Daemon) -> None:
+        """A daemon that only ends is not asked for ever: the client is told."""
+        with session(daemon) as client:
+            client.say(tool(1, "recall", query="x"))
+            for _ in range(mcp.FRUITLESS - 1):
+                daemon.hear()
+                daemon.hang_up()
+                daemon.accept()
+            daemon.hear()
+            daemon.hang_up()
+
+            assert "ended before it answered" in client.hear()["error"]["message"]
+
     def test_last_word(self, daemon: Daemon) -> None:
         """A client that has said its last word still gets its answer."""
         with session(daemon) as client:

@@ -103,14 +103,17 @@ class TestRights:
     async def test_owners(self, house: House) -> None:
         """What is yours is refused, whatever asks for it, and nothing comes of it."""
         async with stdio(house) as client:
-            for name in ("resolve", "memory_forget", "approve", "daemon.backup", "shutdown"):
-                assert "not for agents" in await refused(client, "more", name=name, params={})
+            for name in ("resolve", "memory_forget", "approve", "daemon.backup"):
+                assert "ask the person" in await refused(client, "more", name=name, params={})
+            assert "no operation is" in await refused(client, "more", name="shutdown")
             with pytest.raises(MCPError, match="there is no tool 'memory_forget'"):
                 await client.call_tool("memory_forget", {"ids": [house.monday]})
             other = {"content": "x", "agent": "VAJRA"}
             assert "cannot act for VAJRA" in await refused(client, "remember", **other)
 
         assert house.door.client.call("memory", id=house.monday)["id"] == house.monday
+        noted = house.door.commands("daemon", "logs", "--actor", "audit", "-n", "50").stdout
+        assert "CLAUDE was refused forget" in noted
 
     async def test_token(self, house: House) -> None:
         """Over HTTP an agent's token is that agent; yours is the usual agent, and not you."""
