@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from cortex_actors.home import LINE_LIMIT
 from tests.gateways.house import SECRET
 
 if TYPE_CHECKING:
@@ -27,11 +29,13 @@ ERAS = ("legacy", "auto", "2026-07-28")
 
 
 @asynccontextmanager
-async def stdio(house: House, *words: str, mode: str = "auto") -> AsyncIterator[Client]:
+async def stdio(
+    house: House, *words: str, mode: str = "auto", cwd: str | None = None
+) -> AsyncIterator[Client]:
     """Give the official client of a `cortex mcp` of its own."""
     env = {**house.door.commands.env, "PYTHONWARNINGS": "ignore"}
     words = ("-m", "cortex_actors", "mcp", *words)
-    started = StdioServerParameters(command=sys.executable, args=list(words), env=env)
+    started = StdioServerParameters(command=sys.executable, args=list(words), env=env, cwd=cwd)
     async with Client(started, mode=mode) as client:
         yield client
 
@@ -152,6 +156,33 @@ class TestSession:
                 await client.call_tool("remember", {"content": "x"})
 
         assert ["recall", "memory_list"] == names
+
+    async def test_here(self, house: House) -> None:
+        """The folder in which the client works says to which project a memory belongs."""
+        (atlas,) = house.door.client.call("projects")["projects"]
+        async with stdio(house, cwd=atlas["root"]) as client:
+            said = await call(client, "remember", content="Atlas is drawn in ink")
+            shown = await client.call_tool("resolve_preview", {})
+        kept = house.door.client.call("memory", id=said["id"])
+        house.door.client.call("forget", ids=[said["id"]])
+
+        assert atlas["id"] == kept["project_id"]
+        assert not shown.is_error
+
+    async def test_never_the_owner(self, house: House) -> None:
+        """What comes over a connection that speaks MCP is never one of the owner's requests."""
+        sock, told = house.door.client.open("mcp", agent="KETHER")
+        owners = b'{"id": 1, "method": "agent_token", "params": {"agent": "KETHER"}}\n'
+        with sock, sock.makefile("rb") as reader:
+            sock.sendall(owners)
+            first = json.loads(reader.readline())
+            sock.sendall(b"x" * (LINE_LIMIT + 1) + b"\n" + owners)
+            rest = reader.read()
+
+        assert "KETHER" == told["agent"]
+        assert -32700 == first["error"]["code"]
+        assert b"token" not in rest
+        assert not (house.door.commands.home / "tokens/KETHER").exists()
 
     async def test_wrong(self, house: House) -> None:
         """What is wrong with a call is said to the model, with what it may do instead."""
