@@ -220,6 +220,17 @@ def trimmed(value: Any, keep: frozenset[str] = frozenset()) -> Any:  # noqa: ANN
     return value
 
 
+def told(found: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return a result as text, and as it is structured.
+
+    Where the operation has a text for readers, that is it; beside hits it would be there twice.
+    """
+    own = found.get("text")
+    if not isinstance(own, str):
+        return text(found), found
+    return own, {k: each for k, each in found.items() if k != "text" or "hits" not in found}
+
+
 def text(value: Any, depth: int = 0) -> str:  # noqa: ANN401 - JSON
     """Return a result as lines for a reader: `key: value`, deeper ones indented."""
     if isinstance(value, Mapping):

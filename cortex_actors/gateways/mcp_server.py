@@ -135,8 +135,9 @@ class _Handlers:
         except CortexError as error:
             said = [types.TextContent(type="text", text=str(error))]
             return types.CallToolResult(content=said, is_error=True)
-        text = types.TextContent(type="text", text=tools.text(found) or "nothing found")
-        return types.CallToolResult(content=[text], structured_content=found)
+        text, kept = tools.told(found)
+        part = types.TextContent(type="text", text=text or "nothing found")
+        return types.CallToolResult(content=[part], structured_content=kept)
 
     async def list_resources(
         self,

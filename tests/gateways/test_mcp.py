@@ -80,6 +80,7 @@ class TestEras:
 
         assert {"recall", "remember", "crumb_leave", "village_post", "more"} <= set(names)
         assert "5433" in found["hits"][0]["text"]
+        assert "text" not in found
 
     @pytest.mark.parametrize("mode", ERAS)
     async def test_http(self, house: House, mode: str) -> None:

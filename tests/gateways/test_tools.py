@@ -142,6 +142,12 @@ class TestResults:
         assert {"c": 0, "d": False, "g": [{"h": 1}]} == tools.trimmed(found)
         assert {"g": [{"h": 1}]} == tools.trimmed(found, frozenset("dgh"))
 
+    def test_told(self) -> None:
+        """An operation's own text for readers is shown as it is, and is not there twice."""
+        assert ("[1] a", {"hits": [1]}) == tools.told({"text": "[1] a", "hits": [1]})
+        assert ("FORWARD", {"text": "FORWARD"}) == tools.told({"text": "FORWARD"})
+        assert ("id: 1", {"id": 1}) == tools.told({"id": 1})
+
     def test_text(self) -> None:
         """A result is shown as lines, one thing a line, with what belongs together indented."""
         found = {"hits": [{"id": "mem_1", "tags": ["a", "b"]}, {"id": "mem_2"}], "count": 2}
