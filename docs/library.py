@@ -203,15 +203,20 @@ def _glossary() -> list[str]:
 
 def agents_page() -> str:
     """Return docs/agents.md; its matrix says which operations agents may ask."""
-    rows: dict[str, tuple[list[str], list[str], list[str]]] = {}
+    rows: dict[str, tuple[list[str], list[str], list[str], list[str]]] = {}
     for each in sorted(OPERATIONS.values(), key=lambda each: each.name):
-        reads, changes, owners = rows.setdefault(_subject(each.method), ([], [], []))
+        reads, changes, sessions, owners = rows.setdefault(_subject(each.method), ([], [], [], []))
         among = reads if each.http.startswith("GET ") else changes
-        (among if each.agents else owners).append(f"`{each.method}`")
-    lines = ["| about | agents may read | agents may change | yours alone |", "|---|---|---|---|"]
+        others = sessions if each.sessions else owners
+        mark = "" if each.sessions or not each.agents else "*"
+        (among if each.agents else others).append(f"`{each.method}`{mark}")
+    lines = [
+        "| about | agents may read | agents may change | a session may, too | yours alone |",
+        "|---|---|---|---|---|",
+    ]
     for subject, columns in sorted(rows.items()):
         lines.append(f"| {subject} | {' | '.join(', '.join(each) or '-' for each in columns)} |")
-    return put("agents.md", lines)
+    return put("agents.md", [*lines, "", "`*`: not in a [session](#mcp)."])
 
 
 def cli_page() -> str:

@@ -194,52 +194,60 @@ def find(query: str = "") -> dict[str, Any]:
 
 
 def named(name: str) -> Tool:
-    """Return the tool that `more` calls by a name, an operation's or a tool's.
+    """Return the tool of an operation by any of its names, also of one that is not for sessions.
 
-    Raises `BadInput` for one that no session may call.
+    Those are refused when they are called. Raises `BadInput` for a name that is none.
     """
-    for tool in (*_further(), *offered(USUAL).values()):
-        if tool.operation and name in {tool.name, tool.operation.name, tool.operation.method}:
-            return tool
-    raise BadInput(
-        f"no operation is called {name[:_LONGEST]!r}, or it is not for agents; more() lists those "
-        "there are"
-    )
+    known = CORE[name].operation if name in CORE else name
+    for one in OPERATIONS.values():
+        if known in {one.name, one.method, _spelled(one)}:
+            return _further_tool(one)
+    raise BadInput(f"no operation is called {name[:_LONGEST]!r}; more() lists those there are")
 
 
 def trimmed(value: Any, keep: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401 - JSON
     """Return a result without what is empty; only with the keys to keep, if there are any."""
     if isinstance(value, Mapping):
         some = {key: trimmed(each, keep) for key, each in value.items() if not keep or key in keep}
-        empty = (None, "", [], {}, *([False] if keep else []))
-        # By identity of kind, too: a count of 0 is no answer "no".
+        # A count of 0 says something; an answer "no" does so where all is asked for.
         return {
             key: each
             for key, each in some.items()
-            if not any(type(each) is type(none) and each == none for none in empty)
+            if each or type(each) in {int, float} or (each is False and not keep)
         }
     if isinstance(value, list | tuple):
         return [trimmed(each, keep) for each in value]
     return value
 
 
+def told(found: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return a result as text, and as it is structured.
+
+    Where the operation has a text for readers, that is it; beside hits it would be there twice.
+    """
+    own = found.get("text")
+    if not isinstance(own, str):
+        return text(found), found
+    return own, {k: each for k, each in found.items() if k != "text" or "hits" not in found}
+
+
 def text(value: Any, depth: int = 0) -> str:  # noqa: ANN401 - JSON
     """Return a result as lines for a reader: `key: value`, deeper ones indented."""
-    pad = "  " * depth
     if isinstance(value, Mapping):
-        return "\n".join(_row(pad, f"{key}:", each, depth=depth) for key, each in value.items())
+        return "\n".join(_row(f"{key}:", each, depth=depth) for key, each in value.items())
     if isinstance(value, list | tuple):
-        return "\n".join(_row(pad, "-", each, depth=depth) for each in value)
-    return f"{pad}{value}"
+        return "\n".join(_row("-", each, depth=depth) for each in value)
+    return f"{'  ' * depth}{value}"
 
 
-def _row(pad: str, head: str, value: Any, *, depth: int) -> str:  # noqa: ANN401 - JSON
+def _row(head: str, value: Any, *, depth: int) -> str:  # noqa: ANN401 - JSON
     """Return one entry of a result."""
+    head = "  " * depth + head
     if isinstance(value, Mapping | list | tuple) and value:
         inner = text(value, depth + 1)
         # A dash and its first key share a line.
-        return f"{pad}- {inner.lstrip()}" if head == "-" else f"{pad}{head}\n{inner}"
-    return f"{pad}{head} {value}"
+        return f"{head} {inner.lstrip()}" if head.endswith("-") else f"{head}\n{inner}"
+    return f"{head} {value}"
 
 
 def _core(name: str, core: Core) -> Tool | None:
@@ -264,18 +272,28 @@ def _further() -> tuple[Tool, ...]:
     """Return every operation that a session may call and that the table has not."""
     usual = {core.operation for core in CORE.values()}
     return tuple(
-        Tool(
-            one.name.replace(".", "_").replace("-", "_"),
-            one.description.partition("\n")[0],
-            _schema(one, {}),
-            one,
-            reads=_reads(one),
-            adds=one.name in _ADDING,
-            repeats=_reads(one) or one.name in _REPEATED,
-        )
+        _further_tool(one)
         for name, one in sorted(OPERATIONS.items())
         if one.sessions and name not in usual
     )
+
+
+def _further_tool(one: Operation) -> Tool:
+    """Return the tool of an operation in the registry's own words."""
+    return Tool(
+        _spelled(one),
+        one.description.partition("\n")[0],
+        _schema(one, {}),
+        one,
+        reads=_reads(one),
+        adds=one.name in _ADDING,
+        repeats=_reads(one) or one.name in _REPEATED,
+    )
+
+
+def _spelled(one: Operation) -> str:
+    """Return an operation's name as a tool's."""
+    return one.name.replace(".", "_").replace("-", "_")
 
 
 def _reads(one: Operation) -> bool:

@@ -54,6 +54,7 @@ HANDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "schedule": ("scheduler",),
     "http": ("http",),
+    # Looked up by each session when it begins.
     "mcp": (),
     "hooks": (),  # operations ask for it: nobody is made with it
 }

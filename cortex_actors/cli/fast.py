@@ -135,6 +135,9 @@ def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     door = found.get("http", {})
     if door.get("state", "off") not in ("off", "away"):
         yield "http", ", ".join(filter(None, (door["state"], door.get("address"))))
+    if (mcp := found.get("mcp", {})).get("calls"):
+        calls = ", ".join(f"{name} {count:,}" for name, count in sorted(mcp["calls"].items()))
+        yield "mcp", f"{mcp['sessions']} sessions; calls: {calls}"
     yield "loop lag", f"{found['loop_lag_ms']} ms"
     if trip := found.get("round_trip"):
         # Why it did not go well stands above, as a reason of the whole.

@@ -38,6 +38,9 @@ START_TIMEOUT, PAUSE = 60.0, 0.05
 #: waits for its model.
 LAST_WORD = 60.0
 
+#: Connections in a row that end without a word, after which nothing is asked again.
+FRUITLESS = 3
+
 #: Methods that change nothing, beside the tools of which the daemon says so.
 _READING = ("ping", "server/discover", "tools/list", "resources/", "prompts/", "completion/")
 
@@ -64,12 +67,14 @@ class Proxy:
         self._reads: frozenset[str] = frozenset()
         #: What waits to be sent, and the beginnings of lines.
         self._unsent, self._asked, self._answered = b"", b"", b""
+        #: Whether the first line that waits to be sent was sent in part.
+        self._is_broken = False
         #: Id of a request as JSON -> the request, while it is not answered.
         self._waiting: dict[str, dict[str, Any]] = {}
         #: The greeting of a client that says `initialize`, and ids whose next answer is kept back.
         self._greeting: list[dict[str, Any]] = []
         self._kept_back: set[str] = set()
-        self._lost_at = float("-inf")
+        self._lost_at, self._fruitless = float("-inf"), 0
         self._sock: socket.socket | None = self._connected()
 
     def run(self, source: int, target: int) -> None:
@@ -83,15 +88,17 @@ class Proxy:
                 reads.append(source)
             writes = [self._sock] if self._sock and self._unsent else []
             readable, writable, _ = select.select(reads, writes, [], left)
+            if self._sock and self._sock in readable:
+                self._from_daemon(self._sock)
+            elif self._sock and self._sock in writable:
+                self._send(self._sock)
             if source in readable:
                 data = os.read(source, CHUNK)
                 if not data:
                     end = _CLOCK.monotonic() + LAST_WORD
                 self._from_client(data)
-            if self._sock and self._sock in readable:
-                self._from_daemon(self._sock)
-            elif self._sock and self._sock in writable:
-                self._send(self._sock)
+        if self._sock:
+            self._sock.close()
 
     def _from_client(self, data: bytes) -> None:
         """Take what the client says; a daemon that is away is looked for when there is a line."""
@@ -126,6 +133,7 @@ class Proxy:
         if not data:
             self._lose()
             return
+        self._fruitless = 0
         *lines, self._answered = (self._answered + data).split(b"\n")
         for line in lines:
             answer = _object(line)
@@ -139,7 +147,9 @@ class Proxy:
     def _send(self, sock: socket.socket) -> None:
         """Send what the daemon takes now."""
         try:
-            self._unsent = self._unsent[sock.send(self._unsent) :]
+            count = sock.send(self._unsent)
+            self._is_broken = not self._unsent[:count].endswith(b"\n")
+            self._unsent = self._unsent[count:]
         except BlockingIOError:
             return
         except OSError:
@@ -150,14 +160,19 @@ class Proxy:
         assert self._sock is not None  # noqa: S101 - a fact for mypy
         self._sock.close()
         self._sock, self._lost_at = None, _CLOCK.monotonic()
-        self._unsent, self._answered = b"", b""
+        unsent = self._unsent.splitlines(keepends=True)[int(self._is_broken) :]
+        self._fruitless += 1
+        may_ask = self._fruitless < FRUITLESS
+        unsent = unsent if may_ask else []
+        fresh = {json.dumps(each.get("id")) for each in map(_object, unsent)}
+        self._unsent, self._answered, self._is_broken = b"", b"", False
         self._kept_back.clear()
-        again = {key: each for key, each in self._waiting.items() if self._is_reading(each)}
-        for key in self._waiting.keys() - again.keys():
+        sent = {key: each for key, each in self._waiting.items() if key not in fresh}
+        again = [each for each in sent.values() if may_ask and self._is_reading(each)]
+        for key in [key for key, each in sent.items() if each not in again]:
             self._refuse(key, _LOST)
-        self._waiting = again
-        if again and self._return():
-            self._unsent += b"".join(_line(each) for each in again.values())
+        if (again or unsent) and self._return():
+            self._unsent += b"".join([*map(_line, again), *unsent])
 
     def _return(self) -> bool:
         """Connect again and say the greeting; where that fails, tell all that wait."""

@@ -298,7 +298,7 @@ class Control:
             await self._stream(request, connection)
             return
         if request.method == MCP and self._mcp is not None:
-            await self._speak(request, connection, self._mcp)
+            await self._speak(request, connection, mcp=self._mcp)
             return
         answer = await self._answer(request)
         # A request without an id is a notification: done, not answered.
@@ -372,7 +372,7 @@ class Control:
             sent = await self._follow(begun, connection)
         await connection.send(rpc.success(request.id, {"sent": sent}))
 
-    async def _speak(self, request: rpc.Request, connection: Connection, mcp: McpHost) -> None:
+    async def _speak(self, request: rpc.Request, connection: Connection, *, mcp: McpHost) -> None:
         """Begin an MCP session, and answer its lines until the client ends it."""
         caller = OWNER
         try:
@@ -391,8 +391,15 @@ class Control:
         assert task is not None  # noqa: S101 - a coroutine runs in a task
         # It waits for its agent most of the time, and must not be waited for at a stop.
         self._busy.discard(task)
-        with suppress(ValueError):  # a line that is too long: nothing behind it can be read
+        try:
             await mcp.serve(session, connection)
+        except (ConnectionError, TimeoutError):
+            raise
+        except ValueError:
+            pass  # a line that is too long: nothing behind it can be read
+        except Exception as error:  # noqa: BLE001 - one bad session must not end the daemon's task
+            trace = "".join(traceback.format_exception(error))
+            self._logs.write("error", "an MCP session failed", actor="mcp", traceback=trace)
         # What an agent sends behind it must not be taken for the owner's requests.
         raise _SessionOverError
 

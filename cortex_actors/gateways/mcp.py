@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import ModuleType
 
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Scope, Send
 
     from cortex_actors.api.desk import FrontDesk
     from cortex_actors.api.tools import Tool
@@ -81,7 +82,8 @@ class McpHost:
     async def preload(self, clock: Clock) -> None:
         """Import the SDK soon, so that the first session does not wait for it."""
         await clock.sleep(BREATH)
-        await self.loaded()
+        with suppress(ImportError):  # the first session says so
+            await self.loaded()
 
     def session(self, caller: Caller, params: Mapping[str, Any]) -> AgentSession:
         """Return the session of who asks, as it wishes: `agent`, `tools`, `here`.
@@ -112,7 +114,7 @@ class McpHost:
         self._desk.life.mcp_sessions = self._open
         try:
             server = sdk.make_server(self, lambda _: session)
-            await sdk.speak(server, connection.raw_line, connection.send)
+            await sdk.speak(server, connection.raw_line, send=connection.send)
         finally:
             self._open -= 1
             self._desk.life.mcp_sessions = self._open
@@ -124,22 +126,22 @@ class McpHost:
                 f"{SESSIONS} MCP sessions are open, no more are taken: close one first"
             )
 
-    async def call(self, session: AgentSession, name: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+    async def call(self, session: AgentSession, name: str, *, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
         """Return what a tool gives, cut to what an agent uses. Raises `CortexError`."""
         tool = session.tools[name]
         self._desk.life.tool_calls[name] += 1
         if tool.operation is not None:
-            return tools.trimmed(await self.ask(session, tool, given), tool.gives)
+            return tools.trimmed(await self.ask(session, tool, given=given), tool.gives)
         known = {"query": str, "name": str, "params": dict}
         for key, each in given.items():
             if key not in known or not isinstance(each, known[key]):
                 raise errors.BadInput(f"cannot use {key}: more takes query, name and params")
         if wanted := given.get("name"):
             one = tools.named(wanted)
-            return tools.trimmed(await self.ask(session, one, given.get("params", {})))
+            return tools.trimmed(await self.ask(session, one, given=given.get("params", {})))
         return tools.find(given.get("query", ""))
 
-    async def ask(self, session: AgentSession, tool: Tool, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+    async def ask(self, session: AgentSession, tool: Tool, *, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
         """Return what an operation gives to a session's agent. Raises `CortexError`."""
         one = tool.operation
         assert one is not None  # noqa: S101 - a fact for mypy
@@ -159,13 +161,13 @@ class McpHost:
             message = f"{tool.name} was not done within {DEADLINE:g} s; ask for less"
             raise errors.DeadlineExceeded(message) from None
         except Exception as error:
-            self._note(one.method, session.caller, error)
+            self._note(one.method, error, caller=session.caller)
             if not rpc.is_fault(error):
                 raise
             text = f"the daemon failed inside: {type(error).__name__}; see cortex daemon logs"
             raise errors.InternalError(text) from error
 
-    def _note(self, method: str, caller: Caller, error: Exception) -> None:
+    def _note(self, method: str, error: Exception, *, caller: Caller) -> None:
         """Write down what was refused, and a fault of ours with its traceback."""
         if isinstance(error, errors.NotYours):
             text = f"{caller.by} was refused {method}"
@@ -193,8 +195,9 @@ class McpRoute:
         self._closed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+    async def __call__(self, scope: Scope, *wire: Any) -> None:  # noqa: ANN401 - ASGI's two
+        """Answer one request; `wire` receives and sends."""
+        send: Send = wire[1]
         if scope["method"] != "POST":
             start = {"type": "http.response.start", "status": 405, "headers": [(b"allow", b"POST")]}
             await send(start)
@@ -203,7 +206,7 @@ class McpRoute:
         if self._begun is None:
             self._begun = asyncio.create_task(self._begin(), name="mcp-http")
         manager = await asyncio.shield(self._begun)
-        await manager.handle_request(scope, receive, send)
+        await manager.handle_request(scope, *wire)
 
     async def close(self) -> None:
         """End what requests needed."""

@@ -131,12 +131,13 @@ class _Handlers:
             message = f"there is no tool {params.name[:100]!r}; there are: {there}"
             raise MCPError(types.INVALID_PARAMS, message)
         try:
-            found = await self._host.call(session, params.name, params.arguments or {})
+            found = await self._host.call(session, params.name, given=params.arguments or {})
         except CortexError as error:
             said = [types.TextContent(type="text", text=str(error))]
             return types.CallToolResult(content=said, is_error=True)
-        text = types.TextContent(type="text", text=tools.text(found) or "nothing found")
-        return types.CallToolResult(content=[text], structured_content=found)
+        text, kept = tools.told(found)
+        part = types.TextContent(type="text", text=text or "nothing found")
+        return types.CallToolResult(content=[part], structured_content=kept)
 
     async def list_resources(
         self,
@@ -144,7 +145,7 @@ class _Handlers:
         _: Any,  # noqa: ANN401
     ) -> types.ListResourcesResult:
         """List the principles, and the projects that are followed."""
-        found = await self._read(ctx, "projects.list", {})
+        found = await self._read(ctx, "projects.list", given={})
         names = [each["name"] for each in found["projects"]]
         rows = [("principles", "What holds for all projects")]
         rows += [(f"project/{name}", f"What {name}'s files say") for name in names]
@@ -180,7 +181,7 @@ class _Handlers:
             forms = f"{_SCHEME}memory/ID, {_SCHEME}project/NAME and {_SCHEME}principles"
             message = f"there is no resource {uri[:200]!r}; there are {forms}"
             raise MCPError(types.INVALID_PARAMS, message)
-        text = tools.text(tools.trimmed(await self._read(ctx, *asked)))
+        text = tools.text(tools.trimmed(await self._read(ctx, asked[0], given=asked[1])))
         part = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[part])
 
@@ -201,11 +202,11 @@ class _Handlers:
         return types.GetPromptResult(description=about, messages=[said])
 
     async def _read(
-        self, ctx: ServerRequestContext[Any, Any], operation: str, given: dict[str, Any]
+        self, ctx: ServerRequestContext[Any, Any], operation: str, *, given: dict[str, Any]
     ) -> Any:  # noqa: ANN401 - JSON
         """Return what an operation gives; an error is the protocol's."""
         try:
-            return await self._host.ask(self._session(ctx), tools.named(operation), given)
+            return await self._host.ask(self._session(ctx), tools.named(operation), given=given)
         except CortexError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
 
@@ -222,7 +223,7 @@ def _tool(one: tools.Tool) -> types.Tool:
     )
 
 
-async def speak(server: Server[Any], read: Read, send: Send) -> None:
+async def speak(server: Server[Any], read: Read, *, send: Send) -> None:
     """Answer JSON-RPC lines until there are no more; `read` gives an empty one at the end.
 
     Raises what `read` raises for a line that is too long, and `ConnectionError`.
@@ -231,21 +232,26 @@ async def speak(server: Server[Any], read: Read, send: Send) -> None:
         from_server, to_server = ours
         tasks = [
             asyncio.create_task(each, name="mcp")
-            for each in (_listen(read, send, to_server), _say(send, from_server))
+            for each in (_listen(read, to_server, send=send), _say(send, from_server))
         ]
+        failed: Exception | None = None
         try:
             options = server.create_initialization_options()
             await server.run(*servers, options)
+        except Exception as error:  # noqa: BLE001 - the client's end comes first
+            failed = error
         finally:
             for task in tasks:
                 task.cancel()
             ended = await asyncio.gather(*tasks, return_exceptions=True)
-    for error in ended:
-        if isinstance(error, (ValueError, ConnectionError, TimeoutError)):
-            raise error
+    for end in ended:
+        if isinstance(end, (ValueError, ConnectionError, TimeoutError)):
+            raise end
+    if failed is not None:
+        raise failed
 
 
-async def _listen(read: Read, send: Send, to_server: Any) -> None:  # noqa: ANN401 - anyio's stream
+async def _listen(read: Read, to_server: Any, *, send: Send) -> None:  # noqa: ANN401 - anyio's stream
     """Hand messages to the server until there are no more."""
     async with to_server:
         while line := await read():

@@ -102,7 +102,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 62_079, "modules": 297}
+BOUNDS: dict[str, int] = {"code lines": 61_920, "modules": 295}
 
 
 @dataclass(frozen=True)

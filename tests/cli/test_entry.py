@@ -228,7 +228,9 @@ class TestHelp:
         entry.main(["daemon", "--help"])
         shown = capsys.readouterr().out
 
-        assert all(f"\n  {name} " in shown for name in entry.FAST)
+        # AI clients start that one.
+        assert all(f"\n  {name} " in shown for name in entry.FAST - {"mcp"})
+        assert "\n  mcp " not in shown
 
 
 class TestStatus:
