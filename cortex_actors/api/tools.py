@@ -124,7 +124,7 @@ CORE: Final[Mapping[str, Core]] = {
     ),
     "judge_next": Core(
         "judge.next",
-        "Get a few pairs of texts to judge: do they contradict, or say the same?",
+        "Get a few pairs of texts, to judge whether they contradict or say the same.",
         {},
     ),
     "judge_answer": Core(
@@ -157,6 +157,11 @@ class Tool:
     adds: bool = False
     repeats: bool = False
 
+    @property
+    def is_agents(self) -> bool:
+        """Whether an agent with a token may call it, too."""
+        return self.operation is None or self.operation.agents
+
 
 def offered(choice: str) -> dict[str, Tool]:
     """Return the tools of a choice, by name: `core`, `all`, or names with commas between them.
@@ -179,13 +184,14 @@ def offered(choice: str) -> dict[str, Tool]:
     return {each: every[each] for each in names}
 
 
-def find(query: str = "") -> dict[str, Any]:
+def find(query: str = "", *, is_session: bool = True) -> dict[str, Any]:
     """Return the operations that `more` calls: the names of all, or those that words describe."""
     words = query[:_LONGEST].lower().replace("_", " ").replace(".", " ").split()
+    every = [tool for tool in _further() if is_session or tool.is_agents]
     if not words:
-        names = [tool.name for tool in _further()]
+        names = [tool.name for tool in every]
         return {"operations": names, "next": "more(query=WORDS) says what some do and take"}
-    scored = [(_score(tool, words), tool) for tool in _further()]
+    scored = [(_score(tool, words), tool) for tool in every]
     best = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1].name))
     found = [
         {"name": tool.name, "about": tool.about, "params": _brief(tool)} for _, tool in best[:FOUND]
@@ -274,7 +280,8 @@ def _further() -> tuple[Tool, ...]:
     return tuple(
         _further_tool(one)
         for name, one in sorted(OPERATIONS.items())
-        if one.sessions and name not in usual
+        # Hooks are for clients' programs, not for their models.
+        if one.sessions and name not in usual and not name.startswith("hooks.")
     )
 
 

@@ -88,8 +88,9 @@ class McpHost:
     def session(self, caller: Caller, params: Mapping[str, Any]) -> AgentSession:
         """Return the session of who asks, as it wishes: `agent`, `tools`, `here`.
 
-        Who came with a token is that agent; else it is the agent that is named, or the setting's.
-        The owner's token makes nobody the owner here. Raises `BadInput`, `NotYours`.
+        An agent's token is that agent with the rights of its token, which may have been given to
+        another machine. The owner is the agent that is named, or the setting's, in a session: its
+        token makes nobody the owner here. Raises `BadInput`, `NotYours`.
         """
         given = {name: each for name, each in params.items() if each is not None}
         for name, each in given.items():
@@ -105,7 +106,11 @@ class McpHost:
         if here and (not here.startswith("/") or len(here) > _PATH):
             raise errors.BadInput("here must be the absolute path of a folder")
         choice = given.get("tools", settings.mcp.tools)
-        return AgentSession(Caller(agent, is_session=True), tools.offered(choice), here or None)
+        who = Caller(agent, is_session=caller.is_owner)
+        offered = tools.offered(choice)
+        if not who.is_session:
+            offered = {name: tool for name, tool in offered.items() if tool.is_agents}
+        return AgentSession(who, offered, here or None)
 
     async def serve(self, session: AgentSession, connection: Connection) -> None:
         """Speak MCP on a connection of the control socket until the client ends it."""
@@ -139,7 +144,7 @@ class McpHost:
         if wanted := given.get("name"):
             one = tools.named(wanted)
             return tools.trimmed(await self.ask(session, one, given=given.get("params", {})))
-        return tools.find(given.get("query", ""))
+        return tools.find(given.get("query", ""), is_session=session.caller.is_session)
 
     async def ask(self, session: AgentSession, tool: Tool, *, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
         """Return what an operation gives to a session's agent. Raises `CortexError`."""

@@ -120,9 +120,20 @@ class TestAsks:
         assert not (home.logs / "hook-failure.json").exists()
 
     def test_agent(
-        self, say: Callable[[object], None], calls: list[tuple[str, dict[str, object]]]
+        self,
+        say: Callable[[object], None],
+        calls: list[tuple[str, dict[str, object]]],
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """The command says as which agent it asks; the long spelling is the same command."""
+        asked_as: list[object] = []
+        made = Client.__init__
+
+        def make(self: Client, home: Home, **how: Any) -> None:
+            asked_as.append(how["agent"])
+            made(self, home, **how)
+
+        monkeypatch.setattr(Client, "__init__", make)
         say({"compact_summary": "Moved."})
         assert 0 == entry.main(["daemon", "hook", "session-end", "--agent", "VAJRA"])
 

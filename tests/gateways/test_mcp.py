@@ -126,6 +126,11 @@ class TestRights:
             async with http(house, token) as client:
                 said = await call(client, "village_post", content=f"{agent} saw a heron")
                 assert "not for agents" in await refused(client, "more", name="approve")
+                names = {each.name for each in (await client.list_tools()).tools}
+                found = await client.call_tool("more", {"name": "project_files"})
+            # A token may be another machine's: it shows nothing of what the owner's files say.
+            is_owners = token == house.door.token
+            assert (is_owners, is_owners) == ("resolve_preview" in names, not found.is_error)
             kept = house.door.client.call("memory", id=said["id"])
             house.door.client.call("forget", ids=[said["id"]])
 
