@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sentence_transformers import SentenceTransformer
 
-    from cortex_actors.embedding.manifest import Form
+    from cortex_actors.embedding.manifest import ModelForm
     from cortex_actors.embedding.provider import Vectors
 
 #: Texts that are embedded alone, too, to see what their batch does to them.
@@ -59,7 +59,7 @@ def main() -> int:
     return 0
 
 
-def made(name: str, folder: Path) -> tuple[SentenceTransformer, Form, dict[str, Path]]:
+def made(name: str, folder: Path) -> tuple[SentenceTransformer, ModelForm, dict[str, Path]]:
     """Return the loaded float model, how it is fed, and the folders of its forms."""
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - seconds
 
@@ -84,7 +84,7 @@ def table(
     texts: Sequence[str],
     *,
     model: SentenceTransformer,
-    draft: Form,
+    draft: ModelForm,
     forms: dict[str, Path],
 ) -> None:
     """Print how near each form is over some texts."""
@@ -108,7 +108,7 @@ def table(
         print("  ".join(cells))
 
 
-def _moved(form: Path, draft: Form, texts: Sequence[str], rows: Vectors) -> float:
+def _moved(form: Path, draft: ModelForm, texts: Sequence[str], rows: Vectors) -> float:
     """Return the worst cosine of a text alone with the same text in its batch."""
     runner = Runner(form, draft)
     alone = np.concatenate([runner.rows([text]) for text in texts[:ALONE]])

@@ -29,7 +29,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.embedding.compiler import compile_model
 from cortex_actors.embedding.manifest import TOKENIZER, compiled
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.tokens import Tokens
+from cortex_actors.embedding.tokens import WordPieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -234,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     texts = statements(options.data, options.texts)
     with tempfile.TemporaryDirectory() as scratch:
         folder, window = _folder(options.models or Path(scratch))
-        tokens = Tokens.load(folder / TOKENIZER, window)
+        tokens = WordPieces.load(folder / TOKENIZER, window)
         counts = [tokens.count(text) for text in texts]
         folders = {"float": locate(MODEL).folder, "compiled": folder}
         found = compare(texts, folders, rounds=options.rounds)

@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.world import DIMENSION, MODEL, World, away
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.endpoint.client import Guard
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.federation.adapters.seren import SerenMemory
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import LocalStore
@@ -20,10 +20,10 @@ from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import (
     Answer,
+    AskOutcome,
     ByTopic,
     Fan,
     Member,
-    Outcome,
     Question,
     StoreSpec,
 )
@@ -68,7 +68,7 @@ class Ready:
         self.name = name
         self._answer = Answer(
             tuple(
-                Hit(f"{name}-{n}", "text", 0, name, base_relevance=1 / (n + 2))
+                RankedHit(f"{name}-{n}", "text", 0, name, base_relevance=1 / (n + 2))
                 for n in range(READY)
             )
         )
@@ -91,7 +91,7 @@ class Table:
     """The roster: who is asked, and how long each of them took."""
 
     fan_: Fan
-    outcomes: list[tuple[Outcome, ...]] = field(default_factory=list)
+    outcomes: list[tuple[AskOutcome, ...]] = field(default_factory=list)
 
     async def ask(self, method: Any, *args: Any) -> Any:  # noqa: ANN401 - as a named actor
         """Return who is asked, or take down how one question's asks ended."""
@@ -173,4 +173,4 @@ def remote(name: str, url: str) -> RemoteStore:
         failures=settings.breaker_failures,
         pause=settings.breaker_pause_s,
     )
-    return RemoteStore(spec, SerenMemory(spec, Line(url, clock)), guard)
+    return RemoteStore(spec, SerenMemory(spec, StoreConnection(url, clock)), guard)

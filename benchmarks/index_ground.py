@@ -20,7 +20,7 @@ from sqlalchemy import select
 
 from cortex_actors.bus.bus import Bus
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.memory import Place
+from cortex_actors.domain.memory import SearchPlace
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import start_actor
@@ -272,7 +272,7 @@ def matrix(
     query = (
         select(passage_rows.c.item_id, vectors.c.vector)
         .join(vectors, vectors.c.text_hash == passage_rows.c.text_hash)
-        .where(vectors.c.model == model, passage_rows.c.place != Place.PAIRED)
+        .where(vectors.c.model == model, passage_rows.c.place != SearchPlace.PAIRED)
         .order_by(passage_rows.c.item_id)
     )
     if ids is not None:

@@ -33,13 +33,13 @@ from cortex_actors.embedding.compiler import compile_model
 from cortex_actors.embedding.factory import provider_for
 from cortex_actors.embedding.models import locate
 from cortex_actors.home import Home
-from cortex_actors.pipeline.reading import Reader
+from cortex_actors.pipeline.reading import FileReader
 from cortex_actors.process.logs import LogStream
 from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.settings import Settings
 from cortex_actors.storage import embeddings, events, passages
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from cortex_actors.testing import eventually
 from cortex_actors.text.sections import dialect_of
 from cortex_actors.tree import grow
@@ -100,7 +100,7 @@ class Embedder:
         """Choose; nothing is loaded."""
         self.kind = kind
         self._models = models
-        self._chosen: Chosen | None = None
+        self._chosen: ChosenModel | None = None
         provider = "hashing" if kind == "hashing" else "sentence-transformers"
         self.settings = EmbeddingSettings.model_validate({"provider": provider, "compile": False})
 
@@ -108,7 +108,9 @@ class Embedder:
         """Compile the model if it is to be a compiled one, and is not there yet."""
         if self.kind == "compiled":
             made = await compile_model(locate(MODEL), self._models, clock=CLOCK)
-            self._chosen = Chosen(made.model_id, "sentence-transformers", MODEL, made.dimension)
+            self._chosen = ChosenModel(
+                made.model_id, "sentence-transformers", MODEL, made.dimension
+            )
 
     def outside(self) -> Outside:
         """Return what a tree has of the world, with this model as the one that answers."""
@@ -141,7 +143,7 @@ def read(folders: Sequence[Path]) -> tuple[int, list[str]]:
             files += 1
             dialect = dialect_of(path.removeprefix(root).lstrip("/"))
             assert dialect is not None
-            reader = Reader(dialect, path, project.name, Granularity.STATEMENT)
+            reader = FileReader(dialect, path, project.name, Granularity.STATEMENT)
             for each in reader.read(Path(path).read_bytes()).findings:
                 heading = each.source.heading
                 item = passages.of_item(each.content, collection="-", item_id="-", before=heading)

@@ -30,7 +30,7 @@ from benchmarks.reconcile import CLOCK, DIMENSION, FILE, MODEL, Direct, Stock, l
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.domain.event import Nothing, ReconciliationComplete
-from cortex_actors.domain.principle import Wish
+from cortex_actors.domain.principle import ResolutionWish
 from cortex_actors.domain.project import Project
 from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter
@@ -39,7 +39,7 @@ from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.pipeline.resolution import Maker, Resolving
-from cortex_actors.pipeline.resolver import Errands
+from cortex_actors.pipeline.resolver import FileUpdater
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import (
     EventsSettings,
@@ -129,7 +129,7 @@ class World:
             threads=pool,
         )
         resolving = Resolving(writer, maker, embed=self._embed, threads=pool)
-        self._errands = Errands(records, resolving, maker, clock=CLOCK)
+        self._errands = FileUpdater(records, resolving, maker, clock=CLOCK)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def learn(self, stock: Stock, name: str, count: int) -> list[str]:
@@ -168,7 +168,9 @@ class World:
         if not dry:
             shutil.copyfile(SAMPLE, self.path)
         begun = time.perf_counter()
-        (done,) = await self._errands.grant(self.project, Wish(str(self.path), dry_run=dry))
+        (done,) = await self._errands.grant(
+            self.project, ResolutionWish(str(self.path), dry_run=dry)
+        )
         took = time.perf_counter() - begun
         assert done.resolved is not None
         assert done.resolved.bullets, done

@@ -27,7 +27,7 @@ from cortex_actors.sections import EmbeddingSettings, StorageSettings
 from cortex_actors.storage import documents as knowledge
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.ledger.actor import Ledger, Records
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.search import Search
 
@@ -220,7 +220,7 @@ async def _provider(kind: str, models: Path) -> Provider:
     made = await compile_model(source, models, clock=clock)
     found = manifest.compiled(models, source.model_id)
     assert found is not None, "the model was compiled a moment ago"
-    chosen = Chosen(made.model_id, PROVIDERS[1], MODEL, made.dimension)
+    chosen = ChosenModel(made.model_id, PROVIDERS[1], MODEL, made.dimension)
     return provider_for(settings, clock, models=models, chosen=chosen)
 
 

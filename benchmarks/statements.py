@@ -52,7 +52,7 @@ def _of(path: Path) -> Iterator[str]:
     for line, kind in zip(found, markdown.kinds(found), strict=True):
         text = line.text.strip()
         starts = _MARK.match(line.text)
-        goes_on = kind is markdown.Kind.TEXT and text and not text.startswith(OTHER)
+        goes_on = kind is markdown.LineKind.TEXT and text and not text.startswith(OTHER)
         if said and (starts or not goes_on):
             yield from _long_enough(said)
             said = []

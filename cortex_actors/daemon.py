@@ -187,16 +187,16 @@ def _owned(
 ) -> int:
     """Live with the lock held, and leave in it how the life ended."""
     owner.take_over(started_at=SystemClock().now(), version=__version__)
-    ending, reason = lock.State.CRASHED, "a fault of the program"
+    ending, reason = lock.HomeState.CRASHED, "a fault of the program"
     try:
         code, reason = _lived(owner, options, grow=grow, signals=signals)
         if code == 0:
-            ending = lock.State.STOPPED
+            ending = lock.HomeState.STOPPED
         else:
             _explain(reason, code)
     except CortexError as error:
         # Refused is stopped, too: nobody has to look what became of it.
-        ending = lock.State.CRASHED if error.ends_daemon else lock.State.STOPPED
+        ending = lock.HomeState.CRASHED if error.ends_daemon else lock.HomeState.STOPPED
         reason = str(error)
         raise
     finally:

@@ -39,8 +39,8 @@ from pydantic import (
 from cortex_actors.domain.memory import Layer
 from cortex_actors.rules import addresses
 from cortex_actors.rules.decay import Decay, Earning, Fading
-from cortex_actors.rules.linking import Thresholds
-from cortex_actors.rules.merging import Gates
+from cortex_actors.rules.linking import LinkThresholds
+from cortex_actors.rules.merging import MergeGates
 from cortex_actors.rules.promotion import RankWeights
 from cortex_actors.text.hazards import plain
 
@@ -53,7 +53,7 @@ LONGEST_REST = 300.0
 Pause = Annotated[float, Field(ge=0, le=LONGEST_REST)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """One `[section]` of the file: frozen, and strict about its keys."""
 
     # An error that showed what was given would show tokens.
@@ -64,7 +64,7 @@ class Section(BaseModel):
         return {each.name: getattr(self, prefix + each.name) for each in fields(kind)}
 
 
-class AccumulationSettings(Section):
+class AccumulationSettings(SettingsSection):
     """How instruction files become insights."""
 
     #: What an insight is: one statement (a list item, a paragraph, a table row, a command) or a
@@ -76,7 +76,7 @@ class AccumulationSettings(Section):
     max_file_bytes: int = Field(1_048_576, gt=0, le=1_048_576)
 
 
-class DomainThresholds(Section):
+class DomainThresholds(SettingsSection):
     """Thresholds of one domain; what is left out is as it is for all."""
 
     #: Cosine from which on a statement of the domain stands for one that says less of the same.
@@ -85,7 +85,7 @@ class DomainThresholds(Section):
     judged: float | None = Field(None, ge=0, le=1)
 
 
-class ReconciliationSettings(Section):
+class ReconciliationSettings(SettingsSection):
     """What is compared with what, and when an insight has earned becoming a principle (Cerno's)."""
 
     #: Cosine from which on a statement stands for another one of its project that says less of the
@@ -109,7 +109,7 @@ class ReconciliationSettings(Section):
     domains: Mapping[str, DomainThresholds] = Field({})
 
 
-class WatchingSettings(Section):
+class WatchingSettings(SettingsSection):
     """How changes to files are noticed."""
 
     #: Seconds between two looks at every file; events are only hints.
@@ -123,7 +123,7 @@ class WatchingSettings(Section):
     mode: Literal["auto", "poll"] = "auto"
 
 
-class StorageSettings(Section):
+class StorageSettings(SettingsSection):
     """Where and how things are kept."""
 
     #: Units of work that may share one fsync.
@@ -171,7 +171,7 @@ class StorageSettings(Section):
         return self
 
 
-class EventsSettings(Section):
+class EventsSettings(SettingsSection):
     """How durable events are handed out."""
 
     #: Attempts before an event is set aside as a dead letter.
@@ -183,7 +183,7 @@ class EventsSettings(Section):
     keep_days: float = Field(30, gt=0)
 
 
-class ScheduleSettings(Section):
+class ScheduleSettings(SettingsSection):
     """What is done by the clock, and how many backups are kept."""
 
     #: Seconds between two times that every instruction file is read again, whatever was noticed.
@@ -227,7 +227,7 @@ class ScheduleSettings(Section):
 _TITLE = r"^\S(.{0,118}\S)?$"
 
 
-class OrganisationSettings(Section):
+class OrganisationSettings(SettingsSection):
     """How principles are ranked, linked and faded (Cerno's numbers)."""
 
     #: Cosine from which on a candidate only adds to a principle that is there, unless the two
@@ -286,12 +286,12 @@ class OrganisationSettings(Section):
         return Fading(**self._parts(Fading))
 
     @property
-    def linking(self) -> Thresholds:
+    def linking(self) -> LinkThresholds:
         """From where on a likeness is a link."""
-        return Thresholds(**self._parts(Thresholds, "link_"))
+        return LinkThresholds(**self._parts(LinkThresholds, "link_"))
 
 
-class ResolutionSettings(Section):
+class ResolutionSettings(SettingsSection):
     """Which principles a file gets, and how it is written (Cerno's numbers)."""
 
     #: Weight of how near a principle is to the file; only how the three stand to each other counts.
@@ -335,7 +335,7 @@ class ResolutionSettings(Section):
         return self
 
 
-class MemorySettings(Section):
+class MemorySettings(SettingsSection):
     """How a search ranks what it finds; a weight of 0 leaves its list out."""
 
     #: Which ranking: `measured` (what finds most on conversations and abstracts alike), `document`
@@ -433,9 +433,9 @@ class MemorySettings(Section):
         return self
 
     @property
-    def gates(self) -> Gates:
+    def gates(self) -> MergeGates:
         """What merging asks for."""
-        return Gates(**self._parts(Gates))
+        return MergeGates(**self._parts(MergeGates))
 
     @property
     def decays(self) -> Mapping[Layer, Decay]:
@@ -449,7 +449,7 @@ class MemorySettings(Section):
         return Earning(**self._parts(Earning))
 
 
-class EmbeddingSettings(Section):
+class EmbeddingSettings(SettingsSection):
     """How texts become vectors."""
 
     #: Where vectors come from in a home that has none yet: a model on this machine, any endpoint
@@ -493,7 +493,7 @@ class EmbeddingSettings(Section):
     request_timeout_s: float = Field(60.0, gt=0, le=300)
 
 
-class JudgingSettings(Section):
+class JudgingSettings(SettingsSection):
     """Who is asked about two statements where the rules leave it open, and who writes summaries.
 
     Without a `cross_encoder` and a `model`, the rules alone decide.
@@ -552,7 +552,7 @@ _RESERVED = re.compile(r"local|cortex_\w+")
 LONGEST_ASK = 30.0
 
 
-class StoreSettings(Section):
+class StoreSettings(SettingsSection):
     """One `[[federation.stores]]`: a store that is asked beside what is known here."""
 
     #: What answers call it: 1 to 64 letters, digits and `_ . -`.
@@ -603,7 +603,7 @@ class StoreSettings(Section):
         return url.strip().rstrip("/")
 
 
-class FederationSettings(Section):
+class FederationSettings(SettingsSection):
     """How one question goes to every store."""
 
     #: Reciprocal rank fusion's constant (Cormack and others 2009: 60).
@@ -666,7 +666,7 @@ class FederationSettings(Section):
         return self
 
 
-class HttpSettings(Section):
+class HttpSettings(SettingsSection):
     """The door for other programs, on this machine."""
 
     #: Whether it is open.
@@ -693,7 +693,7 @@ class HttpSettings(Section):
         return host
 
 
-class McpSettings(Section):
+class McpSettings(SettingsSection):
     """What AI agents are offered over MCP, and who they are."""
 
     #: The agent that a session is where it names none; empty for `memory.agent`.
@@ -702,7 +702,7 @@ class McpSettings(Section):
     tools: str = "core"
 
 
-class HooksSettings(Section):
+class HooksSettings(SettingsSection):
     """What the hooks of agents' clients give a session to read, and what they leave behind."""
 
     #: Whether hooks do anything.
@@ -721,7 +721,7 @@ class HooksSettings(Section):
     off: tuple[Annotated[str, Field(pattern="^/")], ...] = ()
 
 
-class TlsSettings(Section):
+class TlsSettings(SettingsSection):
     """How the certificates of other machines are checked."""
 
     #: Whether the operating system's certificates count, instead of those that Python brings:

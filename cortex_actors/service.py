@@ -24,7 +24,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 from cortex_actors import __version__, topics
-from cortex_actors.domain.event import Life
+from cortex_actors.domain.event import ActorLife
 from cortex_actors.gateways.control import Control
 from cortex_actors.gateways.mcp import McpHost
 from cortex_actors.process import lock
@@ -168,7 +168,7 @@ class Service:
     async def _serve(self, ready: Callable[[], None]) -> None:
         """Open the socket, tell everybody, and wait for the end."""
         await self._control.open()
-        self._owner.say(lock.State.RUNNING)
+        self._owner.say(lock.HomeState.RUNNING)
         self._say(topics.DAEMON_READY, "")
         self._logs.write("info", f"ready, pid {os.getpid()}", actor="daemon", version=__version__)
         self._systemd.ready(RUNNING)
@@ -219,7 +219,7 @@ class Service:
     def _say(self, topic: str, reason: str) -> None:
         """Announce our own state to whoever listens, waiting for nobody: a stop must go on."""
         bus = self._tree.bus
-        bus.announce(bus.event(topic, Life("daemon", reason), source="daemon"))
+        bus.announce(bus.event(topic, ActorLife("daemon", reason), source="daemon"))
 
     async def _beat(self) -> None:
         """Watch the loop, and tell systemd's watchdog that it turns."""

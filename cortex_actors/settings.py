@@ -92,7 +92,7 @@ _TRUSTING = {"trust_system_store": True}
 def _with(given: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever a source holds
     """Return a section that believes the system's certificates, unless it says so or otherwise."""
     found = given.get(name, {})
-    if isinstance(found, sections.Section):
+    if isinstance(found, sections.SettingsSection):
         said = found.model_fields_set & set(_TRUSTING)
         return found if said else found.model_copy(update=_TRUSTING)
     return {**_TRUSTING, **found} if isinstance(found, dict) else found

@@ -88,7 +88,7 @@ def _ids(name: str, said_by: str | tuple[str, ...], about: str, *heard_by: str) 
 
 def _life(name: str, said_by: str, about: str) -> Topic:
     """Return a topic about the program's own life: not durable, said by the owner alone."""
-    return Topic(name, shape.Life, about, said_by=(said_by,), durable=False, owner_only=True)
+    return Topic(name, shape.ActorLife, about, said_by=(said_by,), durable=False, owner_only=True)
 
 
 TOPICS: Final[tuple[Topic, ...]] = (

@@ -64,7 +64,7 @@ from cortex_actors.assembly.context import Outside, World
 from cortex_actors.assembly.inspection import TOLD, Crashes, inspect, who
 from cortex_actors.assembly.reload import Branch, Reload, places
 from cortex_actors.assembly.wiring import Assembly
-from cortex_actors.domain.event import Event, Life, Payload, plain
+from cortex_actors.domain.event import ActorLife, Event, Payload, plain
 from cortex_actors.errors import ActorAway, CortexError, TooManyTasks, UnknownActor
 from cortex_actors.runtime.actor import ActorHandle, AsyncioActor, start_actor
 from cortex_actors.runtime.names import NamedActor, Names
@@ -140,7 +140,7 @@ def missed(connection: Connection, *, after: int, before: int) -> list[tuple[Sto
 
     Of the newest `MISSED` of the ledger, each with what it says.
     """
-    found = events.listed(connection, events.Wanted(limit=MISSED))[::-1]
+    found = events.listed(connection, events.EventFilter(limit=MISSED))[::-1]
     return [events.shown(connection, e.id)[:2] for e in found if after < e.at < before]
 
 
@@ -436,5 +436,5 @@ class Tree:
         if self.fatal is not None:
             self.supervisor.kill()
         if topic is not None:
-            life = Life(who(report), reason)
+            life = ActorLife(who(report), reason)
             self.bus.announce(self.bus.event(topic, life, source=report.supervisor))

@@ -6,7 +6,7 @@ from dataclasses import fields
 from inspect import isawaitable
 from typing import Any
 
-from cortex_actors.api.registry import Call, Life
+from cortex_actors.api.registry import Call, TreeLife
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.runtime.names import NamedActor, Names
 
@@ -40,5 +40,5 @@ class FakeActor(NamedActor[Any]):
 def partial_call(kind: type[Call] = Call, **given: Any) -> Call:
     """Return a call of the owner that has those parts, a life, and no others."""
     parts: dict[str, Any] = {each.name: given.get(each.name) for each in fields(kind)}
-    parts["life"] = parts["life"] or Life(0, 0.0)
+    parts["life"] = parts["life"] or TreeLife(0, 0.0)
     return kind(**parts | {"caller": OWNER})

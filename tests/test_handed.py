@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from cortex_actors.assembly.reload import FIXED, HANDED, MODEL, places
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.embedding.factory import HashingProvider
-from cortex_actors.sections import DomainThresholds, Section
+from cortex_actors.sections import DomainThresholds, SettingsSection
 from cortex_actors.settings import Settings
 from cortex_actors.storage.search.matrix import Neighbours, VectorMatrix
 from cortex_actors.testing import eventually
@@ -38,7 +38,7 @@ def given(thing: object) -> object:
         return (thing.model, thing.most_mb)  # the vectors in memory, or who looks into them
     if hasattr(thing, "is_there"):
         return thing.is_there  # the judge, which nobody asks without a model
-    return thing if isinstance(thing, Section | int | float | str) else type(thing)
+    return thing if isinstance(thing, SettingsSection | int | float | str) else type(thing)
 
 
 def other(value: Any) -> Any:

@@ -10,11 +10,11 @@ import pytest
 
 from cortex_actors.assembly.context import Outside
 from cortex_actors.assembly.embedder import Incumbent
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.home import Home
 from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.settings import Settings
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from cortex_actors.testing import ManualClock
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.assembly.context import World
 
-SMALL = Chosen("hashing-v1-64", "hashing", "hashing-v1-64", 64)
+SMALL = ChosenModel("hashing-v1-64", "hashing", "hashing-v1-64", 64)
 
 
-def incumbent(home: Path, chosen: Chosen | None = SMALL, **embedding: Any) -> Incumbent:
+def incumbent(home: Path, chosen: ChosenModel | None = SMALL, **embedding: Any) -> Incumbent:
     """Return the incumbent of a home whose ledger names that model."""
     asked = {"provider": "hashing", **embedding}
     world = SimpleNamespace(
@@ -47,15 +47,15 @@ class TestProvider:
         found = incumbent(tmp_path, None, model="hashing-v1-32")
 
         assert "hashing-v1-32" == found.provider.model_id
-        assert Chosen("hashing-v1-32", "hashing", "hashing-v1-32", 32) == found.first()
+        assert ChosenModel("hashing-v1-32", "hashing", "hashing-v1-32", 32) == found.first()
 
     @pytest.mark.parametrize("name", ["/nowhere/at/all", None])
     def test_gone(self, tmp_path: Path, name: str | None) -> None:
         """A model that is not on the machine any more keeps its own space, and says what to do."""
-        gone = Chosen("mine@12345678", "sentence-transformers", name, 12)
+        gone = ChosenModel("mine@12345678", "sentence-transformers", name, 12)
         provider = incumbent(tmp_path, gone, model="/elsewhere").provider
 
-        assert (State.MISSING, "mine@12345678", 12) == (
+        assert (ProviderState.MISSING, "mine@12345678", 12) == (
             provider.state,
             provider.model_id,
             provider.dimension,
@@ -69,16 +69,16 @@ class TestProvider:
         before = replace(SMALL, model_id="hashing-v0-64")
         provider = incumbent(tmp_path, before).provider
 
-        assert (State.MISSING, "hashing-v0-64") == (provider.state, provider.model_id)
+        assert (ProviderState.MISSING, "hashing-v0-64") == (provider.state, provider.model_id)
         assert "is hashing-v1-64 now" in provider.reason
         assert "cortex embeddings migrate --to hashing-v1-64" in provider.reason
 
     def test_damaged(self, tmp_path: Path) -> None:
         """A compiled model that cannot be read is missing: its float form is another space."""
-        form = Chosen("mini+int8-0123abcd", "sentence-transformers", "all-MiniLM-L6-v2", 384)
+        form = ChosenModel("mini+int8-0123abcd", "sentence-transformers", "all-MiniLM-L6-v2", 384)
         provider = incumbent(tmp_path, form, provider="sentence-transformers").provider
 
-        assert (State.MISSING, form.model_id) == (provider.state, provider.model_id)
+        assert (ProviderState.MISSING, form.model_id) == (provider.state, provider.model_id)
         assert "cortex model prepare" in provider.reason
 
 
@@ -114,7 +114,7 @@ class TestDiffers:
 
     def test_compiled(self, tmp_path: Path) -> None:
         """The compiled form of the model that is asked for is that model."""
-        form = Chosen("all-MiniLM-L6-v2+int8-0123abcd", "sentence-transformers", "mini", 384)
+        form = ChosenModel("all-MiniLM-L6-v2+int8-0123abcd", "sentence-transformers", "mini", 384)
         asked = {"provider": "sentence-transformers", "model": "all-MiniLM-L6-v2"}
 
         assert "" == incumbent(tmp_path, form, **asked).differs()
@@ -125,15 +125,15 @@ class TestHost:
         """A model on a host that the settings do not lead to is missing: nothing is sent there."""
         found = incumbent(tmp_path, base_url="http://localhost:1/v1").candidate("openai:mini@far")
 
-        assert (State.MISSING, "openai:mini@far") == (found.state, found.model_id)
+        assert (ProviderState.MISSING, "openai:mini@far") == (found.state, found.model_id)
         assert "leads to openai:mini@localhost:1" in found.reason
 
     def test_changed(self, tmp_path: Path) -> None:
         """An address that leads elsewhere now names the setting, and the way to go on with it."""
-        there = Chosen("openai:mini@far", "openai", "mini", 8)
+        there = ChosenModel("openai:mini@far", "openai", "mini", 8)
         found = incumbent(tmp_path, there, base_url="http://localhost:1/v1").provider
 
-        assert (State.MISSING, "openai:mini@far") == (found.state, found.model_id)
+        assert (ProviderState.MISSING, "openai:mini@far") == (found.state, found.model_id)
         assert "put that one back (embedding.base_url)" in found.reason
         assert "migrate --to openai:mini" in found.reason
 
@@ -172,7 +172,7 @@ class TestRefused:
         """Who wishes for a hashing model names one that can be."""
         found = incumbent(tmp_path).candidate(name, "hashing")
 
-        assert State.MISSING is found.state
+        assert ProviderState.MISSING is found.state
         assert "give a name such as hashing-v1-384" in found.reason
 
     @pytest.mark.parametrize("kind", ["hashing", None])
@@ -188,7 +188,7 @@ class TestRefused:
         found = incumbent(tmp_path).candidate(name, kind)
         keyed = incumbent(tmp_path, api_key="secret").candidate(name, kind)
 
-        assert State.MISSING is found.state
+        assert ProviderState.MISSING is found.state
         assert "embedding.base_url" in found.reason
         assert "embedding.api_key" in found.reason
         assert "openai:gpt-4@api.openai.com" == keyed.model_id

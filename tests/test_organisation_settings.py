@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from cortex_actors.rules.decay import Fading
-from cortex_actors.rules.linking import Thresholds
+from cortex_actors.rules.linking import LinkThresholds
 from cortex_actors.rules.promotion import RankWeights
 from cortex_actors.sections import OrganisationSettings
 
@@ -16,7 +16,7 @@ class TestDefaults:
         """Without settings the document's numbers hold, which are the rules' own."""
         chosen = OrganisationSettings()
 
-        assert (RankWeights(), Fading(), Thresholds()) == (
+        assert (RankWeights(), Fading(), LinkThresholds()) == (
             chosen.weights,
             chosen.fading,
             chosen.linking,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.errors import BadInput, NotFound, StoreTimeout
 from cortex_actors.text.summary import price
 from tests.federation.remotes import Filed, hit, remote
@@ -92,7 +92,7 @@ class TestAnswer:
     async def test_budget(self, desk: Desk) -> None:
         """An answer says what it costs a reader, and what it might have, where that was limited."""
         whole = await desk.recall("deploy")
-        budget = sum(price(Hit(**each)) for each in whole["hits"])
+        budget = sum(price(RankedHit(**each)) for each in whole["hits"])
         found = await desk.recall("deploy", budget_tokens=budget)
 
         assert (budget, 2, 0) == (found["budget_tokens"], found["count"], len(found["beside"]))
@@ -102,7 +102,7 @@ class TestAnswer:
 
     async def test_not_read(self, desk: Desk, far: Filed) -> None:
         """What another program said is never counted as read, whatever it calls itself."""
-        far.hits = (Hit("mem_x", "deploy", 0.5, "cortex_private"),)
+        far.hits = (RankedHit("mem_x", "deploy", 0.5, "cortex_private"),)
         await desk.recall("deploy")
 
         assert ["deploy at nine"] == [

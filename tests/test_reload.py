@@ -12,7 +12,7 @@ from sqlalchemy import select
 from cortex_actors.assembly.reload import HANDED
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.home import Home
-from cortex_actors.sections import Section
+from cortex_actors.sections import SettingsSection
 from cortex_actors.storage.tables.schema import events
 from cortex_actors.testing import eventually, settled
 from tests.flow.support import copied, follow, grown, knows, said
@@ -233,7 +233,7 @@ class TestRefusals:
             def spoilt(settings: Settings) -> None:
                 adopt(settings)
                 if settings.events.max_deliveries == 7:
-                    tree.parts.make["organiser"] = Section  # type: ignore[assignment]
+                    tree.parts.make["organiser"] = SettingsSection  # type: ignore[assignment]
 
             monkeypatch.setattr(tree._reload, "adopt", spoilt)
             write(tmp_home, events={"max_deliveries": 7})

@@ -17,7 +17,7 @@ from tests.flow.support import grown
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from cortex_actors.pipeline.reading import Page
+    from cortex_actors.pipeline.reading import ComparedTexts
     from cortex_actors.text.sections import Dialect
     from cortex_actors.tree import Tree
 
@@ -121,7 +121,7 @@ class TestResolve:
         """A file that is as it was is not read as statements again, whatever is wished of it."""
         read: list[str] = []
 
-        def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Page:
+        def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> ComparedTexts:
             read.append(path)
             return reading.page_of(data, dialect, path=path, project=project)
 

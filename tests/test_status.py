@@ -10,7 +10,7 @@ from cortex_actors import __version__, topics
 from cortex_actors.api import status as lookup
 from cortex_actors.api.memory import memory_changes
 from cortex_actors.assembly.context import Outside
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.testing import eventually, settled
 from tests.embedding.support import StagedProvider
 from tests.flow.support import copied, grown
@@ -130,7 +130,7 @@ class TestStatus:
         self, tmp_path: Path, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """While the model loads the daemon learns all the same, and soon it is degraded."""
-        provider = StagedProvider(State.LOADING)
+        provider = StagedProvider(ProviderState.LOADING)
         provider.reason = ""
         outside = Outside(provider=lambda *_, **__: provider)
         monkeypatch.setattr("cortex_actors.tree.Outside", lambda: outside)
@@ -155,7 +155,7 @@ class TestStatus:
             assert "Atlas API > Test database" == found["hits"][0]["heading"]
             assert "still loading" in found["skipped"][0]["reason"]
 
-            provider.become(State.READY)
+            provider.become(ProviderState.READY)
             await settled(tree)
             found = await tree.cortex.recall("port 5433 for the test database")
             assert "Atlas API > Test database" == found["hits"][0]["heading"]

@@ -18,7 +18,7 @@ from cortex_actors.domain.project import Project
 from cortex_actors.errors import ActorAway, TaskEnded, TooManyTasks
 from cortex_actors.runtime.tasks import MAX_TASKS
 from cortex_actors.storage import projects
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from cortex_actors.testing import eventually, settled
 from cortex_actors.tree import TREE
 from tests.flow.support import copied, first, follow, grown, knows
@@ -172,7 +172,7 @@ class TestLive:
             await tree.cortex.resolve(everything=True, dry_run=True)
             await tree.cortex.migrate("hashing-v1-32")
             await eventually(lambda: "hashing-v1-32" == tree.parts.model)
-            mini = Chosen("mini", "sentence-transformers", "all-MiniLM-L6-v2", 8)
+            mini = ChosenModel("mini", "sentence-transformers", "all-MiniLM-L6-v2", 8)
             await tree.parts._incumbent.compiled(mini, lambda _step: None)
 
         assert compiled.is_set()

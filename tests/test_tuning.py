@@ -12,7 +12,7 @@ from cortex_actors.api.pipeline import contradictions
 from cortex_actors.errors import BadInput, ConfigurationError, NotFound, Refused
 from cortex_actors.home import Home
 from cortex_actors.rules.calibration import Figures, Score, Suggestion
-from cortex_actors.rules.contradiction import DEFAULTS, Thresholds
+from cortex_actors.rules.contradiction import DEFAULTS, ConflictThresholds
 from cortex_actors.testing import eventually, settled
 from tests.flow.support import follow, grown
 
@@ -271,7 +271,7 @@ class TestTheFile:
         """What is written is read as it is, beside what was written before, by its owner alone."""
         home = Home.of(tmp_home, {})
         home.create()
-        wide = Thresholds(merge=0.9, cluster=0.9, judged=0.4)
+        wide = ConflictThresholds(merge=0.9, cluster=0.9, judged=0.4)
         contradictions.format_calibration(home.calibration, [_suggested(None, wide)], at=0)
         contradictions.format_calibration(
             home.calibration, [_suggested('odd "one"', DEFAULTS)], at=0
@@ -293,7 +293,7 @@ class TestTheFile:
             contradictions.format_calibration(home.calibration, [_suggested(None, DEFAULTS)], at=0)
 
 
-def _suggested(domain: str | None, thresholds: Thresholds) -> Suggestion:
+def _suggested(domain: str | None, thresholds: ConflictThresholds) -> Suggestion:
     """Return a suggestion of some thresholds."""
     figures = Figures(Score(), Score(), 0)
     return Suggestion(domain, {}, DEFAULTS, figures, thresholds, figures)

@@ -19,7 +19,7 @@ from cortex_actors.domain.agent import OWNER, Caller
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from cortex_actors.api.registry import Life
+    from cortex_actors.api.registry import TreeLife
     from cortex_actors.settings import Settings
 
 
@@ -45,7 +45,7 @@ class FrontDesk:
         self._call.life.loop_lag = gauge
 
     @property
-    def life(self) -> Life:
+    def life(self) -> TreeLife:
         """Since when this runs, and what is counted since."""
         return self._call.life
 

@@ -63,7 +63,7 @@ async def events(
     if topic is not None and len(topic) > PATTERN_LIMIT:
         message = f"cannot list events: a topic's pattern has at most {PATTERN_LIMIT} characters"
         raise BadInput(message)
-    wanted = stored.Wanted(topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
+    wanted = stored.EventFilter(topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
 
     def look(connection: Connection) -> dict[str, Any]:
         return {

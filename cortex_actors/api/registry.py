@@ -109,7 +109,7 @@ AT_ONCE: Final = 256
 
 
 @dataclass(slots=True)
-class Life:
+class TreeLife:
     """Since when a tree runs, and how late its loop is."""
 
     #: UTC microseconds, and seconds of the clock's `monotonic`.
@@ -170,7 +170,7 @@ class Call:
     reload: Callable[[], Awaitable[Mapping[str, Any]]]
     #: Lets a consumer look into the journal.
     wake: Callable[[str], object]
-    life: Life
+    life: TreeLife
 
     @property
     def publisher(self) -> Publisher:

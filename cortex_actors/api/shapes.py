@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Recall
     from cortex_actors.domain.principle import Link, Principle
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.pipeline.principle_decay import Evidence, Scales
+    from cortex_actors.storage.pipeline.principle_decay import DecayScales, PrincipleEvidence
 
 
 T = TypeVar("T")
@@ -187,7 +187,7 @@ def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def whole_principle(
-    connection: Connection, principle_id: str, *, now: int, scales: Scales
+    connection: Connection, principle_id: str, *, now: int, scales: DecayScales
 ) -> dict[str, Any]:
     """Return a principle with all that it is made of, ranked by and linked with."""
     today = principle_decay.today(connection, now)
@@ -215,7 +215,9 @@ def whole_principle(
     }
 
 
-def ranked(found: Principle, known: Evidence, *, now: int, scales: Scales) -> dict[str, Any]:
+def ranked(
+    found: Principle, known: PrincipleEvidence, *, now: int, scales: DecayScales
+) -> dict[str, Any]:
     """Return how a rank comes about now; `stored` is the one that was written.
 
     They differ where something has changed since. `now` is what `fading.today` gives.
@@ -235,7 +237,7 @@ def brief_principle(found: Principle) -> dict[str, Any]:
 
 
 def principle_shape(
-    found: Principle, known: Evidence, projects: Mapping[str, Sequence[str]]
+    found: Principle, known: PrincipleEvidence, projects: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """Return a principle, and what speaks for it."""
     return {

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cortex_actors.sections import StorageSettings, WatchingSettings
     from cortex_actors.settings import Settings
     from cortex_actors.storage.index.life import Spawn
-    from cortex_actors.watching.watchlist import Watchers
+    from cortex_actors.watching.watchlist import WatcherStarter
     from supervision import Report
 
 
@@ -46,7 +46,7 @@ class World:
     clock: Clock
     logs: LogStream
     names: Names
-    watchers: Watchers
+    watchers: WatcherStarter
     tasks: TaskSupervisor
     draw: Callable[[], Mapping[str, Any]]
     crash: Callable[[str], None]
@@ -74,7 +74,7 @@ class Outside:
     #: Makes what judges where the rules leave it open.
     layers: MakeLayers = layers_for
     #: Reads which model a ledger says answers, before the ledger is opened.
-    chosen: Callable[[Path], models.Chosen | None] = models.chosen
+    chosen: Callable[[Path], models.ChosenModel | None] = models.chosen
     #: Makes what hears the kernel's hints about files.
     hints: Callable[[Clock, WatchingSettings], Hints] = Hints
     #: Makes what finds and keeps the tokens of stores.

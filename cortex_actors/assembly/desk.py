@@ -15,7 +15,7 @@ from cortex_actors.doctor import checks, models
 from cortex_actors.doctor.doctor import RoundTrip, Visit, Ward
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage.health.file import Reader
+from cortex_actors.storage.health.file import LedgerReader
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import Generations
 from cortex_actors.storage.index.vectors import COLLECTIONS, Vectors
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_actors.api.registry import Actors
     from cortex_actors.assembly.context import World
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.doctor.checks import Look
+    from cortex_actors.doctor.checks import CheckRound
     from cortex_actors.domain.event import FileChanged
     from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.settings import Settings
@@ -82,12 +82,12 @@ class Practice:
         self._halt.ask()
         self._threads.close()
 
-    async def _look(self, patient: models.Patient) -> Look:
+    async def _look(self, patient: models.Patient) -> CheckRound:
         """Run the checks on the thread."""
-        found: Look = await self._threads.run(checks.look, patient, self._halt)
+        found: CheckRound = await self._threads.run(checks.look, patient, self._halt)
         return found.with_more([*found.diagnoses, self.trial.diagnosed()])
 
-    async def _compare(self, _look: Look) -> list[Diagnosis]:
+    async def _compare(self, _look: CheckRound) -> list[Diagnosis]:
         """Have the index compared by the actor that owns it, which renews one that is not good."""
         if lost := await self._lost():
             return [lost]
@@ -114,7 +114,7 @@ class Practice:
 
     def _ask(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
         """Run a query on a connection of its own (on the thread)."""
-        with Reader(self.world.home.ledger, self.world.clock, self._halt) as reader:
+        with LedgerReader(self.world.home.ledger, self.world.clock, self._halt) as reader:
             return reader.ask(query)
 
     async def _say(self, changed: Sequence[FileChanged]) -> None:

@@ -18,9 +18,9 @@ from cortex_actors.embedding import factory
 from cortex_actors.embedding.compiler import compile_model
 from cortex_actors.embedding.manifest import refused
 from cortex_actors.embedding.models import PACKAGED, PUBLISHER, locate
-from cortex_actors.embedding.provider import Provider, State
+from cortex_actors.embedding.provider import Provider, ProviderState
 from cortex_actors.errors import ModelMissing, NotCompilable
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ class Incumbent:
         if before != settings:
             self._wanted = self._asked()
 
-    def make(self, chosen: Chosen | None) -> Provider:
+    def make(self, chosen: ChosenModel | None) -> Provider:
         """Return a provider of that model, or of the one the settings ask for; not started.
 
         What is not there, or is another model by now, is a provider that is missing and says why.
@@ -89,7 +89,7 @@ class Incumbent:
         if provider.model_id == chosen.model_id:
             return provider
         reason = _gone(chosen) or provider.reason
-        if provider.state is not State.MISSING:
+        if provider.state is not ProviderState.MISSING:
             remote = wanted.provider == "openai"
             place, kind = (" (embedding.base_url)", "openai:") if remote else ("", "")
             reason = (
@@ -120,25 +120,29 @@ class Incumbent:
             f"embedding.base_url leads to {found.model_id}: set it to where {wanted['host']} "
             f"serves the model and start the daemon again, or ask for openai:{plain}"
         )
-        return found if found.state is State.MISSING else factory.AbsentProvider(name, 0, reason)
+        return (
+            found
+            if found.state is ProviderState.MISSING
+            else factory.AbsentProvider(name, 0, reason)
+        )
 
-    def row(self, provider: Provider, name: str, kind: str | None = None) -> Chosen:
+    def row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
         """Return what the ledger is to keep of a candidate."""
         kind, name = _told(name, kind or self._settings.provider, sure=kind is not None)
         if kind == "hashing":
             name = provider.model_id
-        return Chosen(provider.model_id, kind, name, provider.dimension)
+        return ChosenModel(provider.model_id, kind, name, provider.dimension)
 
-    def first(self) -> Chosen:
+    def first(self) -> ChosenModel:
         """Return what the ledger is to keep of the model that the settings ask for."""
         chosen = self._settings
         return self.row(self.provider, chosen.model, chosen.provider)
 
-    def settle(self, chosen: Chosen) -> None:
+    def settle(self, chosen: ChosenModel) -> None:
         """Note what the ledger says of the model that answers."""
         self._chosen = chosen
 
-    async def compiled(self, model: Chosen, on_step: Callable[[str], None]) -> Chosen:
+    async def compiled(self, model: ChosenModel, on_step: Callable[[str], None]) -> ChosenModel:
         """Return the compiled form of a sentence-transformers model, making it if need be.
 
         Takes some 20 s of a low-priority process; `on_step` is given its steps. Raises
@@ -154,9 +158,9 @@ class Incumbent:
 
         work = partial(compile_model, found, folder, clock=self._world.clock, on_line=tell)
         made = await self._world.tasks.run(f"compile {found.model_id}", work)
-        return Chosen(made.model_id, model.provider, model.name, made.dimension)
+        return ChosenModel(made.model_id, model.provider, model.name, made.dimension)
 
-    async def take(self, chosen: Chosen, provider: Provider) -> None:
+    async def take(self, chosen: ChosenModel, provider: Provider) -> None:
         """Let another model answer, and start anew whoever was handed the one before.
 
         Returns once the new one answers. Whoever asked meanwhile waits, or is told to ask again.
@@ -194,7 +198,7 @@ class Incumbent:
             return ""
         return self._made(self._settings, None).model_id
 
-    def _made(self, settings: EmbeddingSettings, chosen: Chosen | None) -> Provider:
+    def _made(self, settings: EmbeddingSettings, chosen: ChosenModel | None) -> Provider:
         """Return a provider."""
         world = self._world
         return world.outside.provider(
@@ -215,7 +219,7 @@ def _told(name: str, kind: str, *, sure: bool) -> tuple[str, str]:
     return ("openai" if kind == "openai" else "sentence-transformers"), name
 
 
-def _gone(chosen: Chosen) -> str:
+def _gone(chosen: ChosenModel) -> str:
     """Return why a float model of the ledger is not there; the settings could not mend that."""
     if chosen.provider != "sentence-transformers" or chosen.name is None:
         return ""

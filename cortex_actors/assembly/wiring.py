@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from cortex_actors.api.desk import FrontDesk
-from cortex_actors.api.registry import SOON, Actors, Call, Life
+from cortex_actors.api.registry import SOON, Actors, Call, TreeLife
 from cortex_actors.assembly.desk import Practice
 from cortex_actors.assembly.embedder import Incumbent
 from cortex_actors.bus.bus import Bus
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.assembly.context import World
     from cortex_actors.embedding.provider import Row
-    from cortex_actors.rules.contradiction import Thresholds
+    from cortex_actors.rules.contradiction import ConflictThresholds
     from cortex_actors.runtime.actor import AsyncioActor
     from cortex_actors.settings import Settings
     from cortex_actors.text.lexicon import Lexicon
@@ -158,7 +158,7 @@ class Assembly:
                 wake=self._wake,
                 reload=world.reload,
                 door=partial(http.within(SOON).ask, Http.describe),
-                life=Life(clock.now(), clock.monotonic()),
+                life=TreeLife(clock.now(), clock.monotonic()),
             )
         )
 
@@ -435,7 +435,7 @@ class Assembly:
         return await self.records.read(lambda c: embeddings.stored_vectors(c, model, digests))
 
 
-def _rules(ruling: Ruling) -> tuple[Thresholds, Lexicon | None]:
+def _rules(ruling: Ruling) -> tuple[ConflictThresholds, Lexicon | None]:
     """Return the thresholds and tables as they are now (on a thread: it reads the user's file)."""
     ruling.read()
     relations = ruling.relations()

@@ -37,7 +37,7 @@ Lane: TypeAlias = "str | tuple[str, str | None]"
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class DeliveryPlace:
     """A delivery in hand: of several events that are handled as one, the first counts."""
 
     lane: Lane
@@ -52,12 +52,12 @@ class Place:
     waits: bool = False
 
 
-class Lanes:
+class DeliveryLanes:
     """Who is in hand, and behind whom."""
 
     def __init__(self) -> None:
         """Hold nothing."""
-        self._places: list[Place] = []
+        self._places: list[DeliveryPlace] = []
         #: How often something was given back: what was looked up before may go past it.
         self.breaks = 0
 
@@ -66,25 +66,25 @@ class Lanes:
         """Whether something in hand ends without its commit: nothing may go past it."""
         return any(place.given_back for place in self._places)
 
-    def enter(self, delivery: Delivery) -> Place:
+    def enter(self, delivery: Delivery) -> DeliveryPlace:
         """Take a delivery in hand."""
-        place = Place(_lane(delivery), delivery.seqs[0])
+        place = DeliveryPlace(_lane(delivery), delivery.seqs[0])
         self._places.append(place)
         return place
 
-    def leave(self, place: Place) -> None:
+    def leave(self, place: DeliveryPlace) -> None:
         """Have a delivery in hand no more; the next of its lane goes on."""
         self._places.remove(place)
         place.left.set()
 
-    async def turn(self, place: Place) -> None:
+    async def turn(self, place: DeliveryPlace) -> None:
         """Return once every earlier delivery of the lane has left."""
         while earlier := self._lane(place, later=False):
             place.waits = True
             await earlier[0].left.wait()
         place.waits = False
 
-    def give_back(self, place: Place) -> None:
+    def give_back(self, place: DeliveryPlace) -> None:
         """End a delivery and all later ones of its lane without their commits.
 
         The later ones are cancelled: they are handed out again behind the one that failed.
@@ -96,7 +96,7 @@ class Lanes:
             if each.task is not None:
                 each.task.cancel()
 
-    def _lane(self, place: Place, *, later: bool) -> list[Place]:
+    def _lane(self, place: DeliveryPlace, *, later: bool) -> list[DeliveryPlace]:
         """Return those in hand that are ahead of a delivery, or behind it."""
         alike = [each for each in self._places if each.lane == place.lane]
         return [each for each in alike if each.seq != place.seq and (each.seq > place.seq) == later]
@@ -173,8 +173,8 @@ class Consumer(AsyncioActor):
         super().__init__()
         self.desk = desk
         self._woken = False
-        self._in_hand: dict[asyncio.Task[None], tuple[Delivery, Place]] = {}
-        self._lanes = Lanes()
+        self._in_hand: dict[asyncio.Task[None], tuple[Delivery, DeliveryPlace]] = {}
+        self._lanes = DeliveryLanes()
         self._timer: asyncio.Task[None] | None = None
         self._rests_until = 0.0
 
@@ -264,7 +264,7 @@ class Consumer(AsyncioActor):
             self._lanes.leave(place)
             self.wake()
 
-    async def _handle(self, delivery: Delivery, place: Place) -> None:
+    async def _handle(self, delivery: Delivery, place: DeliveryPlace) -> None:
         """Handle one delivery; while the ledger is away, rest instead."""
         began = self.desk.clock.monotonic()
         try:

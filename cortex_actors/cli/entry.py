@@ -102,6 +102,11 @@ def _run(words: list[str]) -> int:
         return fast.run(quick)
     if TOKEN in os.environ or OWNERS & {name, *words[:1]} or name in {"daemon", "demo"}:
         return _full(words)
+    return _with_daemon(words)
+
+
+def _with_daemon(words: list[str]) -> int:
+    """Run a command that a daemon answers: one is started in a terminal, and an older one ended."""
     from cortex_actors.client.connection import Client  # noqa: PLC0415 - as above
 
     if _is_watched() and os.environ.get("CORTEX_AUTOSTART") != "0":
@@ -147,7 +152,10 @@ def _replace(home: Home) -> None:
     from cortex_actors.process import lock  # noqa: PLC0415 - as above
 
     found = lock.read(home).version
-    if not _numbers(found) < _numbers(__version__) or lock.state(home) is not lock.State.RUNNING:
+    if (
+        not _numbers(found) < _numbers(__version__)
+        or lock.state(home) is not lock.HomeState.RUNNING
+    ):
         return
     text = f"cortex: the daemon is of version {found}, and this program of {__version__}"
     if not _is_watched():

@@ -256,7 +256,7 @@ WIDTH = 100
 MOST_SECONDS = 86_400.0
 
 
-class Parser(argparse.ArgumentParser):
+class FastParser(argparse.ArgumentParser):
     """Raises instead of leaving the process."""
 
     def error(self, message: str) -> NoReturn:
@@ -364,7 +364,7 @@ def overview() -> int:
 
 def _next(found: dict[str, Any]) -> str:
     """Return the command that is of most use now."""
-    if found["state"] in {lock.State.STOPPED, lock.State.CRASHED}:
+    if found["state"] in {lock.HomeState.STOPPED, lock.HomeState.CRASHED}:
         return "cortex start"
     if "projects" not in found:
         return "cortex status"
@@ -397,23 +397,23 @@ def _without_answer(home: Home) -> tuple[dict[str, Any], int]:
     pid = lifecycle.listener(home)
     if pid and state not in lock.HELD:
         # It listens, so it lives; its lock was removed.
-        state = lock.State.RUNNING
+        state = lock.HomeState.RUNNING
     found: dict[str, Any] = {"state": state.value, "home": str(home.root)}
     if pid or said.pid:
         found["pid"] = pid or said.pid
     if state in lock.HELD:
         found["reason"] = _silence(home, state, found.get("pid", 0))
         return found, SILENT
-    if reason := said.reason or (_WORDLESS if state is lock.State.CRASHED else ""):
+    if reason := said.reason or (_WORDLESS if state is lock.HomeState.CRASHED else ""):
         found["reason"] = reason
-    return found, CRASHED if state is lock.State.CRASHED else STOPPED
+    return found, CRASHED if state is lock.HomeState.CRASHED else STOPPED
 
 
-def _silence(home: Home, state: lock.State, pid: int) -> str:
+def _silence(home: Home, state: lock.HomeState, pid: int) -> str:
     """Return why somebody who holds the lock may not answer."""
     if is_paused(pid):
         return f"it is paused (SIGSTOP): kill -CONT {pid} lets it go on, cortex stop ends it"
-    if state is lock.State.STARTING:
+    if state is lock.HomeState.STARTING:
         return "it is starting and does not answer yet"
     return f"it holds the lock and does not answer; see {home.logs}/stderr.log"
 
@@ -424,7 +424,7 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     if "uptime_s" in found:
         first += f", pid {found['pid']}, up {duration(found['uptime_s'])}, {found['version']}"
     elif "pid" in found:
-        held = found["state"] in {lock.State.RUNNING, lock.State.STARTING}
+        held = found["state"] in {lock.HomeState.RUNNING, lock.HomeState.STARTING}
         first += f", {'' if held else 'was '}pid {found['pid']}"
     reasons = found.get("reasons") or ([found["reason"]] if found.get("reason") else [])
     rows = [("state", first), *(("because", reason) for reason in reasons)]
@@ -562,10 +562,10 @@ the watcher. The others are for clients such as Claude Code: JSON in, JSON or no
 }
 
 
-def parser_of(name: str) -> Parser:
+def parser_of(name: str) -> FastParser:
     """Return the options of a quick command."""
     about, examples, options = QUICK[name]
-    parser = Parser(
+    parser = FastParser(
         f"cortex {MOVED.get(name, name)}",
         description=about,
         epilog=f"examples:\n{examples}",

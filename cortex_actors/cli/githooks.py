@@ -59,7 +59,7 @@ _GITS = frozenset("GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFI
 _TIMEOUT = 10.0
 
 
-class Change(StrEnum):
+class HookChange(StrEnum):
     """What became of one hook."""
 
     INSTALLED = "installed"
@@ -74,7 +74,7 @@ class Hook:
 
     name: str
     path: str
-    change: Change
+    change: HookChange
     #: Why it was left alone.
     reason: str = ""
 
@@ -130,7 +130,7 @@ class Repository:
         before = _read(path)
         reason = self._unfit(path, before)
         if reason:
-            return Hook(path.name, str(path), Change.LEFT, f"{reason}; have it run: {command}")
+            return Hook(path.name, str(path), HookChange.LEFT, f"{reason}; have it run: {command}")
         return _written(path, before, _with(before, command))
 
     def _uninstall(self, path: Path) -> Hook:
@@ -156,7 +156,7 @@ class Repository:
 def _written(path: Path, before: bytes | None, after: bytes | None) -> Hook:
     """Write a hook if it is another one than before; return what became of it."""
     if after == before:
-        return Hook(path.name, str(path), Change.UNCHANGED)
+        return Hook(path.name, str(path), HookChange.UNCHANGED)
     try:
         if after is None:
             path.unlink()
@@ -167,7 +167,7 @@ def _written(path: Path, before: bytes | None, after: bytes | None) -> Hook:
         message = f"cannot change {path}: {error.strerror}; check who owns the folder"
         raise CortexError(message) from error
     put = after is not None and _BLOCK.search(after) is not None
-    return Hook(path.name, str(path), Change.INSTALLED if put else Change.REMOVED)
+    return Hook(path.name, str(path), HookChange.INSTALLED if put else HookChange.REMOVED)
 
 
 def _read(path: Path) -> bytes | None:
@@ -260,7 +260,7 @@ def run(home: Home, options: argparse.Namespace) -> int:
         print(json.dumps(found, indent=2))
     else:
         _say(repository, changed)
-    if is_put and all(each.change is Change.LEFT for each in changed):
+    if is_put and all(each.change is HookChange.LEFT for each in changed):
         raise Refused(f"no hook in {repository.hooks} could take our lines; see above")
     return 0
 

@@ -160,7 +160,7 @@ def start(home: Home, *, timeout: float, as_json: bool) -> int:
     return 0
 
 
-def launch(home: Home, *, timeout: float) -> tuple[Child, float]:
+def launch(home: Home, *, timeout: float) -> tuple[DaemonProcess, float]:
     """Start a daemon and return it, and the seconds until it answered.
 
     Raises `HomeUnwritable`, `AlreadyRunning`, or the error it ended with, with its last words.
@@ -173,7 +173,7 @@ def launch(home: Home, *, timeout: float) -> tuple[Child, float]:
     owner = lock.acquire(home)
     try:
         owner.take_over(started_at=clock.now(), version=__version__)
-        child = Child(home, owner)
+        child = DaemonProcess(home, owner)
     finally:
         # The child has inherited it; from here on it is the owner.
         owner.close()
@@ -200,7 +200,7 @@ def stop(home: Home, *, timeout: float, as_json: bool) -> int:
     return 0
 
 
-class Ended(NamedTuple):
+class StoppedDaemon(NamedTuple):
     """A daemon that was stopped."""
 
     pid: int
@@ -210,7 +210,7 @@ class Ended(NamedTuple):
     why: str
 
 
-def end(home: Home, *, timeout: float) -> Ended | None:
+def end(home: Home, *, timeout: float) -> StoppedDaemon | None:
     """Stop the daemon and return what ended; None when none was running.
 
     Raises `DeadlineExceeded` after killing one that took longer than `timeout` seconds.
@@ -233,10 +233,10 @@ def end(home: Home, *, timeout: float) -> Ended | None:
             f"the daemon, pid {process.pid}, did not stop within {timeout:g} s and was killed; "
             f"{home.logs}/stderr.log may say what it was doing"
         )
-    return Ended(process.pid, clock.monotonic() - begun, why)
+    return StoppedDaemon(process.pid, clock.monotonic() - begun, why)
 
 
-class Child:
+class DaemonProcess:
     """A daemon's process that we start, detached from this terminal."""
 
     def __init__(self, home: Home, owner: lock.Lock) -> None:

@@ -62,7 +62,9 @@ def publish(
                 return online()
             except DaemonDown as error:
                 unsure = isinstance(error, AnswerLost) and idempotency_key is None
-                patience = START_PATIENCE if lock.state(home) is lock.State.STARTING else PATIENCE
+                patience = (
+                    START_PATIENCE if lock.state(home) is lock.HomeState.STARTING else PATIENCE
+                )
                 if unsure or clock.monotonic() - begun > patience:
                     raise
             lifecycle.pause(PAUSE)

@@ -38,7 +38,7 @@ _TEMPLATE = Path(__file__).with_name("cortex-actors.service")
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ServiceUnit:
     """A unit's text, and the home it is for."""
 
     text: str
@@ -55,7 +55,7 @@ class Unit:
         return lines[0].removeprefix(_HOME) if lines else None
 
 
-def unit(home: Home) -> Unit:
+def unit(home: Home) -> ServiceUnit:
     """Return the unit of a home, run by this interpreter.
 
     Raises `BadInput` for a path that a unit cannot hold.
@@ -66,7 +66,7 @@ def unit(home: Home) -> Unit:
     writable = ["%h", _quoted(str(home.root))]
     if not home.socket.is_relative_to(home.root):
         writable.append("%t")
-    return Unit(
+    return ServiceUnit(
         _TEMPLATE.read_text("utf-8").format(
             marker=MARKER,
             home_line=f"{_HOME}{home.root}",
@@ -298,10 +298,10 @@ def _path() -> Path:
     return root / "systemd" / "user" / NAME
 
 
-def _read(path: Path) -> Unit | None:
+def _read(path: Path) -> ServiceUnit | None:
     """Return the unit that is installed."""
     try:
-        return Unit(path.read_text(encoding="utf-8", errors="replace"))
+        return ServiceUnit(path.read_text(encoding="utf-8", errors="replace"))
     except (FileNotFoundError, NotADirectoryError):
         return None
 

@@ -26,7 +26,7 @@ from cortex_actors.errors import visible
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
 from cortex_actors.files.place import LARGEST, Place, undisturbed
-from cortex_actors.files.swap import Entry, State, Swap, told
+from cortex_actors.files.swap import Swap, WriteEntry, WriteState, told
 from cortex_actors.home import FILE_MODE, Home
 
 #: Characters of a line of a diff: a configuration on one line would fill the screen, and may hold
@@ -66,7 +66,7 @@ class FileChange:
         stamp = iso(at).replace("-", "").replace(":", "").removesuffix("Z")
         keep = f"{self.path.name}.cortex-{stamp}-{at % 1_000_000:06}.bak"
         there = next(each for each in self.path.parents if each.is_dir())
-        entry = Entry(
+        entry = WriteEntry(
             run_id="",
             project_id="",
             root=str(there),
@@ -83,7 +83,7 @@ class FileChange:
             done = Swap(place, entry).write(self.after)
             if done.error is not None:
                 raise done.error
-            if done.state is not State.DONE:
+            if done.state is not WriteState.DONE:
                 if done.displaced is None:
                     place.unlink(keep)
                 raise errors.Refused(

@@ -154,7 +154,7 @@ _GAP = 2
 NARROWEST = 20
 
 
-class Block(NamedTuple):
+class ListEntry(NamedTuple):
     """One entry: its mark (a number, an id), its text, and lines about it."""
 
     mark: str
@@ -162,7 +162,7 @@ class Block(NamedTuple):
     about: Sequence[str] = ()
 
 
-def blocks(title: str, blocks: Iterable[Block], *, empty: str, total: int = 0) -> None:
+def blocks(title: str, blocks: Iterable[ListEntry], *, empty: str, total: int = 0) -> None:
     """Print entries below a title; where all of a `total` were skipped that, else `empty`."""
     entries = list(blocks)
     if not entries:
@@ -193,7 +193,7 @@ def facts(*facts: tuple[str, object], indent: int = 0) -> None:
         _beside(out, name, _cell(value), width=width, indent=indent)
 
 
-def page(entries: Sequence[Block], total: int, *nouns: str, empty: str, more: str = "") -> None:
+def page(entries: Sequence[ListEntry], total: int, *nouns: str, empty: str, more: str = "") -> None:
     """Print entries below how many of all there are, in the singular and plural of their noun."""
     heading = f"{len(entries):,} of {counted(total, *nouns)}{more}"
     blocks(heading, entries, empty=empty, total=total)

@@ -19,7 +19,7 @@ from cortex_actors.files.clients import CLIENTS, LARGEST, PLUGIN, uses_plugin, w
 from cortex_actors.home import Home, read_regular
 from cortex_actors.render import fence
 from cortex_actors.storage import projects
-from cortex_actors.storage.health.file import Reader
+from cortex_actors.storage.health.file import LedgerReader
 from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.storage.pipeline import resolutions
 
@@ -80,7 +80,7 @@ def find_traces(home: Home) -> Traces:
     roots: list[Path] = []
     if home.ledger.exists():
         try:
-            with Reader(home.ledger, SystemClock(), Halt()) as reader:
+            with LedgerReader(home.ledger, SystemClock(), Halt()) as reader:
                 roots = [Path(each.root) for each in reader.ask(projects.ever)]
                 written = reader.ask(resolutions.paths)
             _find_sections(found, sorted(written))

@@ -18,7 +18,7 @@ from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from cortex_actors.client.connection import Answer, result
-from cortex_actors.client.host import Embed, Way
+from cortex_actors.client.host import DaemonWay, Embed
 from cortex_actors.errors import DaemonStopping, InternalError
 from cortex_actors.process.lock import peer
 
@@ -117,7 +117,7 @@ class _Entrance:
     def __init__(self, client: Client, embedded: Embed) -> None:
         """Remember whom to ask."""
         self._client = client
-        self._way = Way(client, embedded)
+        self._way = DaemonWay(client, embedded)
         #: The home that is asked.
         self.home = client.home
 
@@ -126,7 +126,7 @@ class Blocking(_Entrance):
     """Waits for answers by keeping the calling thread; may be shared by threads."""
 
     def __init__(self, client: Client, embedded: Embed) -> None:
-        """Start a tree where it is to be ours; raises as `Way.host`."""
+        """Start a tree where it is to be ours; raises as `DaemonWay.host`."""
         super().__init__(client, embedded)
         self._way.host()
 
@@ -160,7 +160,7 @@ class Awaited(_Entrance):
     """Asks on the caller's loop; may be shared by tasks, and by loops one after another."""
 
     async def open(self) -> None:
-        """Start a tree where it is to be ours; raises as `Way.host`."""
+        """Start a tree where it is to be ours; raises as `DaemonWay.host`."""
         if not self._way.is_known:
             await asyncio.to_thread(self._way.host)
 

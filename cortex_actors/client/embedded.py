@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TREE_STOP = 8.0
 
 
-class Embedded:
+class EmbeddedTree:
     """One life of a home's tree, on the loop that runs it."""
 
     def __init__(self, home: Home) -> None:

@@ -28,7 +28,7 @@ from cortex_actors.errors import AlreadyRunning, BadInput, CortexError, DaemonDo
 
 if TYPE_CHECKING:
     from cortex_actors.client.connection import Client
-    from cortex_actors.client.embedded import Embedded
+    from cortex_actors.client.embedded import EmbeddedTree
     from cortex_actors.gateways.control import Control
     from cortex_actors.home import Home
 
@@ -48,13 +48,13 @@ class Host:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._control: Control
-        self.embedded: Embedded | None = None
+        self.embedded: EmbeddedTree | None = None
         self._ready: Future[None] = Future()
         #: Why it was asked to end; empty until then.
         self._asked = ""
 
     def start(self) -> None:
-        """Start the tree, and return when it answers. Raises what `Embedded.live` raises."""
+        """Start the tree, and return when it answers. Raises what `EmbeddedTree.live` raises."""
         with self._guard:
             self._refuse_fork()
             if self._thread is None:
@@ -113,10 +113,10 @@ class Host:
 
     async def _live(self) -> None:
         """Live on this loop."""
-        from cortex_actors.client.embedded import Embedded  # noqa: PLC0415 - loads all there is
+        from cortex_actors.client.embedded import EmbeddedTree  # noqa: PLC0415 - loads all there is
 
         self._loop = asyncio.get_running_loop()
-        self.embedded = embedded = Embedded(self.home)
+        self.embedded = embedded = EmbeddedTree(self.home)
         if self._asked:
             embedded.ask_to_end(self._asked)
         await embedded.live(self._on_ready)
@@ -190,7 +190,7 @@ PAUSE = 0.05
 Embed = bool | Literal["auto"]
 
 
-class Way:
+class DaemonWay:
     """Knows whether the daemon answers or a tree of ours; may be used by several threads."""
 
     def __init__(self, client: Client, embedded: Embed) -> None:

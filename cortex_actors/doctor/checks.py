@@ -36,7 +36,7 @@ from cortex_actors.files import clients
 from cortex_actors.home import read_regular
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
-from cortex_actors.storage.health.rows import Learned, learned
+from cortex_actors.storage.health.rows import LedgerFiles, learned
 from cortex_actors.storage.index.pending import state
 from cortex_actors.storage.ledger import backups, faults, files
 from cortex_actors.storage.models import active
@@ -64,7 +64,7 @@ _NEXT_START = "the next start reads them: cortex start"
 
 
 @dataclass(slots=True)
-class Seen:
+class FilesSeen:
     """What a look at every file found; paths."""
 
     projects: tuple[Project, ...] = ()
@@ -85,9 +85,9 @@ class Seen:
         return sorted({*self.changed, *self.unread, *self.gone})
 
 
-def compare_files(learned: Learned, patient: Patient) -> Seen:
+def compare_files(learned: LedgerFiles, patient: Patient) -> FilesSeen:
     """Return how the files of every followed project compare with what was read (on a thread)."""
-    seen = Seen(learned.projects, left_out=learned.left_out)
+    seen = FilesSeen(learned.projects, left_out=learned.left_out)
     depth = patient.settings.watching.max_depth
     absent = set()
     for project in learned.projects:
@@ -117,7 +117,7 @@ def compare_files(learned: Learned, patient: Patient) -> Seen:
     return seen
 
 
-def report_files(seen: Seen, patient: Patient) -> Iterator[Diagnosis]:
+def report_files(seen: FilesSeen, patient: Patient) -> Iterator[Diagnosis]:
     """Say what a look at the files found."""
     for root in seen.absent:
         remedy = f"mount or restore it, or: cortex projects remove {root}"
@@ -137,7 +137,9 @@ def report_files(seen: Seen, patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis("files", f"{seen.total:,} files, each as it was read")
 
 
-def _told(what: str, paths: Sequence[str], seen: Seen, patient: Patient) -> Iterator[Diagnosis]:
+def _told(
+    what: str, paths: Sequence[str], seen: FilesSeen, patient: Patient
+) -> Iterator[Diagnosis]:
     """Say which files were missed: a note where they will be read without anybody's help."""
     soon = [path for path in paths if path in seen.soon]
     late = [path for path in paths if path not in seen.soon]
@@ -150,7 +152,7 @@ def _told(what: str, paths: Sequence[str], seen: Seen, patient: Patient) -> Iter
         yield warning("files", text, mend=remedy, repair=Repair.FILES)
 
 
-def _missed(seen: Seen, now: FileState, known: FileState | None, *, patient: Patient) -> bool:
+def _missed(seen: FilesSeen, now: FileState, known: FileState | None, *, patient: Patient) -> bool:
     """Note how one file compares with what was read of it; tell whether it should be read again."""
     seen.total += 1
     if known is None:
@@ -208,7 +210,7 @@ def locked(patient: Patient) -> Iterator[Diagnosis]:
         yield error("lock", text, mend="cortex daemon restart")
     elif not said.pid:
         yield note("lock", "it does not say who held it last", mend="a start does")
-    elif not patient.online and said.state in (lock.State.CRASHED, lock.State.RUNNING):
+    elif not patient.online and said.state in (lock.HomeState.CRASHED, lock.HomeState.RUNNING):
         why = f": {said.reason}" if said.reason else ""
         yield note("lock", f"the last daemon, pid {said.pid}, did not end in order{why}")
     else:
@@ -367,44 +369,44 @@ _RECOVER = "the next start recovers it (docs/recovery.md): cortex daemon restart
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CheckRound:
     """What one round found, and which files should be read again."""
 
     diagnoses: Sequence[Diagnosis]
     #: The vector space that answers; empty where the ledger does not say.
     model: str = ""
-    seen: Seen | None = None
+    seen: FilesSeen | None = None
 
-    def with_more(self, diagnoses: Sequence[Diagnosis]) -> Look:
+    def with_more(self, diagnoses: Sequence[Diagnosis]) -> CheckRound:
         """Return the same with other diagnoses."""
         return replace(self, diagnoses=diagnoses)
 
 
-def look(patient: Patient, halt: files.Halt) -> Look:
+def look(patient: Patient, halt: files.Halt) -> CheckRound:
     """Run every check but the index's own (on a thread: it takes seconds).
 
     Raises `LedgerDown` when `halt` is asked; nothing else. Damage that is found leaves a mark, so
     that the next start looks at everything and recovers.
     """
     if not patient.home.ledger.exists():
-        return Look([*guarded("ledger", partial(_missing, patient)), *_of_home(patient)])
+        return CheckRound([*guarded("ledger", partial(_missing, patient)), *_of_home(patient)])
     found: list[Diagnosis] = []
-    with file.Reader(patient.home.ledger, patient.clock, halt) as reader:
+    with file.LedgerReader(patient.home.ledger, patient.clock, halt) as reader:
         found += guarded("ledger", lambda: reader.ask(partial(_all, file.version, patient)), halt)
         if any(each.severity is not Severity.OK for each in found):
-            return Look(_marked([*found, *_of_home(patient)], patient))
+            return CheckRound(_marked([*found, *_of_home(patient)], patient))
         model = _answer(reader, halt)
         patient = replace(patient, model=model or patient.model)
         within = file.NO_LIMIT if patient.thorough else file.LIMIT
         for name, one in LEDGER:
             run = partial(reader.ask, partial(_all, one, patient), within=within)
             found += guarded(name, run, halt)
-        seen: list[Seen] = []
+        seen: list[FilesSeen] = []
         found += guarded("files", partial(_files, reader, patient, seen), halt)
     roots = [each.root for each in seen[0].projects] if seen else []
     found += guarded("clients", partial(connected, patient, roots), halt)
     found += _of_home(patient)
-    return Look(_marked(found, patient), patient.model, seen[0] if seen else None)
+    return CheckRound(_marked(found, patient), patient.model, seen[0] if seen else None)
 
 
 def guarded(
@@ -438,7 +440,7 @@ def _all(one: file.Check, patient: Patient, opened: Connection) -> list[Diagnosi
     return list(one(opened, patient.scope()))
 
 
-def _answer(reader: file.Reader, halt: files.Halt) -> str:
+def _answer(reader: file.LedgerReader, halt: files.Halt) -> str:
     """Return which model answers, by the ledger; the index's, in a ledger of an earlier version."""
 
     def query(opened: Connection) -> str:
@@ -452,7 +454,9 @@ def _answer(reader: file.Reader, halt: files.Halt) -> str:
         return ""
 
 
-def _files(reader: file.Reader, patient: Patient, seen: list[Seen]) -> Iterable[Diagnosis]:
+def _files(
+    reader: file.LedgerReader, patient: Patient, seen: list[FilesSeen]
+) -> Iterable[Diagnosis]:
     """Look at the files, and keep what was seen of them for whoever mends."""
     seen.append(compare_files(reader.ask(learned), patient))
     return report_files(seen[0], patient)

@@ -41,12 +41,12 @@ from cortex_actors.errors import ConfigurationError, CortexError, RoundTripFaile
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.settings import Settings, load
 from cortex_actors.storage.events import store
-from cortex_actors.storage.health.file import Reader
+from cortex_actors.storage.health.file import LedgerReader
 from cortex_actors.storage.health.rows import MENDS, Mend
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.index.life import Generations, IndexLife, Place
+from cortex_actors.storage.index.life import GenerationPlace, Generations, IndexLife
 from cortex_actors.storage.index.vectors import COLLECTIONS
-from cortex_actors.storage.index.verification import Verdict, Verification
+from cortex_actors.storage.index.verification import IndexVerdict, Verification
 from cortex_actors.storage.ledger import backups, offline
 from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.topics import FILE_CHANGED
@@ -54,12 +54,12 @@ from cortex_actors.topics import FILE_CHANGED
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from cortex_actors.doctor.checks import Look
+    from cortex_actors.doctor.checks import CheckRound
     from cortex_actors.home import Home
     from cortex_actors.storage.ledger.actor import Connection
 
 
-class Query(Protocol):
+class QueryRunner(Protocol):
     """Runs queries on a connection that only reads."""
 
     async def __call__(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
@@ -71,7 +71,7 @@ class Ward:
     """How what is to be mended is reached: through a daemon, or past one that is down."""
 
     #: Runs a query beside the daemon's own readers.
-    read: Query
+    read: QueryRunner
     #: Commits a unit of work.
     write: Callable[[Callable[[Connection], Any]], Awaitable[Any]]
     #: Says, durably, that files have changed.
@@ -81,24 +81,24 @@ class Ward:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class RepairDone:
     """One repair and what it did, in words."""
 
     repair: hit.Repair
     did: str
 
 
-async def treat(look: Look, ward: Ward) -> list[Done]:
+async def treat(look: CheckRound, ward: Ward) -> list[RepairDone]:
     """Do everything that was found and can be mended, in the order of `Repair`."""
     wanted = {each.repair for each in look.diagnoses if each.repair is not None}
     return [
-        Done(repair, did)
+        RepairDone(repair, did)
         for repair in hit.Repair
         if repair in wanted and (did := await _treated(repair, look, ward))
     ]
 
 
-async def _treated(repair: hit.Repair, look: Look, ward: Ward) -> str:
+async def _treated(repair: hit.Repair, look: CheckRound, ward: Ward) -> str:
     """Mend one kind of damage and say what was done; "" when there was nothing left to do."""
     if repair is hit.Repair.FILES:
         return await _read_again(look, ward)
@@ -117,7 +117,7 @@ def _worked(mend: Mend, model: str, todo: Sequence[Any], connection: Connection)
     mend.work(connection, model, todo)
 
 
-async def _read_again(look: Look, ward: Ward) -> str:
+async def _read_again(look: CheckRound, ward: Ward) -> str:
     """Say that the files that were missed have changed, durably; nobody writes them."""
     seen = look.seen
     if seen is None:
@@ -139,9 +139,9 @@ _DIGITS = 3
 class Visit:
     """What one call finds and does."""
 
-    look: Callable[[], Awaitable[Look]]
+    look: Callable[[], Awaitable[CheckRound]]
     #: Compares the index, which takes whoever has it open.
-    compare: Callable[[Look], Awaitable[list[hit.Diagnosis]]]
+    compare: Callable[[CheckRound], Awaitable[list[hit.Diagnosis]]]
     ward: Ward
     clock: Clock
 
@@ -153,7 +153,7 @@ class Visit:
         """
         begun = self.clock.monotonic()
         found, look = await self._examined()
-        done: list[Done] = []
+        done: list[RepairDone] = []
         if repair and not any(each.damaged for each in found):
             done = await treat(look.with_more(found), self.ward)
             if done:
@@ -161,7 +161,7 @@ class Visit:
         took = self.clock.monotonic() - begun
         return answer(found, done, took_s=took, online=self.ward.renew is not None)
 
-    async def _examined(self) -> tuple[list[hit.Diagnosis], Look]:
+    async def _examined(self) -> tuple[list[hit.Diagnosis], CheckRound]:
         """Return everything that is found now."""
         look = await self.look()
         found = list(look.diagnoses)
@@ -171,7 +171,7 @@ class Visit:
 
 
 def answer(
-    found: Sequence[hit.Diagnosis], done: Sequence[Done], *, took_s: float, online: bool
+    found: Sequence[hit.Diagnosis], done: Sequence[RepairDone], *, took_s: float, online: bool
 ) -> dict[str, Any]:
     """Return a visit in the shape that clients get it."""
     return {
@@ -194,7 +194,7 @@ def answer(
     }
 
 
-async def compared(patient: models.Patient, read: Query) -> list[hit.Diagnosis]:
+async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagnosis]:
     """Return how the index that the ledger names compares with it. Raises `ConfigurationError`."""
     state = await read(pending.state)
     if state is None:
@@ -210,13 +210,15 @@ async def compared(patient: models.Patient, read: Query) -> list[hit.Diagnosis]:
         text = f"{name} is built by the next start; exact search answers until it is there"
         return [hit.note(models.CONTENT, text, mend="cortex start")]
 
-    async def verify() -> Verdict:
+    async def verify() -> IndexVerdict:
         return await _verdict(place, patient, model=state.model, read=read)
 
     return await models.compared(verify, renews=False)
 
 
-async def _verdict(place: Place, patient: models.Patient, *, model: str, read: Query) -> Verdict:
+async def _verdict(
+    place: GenerationPlace, patient: models.Patient, *, model: str, read: QueryRunner
+) -> IndexVerdict:
     """Open a generation in a child and verify it; raises `IndexDown` for one that cannot be."""
     life = IndexLife(place, deadline=patient.settings.storage.index_timeout_s)
     try:
@@ -265,12 +267,12 @@ class _HouseCall:
         self._wrong = wrong
         self._halt = Halt()
 
-    async def look(self) -> Look:
+    async def look(self) -> CheckRound:
         """Run the checks."""
         found = await asyncio.to_thread(checks.look, self._patient, self._halt)
         return found.with_more([*found.diagnoses, *self._wrong])
 
-    async def compare(self, _look: Look) -> list[hit.Diagnosis]:
+    async def compare(self, _look: CheckRound) -> list[hit.Diagnosis]:
         """Compare the index in a child process."""
         return await compared(self._patient, self.read)
 
@@ -292,7 +294,7 @@ class _HouseCall:
 
     def _ask(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
         """Run a query on a connection of its own (on a thread)."""
-        with Reader(self._patient.home.ledger, self._patient.clock, self._halt) as reader:
+        with LedgerReader(self._patient.home.ledger, self._patient.clock, self._halt) as reader:
             return reader.ask(query)
 
 
@@ -306,7 +308,7 @@ _FEW = 3
 _MEANING, _WORDS = "dense", "words"
 
 
-class State(StrEnum):
+class StepState(StrEnum):
     """How a step went, and a trial: as its worst step."""
 
     OK = "ok"
@@ -316,11 +318,11 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrialStep:
     """One step of a trial; `said` is why it did not go well."""
 
     step: str
-    state: State
+    state: StepState
     took_ms: float
     said: str = ""
 
@@ -329,11 +331,11 @@ class Step:
 class Trip:
     """One trial: what it came to, when it began, UTC microseconds, and its steps in order."""
 
-    state: State
+    state: StepState
     reason: str
     at: int
     took_ms: float
-    steps: tuple[Step, ...]
+    steps: tuple[TrialStep, ...]
 
 
 class RoundTrip:
@@ -358,7 +360,7 @@ class RoundTrip:
         Raises nothing but what ends the caller.
         """
         async with self._one_at_a_time:
-            self.last = await _Trial(desk, self._left, self._clock, self._limit).trip()
+            self.last = await _DoctorTrial(desk, self._left, self._clock, self._limit).trip()
             return self.last
 
     def told(self) -> dict[str, Any] | None:
@@ -372,7 +374,7 @@ class RoundTrip:
     def reasons(self) -> list[str]:
         """Return why the daemon is not well, by the last trial; nothing when it went well."""
         last = self.last
-        return [] if last is None or last.state is State.OK else [f"round trip: {last.reason}"]
+        return [] if last is None or last.state is StepState.OK else [f"round trip: {last.reason}"]
 
     def diagnosed(self) -> hit.Diagnosis:
         """Return the last trial as the doctor tells it."""
@@ -381,10 +383,10 @@ class RoundTrip:
             text = "not tried yet in this life of the daemon"
             return hit.note("round trip", text, mend="cortex doctor --round-trip")
         ago = f"{self._age(last):,.0f} s ago"
-        if last.state is State.OK:
+        if last.state is StepState.OK:
             did = "a probe was remembered, recalled and forgotten"
             return hit.Diagnosis("round trip", f"{did} in {last.took_ms:,.0f} ms, {ago}")
-        bad = hit.Severity.ERROR if last.state is State.FAILED else hit.Severity.WARNING
+        bad = hit.Severity.ERROR if last.state is StepState.FAILED else hit.Severity.WARNING
         return hit.Diagnosis("round trip", f"{last.reason} ({ago})", bad, mend)
 
     def _age(self, trip: Trip) -> float:
@@ -393,7 +395,7 @@ class RoundTrip:
 
 
 @dataclass
-class _Trial:
+class _DoctorTrial:
     """One trial, step by step."""
 
     _desk: Any
@@ -401,7 +403,7 @@ class _Trial:
     _clock: Clock
     _limit: float
     _id: str = ""
-    _steps: list[Step] = field(default_factory=list)
+    _steps: list[TrialStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Choose a text that was never embedded: one from a cache would prove nothing."""
@@ -419,7 +421,7 @@ class _Trial:
             if await self._do("forget", self._forget):
                 await self._do("gone", self._gone)
         took = round((self._clock.monotonic() - begun) * 1_000, 3)
-        order = list(State)
+        order = list(StepState)
         worst = max(self._steps, key=lambda each: order.index(each.state))
         reason = f"{worst.step}: {worst.said}" if worst.said else ""
         return Trip(worst.state, reason, self._at, took, tuple(self._steps))
@@ -429,20 +431,20 @@ class _Trial:
 
         A step returns what did not answer, and raises where it failed.
         """
-        begun, state = self._clock.monotonic(), State.OK
+        begun, state = self._clock.monotonic(), StepState.OK
         try:
             async with asyncio.timeout(self._limit):
                 if said := await step():
-                    state = State.DEGRADED
+                    state = StepState.DEGRADED
         except TimeoutError:
-            state = State.FAILED
+            state = StepState.FAILED
             said = f"no answer within {self._limit:g} s; see cortex daemon logs"
         except Exception as error:  # noqa: BLE001 - whatever fails is what is looked for
-            state, expected = State.FAILED, isinstance(error, CortexError)
+            state, expected = StepState.FAILED, isinstance(error, CortexError)
             said = str(error) if expected else f"{error!r}; see cortex daemon logs"
         took = round((self._clock.monotonic() - begun) * 1_000, 3)
-        self._steps.append(Step(name, state, took, said))
-        return state is not State.FAILED
+        self._steps.append(TrialStep(name, state, took, said))
+        return state is not StepState.FAILED
 
     async def _tidy(self) -> str:
         """Forget what a crash left of an earlier trial."""

@@ -40,7 +40,7 @@ from cortex_actors.rules import contradiction
 from cortex_actors.text.claims import read
 from cortex_actors.text.hazards import is_boilerplate
 from cortex_actors.text.lexicon import patterns, standard, table
-from cortex_actors.text.markdown import Kind, Trail, heading, kinds, lines, require_utf8
+from cortex_actors.text.markdown import HeadingTrail, LineKind, heading, kinds, lines, require_utf8
 from cortex_actors.text.sections import dialect_of, folder_of, imports
 from cortex_actors.text.statements import statements
 
@@ -445,20 +445,20 @@ class _Mentions:
 
     def __init__(self, checkout: Checkout, beside: str) -> None:
         self._checkout, self._beside = checkout, beside
-        self._trail = Trail()
+        self._trail = HeadingTrail()
         self._lead = ""
         #: The language of the fence that a line stands in, if people type it; None outside.
         self._language: str | None = None
 
-    def read(self, text: str, kind: Kind) -> Iterator[tuple[str, str]]:
+    def read(self, text: str, kind: LineKind) -> Iterator[tuple[str, str]]:
         """Yield what a line names and is not there, with what is wrong."""
-        if kind is Kind.OPAQUE:
+        if kind is LineKind.OPAQUE:
             if self._language == "" or self._language in _WORDS["shells"]:
                 yield from self._typed(text)
             return
         fence = _PATTERNS["fence"].match(text)
-        self._language = fence[1].lower() if fence and kind is Kind.TEXT else None
-        if fence or kind is not Kind.TEXT:
+        self._language = fence[1].lower() if fence and kind is LineKind.TEXT else None
+        if fence or kind is not LineKind.TEXT:
             return
         text = _PATTERNS["comment"].sub("", text)
         self._come_to(text)

@@ -29,9 +29,9 @@ from cortex_actors.embedding.models import GIVE, PUBLISHER, locate
 from cortex_actors.errors import ActorAway, CortexError, DaemonDown, IndexDown, NotFound, Refused
 from cortex_actors.process import lock
 from cortex_actors.storage import embeddings, models
-from cortex_actors.storage.health.file import Scope
+from cortex_actors.storage.health.file import CheckupScope
 from cortex_actors.storage.ledger import offline
-from cortex_actors.storage.models import Chosen, active, chosen, coming
+from cortex_actors.storage.models import ChosenModel, active, chosen, coming
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from cortex_actors.home import Home
     from cortex_actors.sections import EmbeddingSettings
     from cortex_actors.settings import Settings
-    from cortex_actors.storage.index.life import Place
-    from cortex_actors.storage.index.verification import Verdict
+    from cortex_actors.storage.index.life import GenerationPlace
+    from cortex_actors.storage.index.verification import IndexVerdict
     from cortex_actors.storage.ledger.actor import Connection
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ def make(home: Home, found: Answer, *, say: Callable[[str], None]) -> Answer:
 
 
 def _compiled(
-    home: Home, source: str, known: Chosen | None, *, say: Callable[[str], None]
+    home: Home, source: str, known: ChosenModel | None, *, say: Callable[[str], None]
 ) -> Answer:
     """Return the report of a float model after compiling it, if that had not been done.
 
@@ -150,14 +150,14 @@ def begin(home: Home, name: str) -> Answer:
             f'`model = "{name}"` under [embedding] in {home.settings}, or start it with '
             f"CORTEX_EMBEDDING__MODEL={name} cortex start"
         )
-    wanted = Chosen(model.model_id, "sentence-transformers", name, model.dimension)
+    wanted = ChosenModel(model.model_id, "sentence-transformers", name, model.dimension)
     at = SystemClock().now()
     with closing(lock.acquire(home)):
         how = offline.commit(home.ledger, partial(_note, wanted=wanted, at=at))
     return {"model_id": model.model_id, "provider": wanted.provider, "name": name, "how": how}
 
 
-def _note(connection: Connection, *, wanted: Chosen, at: int) -> str:
+def _note(connection: Connection, *, wanted: ChosenModel, at: int) -> str:
     """Write a model down as the one that answers, or as the one that comes; return when."""
     active = models.active(connection)
     if active is None:
@@ -244,7 +244,7 @@ def _prune(connection: Connection) -> Answer:
 _RUNNING = ("onnxruntime", "tokenizers")
 
 
-def answering(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+def answering(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Tell which model answers, and which one is on its way."""
     now, next_ = active(opened), coming(opened)
     if now is None:
@@ -312,7 +312,7 @@ def _used(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis("model files", f"{patient.model}: as its manifest says")
 
 
-def _differs(found: Chosen, patient: Patient) -> str:
+def _differs(found: ChosenModel, patient: Patient) -> str:
     """Return which setting names another model than the one that answers; "" when none does."""
     said = patient.settings.embedding
     if "provider" in said.model_fields_set and said.provider != found.provider:
@@ -352,7 +352,9 @@ _RENEWED = "nothing: another is being built from the stored vectors, and exact s
 _REPAIR = "cortex doctor --repair begins another from the stored vectors"
 
 
-async def compared(verify: Callable[[], Awaitable[Verdict]], *, renews: bool) -> list[Diagnosis]:
+async def compared(
+    verify: Callable[[], Awaitable[IndexVerdict]], *, renews: bool
+) -> list[Diagnosis]:
     """Return what a verification of the index finds.
 
     `renews` says that whoever has it open begins a new generation by itself when it is not good:
@@ -378,7 +380,7 @@ async def compared(verify: Callable[[], Awaitable[Verdict]], *, renews: bool) ->
     return [warning(CONTENT, verdict.text, mend=ANEW, repair=Repair.INDEX)]
 
 
-def lost(place: Place) -> Diagnosis | None:
+def lost(place: GenerationPlace) -> Diagnosis | None:
     """Return that the folder of the generation that answers is gone, or empty; None if it is not.
 
     Its files stay open until the daemon ends, so every comparison still finds it good. A generation
@@ -405,9 +407,9 @@ class Patient:
     #: The vector space that answers; empty while nobody knows.
     model: str = ""
 
-    def scope(self) -> Scope:
+    def scope(self) -> CheckupScope:
         """Return what the checks of the ledger want to know."""
-        return Scope(
+        return CheckupScope(
             path=self.home.ledger,
             now=self.clock.now(),
             model=self.model,

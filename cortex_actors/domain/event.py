@@ -158,7 +158,7 @@ def parts(ids: Sequence[str], most: int) -> list[tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Life(Payload):
+class ActorLife(Payload):
     """Who lived or died, and why."""
 
     name: str

@@ -20,7 +20,7 @@ LOCAL, REMOTE = "local", "remote"
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class RankedHit:
     """One answer to a query, and where it stands.
 
     Attributes:
@@ -114,11 +114,11 @@ class Recall:
     """
 
     query: str
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[RankedHit, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     took_ms: float = 0.0
-    beside: tuple[Hit, ...] = ()
+    beside: tuple[RankedHit, ...] = ()
     asked: tuple[str, ...] = ()
     text: str = ""
     tokens: int = 0

@@ -84,7 +84,7 @@ class ChangeKind(StrEnum):
     FORGET = "forget"
 
 
-class Convergence(StrEnum):
+class ConvergenceLevel(StrEnum):
     """How many agents say the same (Neo-Cortex's words)."""
 
     #: Two.
@@ -191,7 +191,7 @@ class Priority(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Crumb:
+class CrumbRecord:
     """What one session left, in parts; it is never changed.
 
     Only its agent reads it, and the owner.
@@ -264,7 +264,7 @@ class Access:
 PAIRED = "_paired"
 
 
-class Place(StrEnum):
+class SearchPlace(StrEnum):
     """Which lists of a search a passage takes part in."""
 
     #: The item's own text.
@@ -281,7 +281,7 @@ class Passage:
 
     collection: str
     item_id: str
-    place: Place
+    place: SearchPlace
     text: str
     text_hash: bytes
 
@@ -291,9 +291,9 @@ class Passage:
         return index_of(self.collection, self.place)
 
 
-def index_of(collection: str, place: Place) -> str:
+def index_of(collection: str, place: SearchPlace) -> str:
     """Return the collection of the vector index that passages of that place lie in."""
-    return collection + PAIRED if place is Place.PAIRED else collection
+    return collection + PAIRED if place is SearchPlace.PAIRED else collection
 
 
 #: Whose memories are probes; agents' ids are upper case.

@@ -209,7 +209,7 @@ class Edits(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ResolutionWish:
     """What somebody wants resolved.
 
     Attributes:
@@ -237,7 +237,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenBullet:
     """One bullet of a section: a principle as it stands there."""
 
     principle_id: str
@@ -269,7 +269,7 @@ class Resolved:
     refusal: str | None = None
     diff: str = ""
     section: str = ""
-    bullets: tuple[Given, ...] = ()
+    bullets: tuple[GivenBullet, ...] = ()
     tokens: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -284,7 +284,7 @@ class Unwritten:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ResolutionReport:
     """What came of several wishes."""
 
     files: tuple[Resolved, ...] = ()

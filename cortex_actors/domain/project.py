@@ -327,7 +327,7 @@ class Review:
     note: str | None = None
 
 
-class Way(StrEnum):
+class DecisionWay(StrEnum):
     """How a person decided about a principle."""
 
     #: In the review.
@@ -353,7 +353,7 @@ class Approval:
     decision: Decision
     at: int
     decided_by: str
-    way: Way
+    way: DecisionWay
     note: str | None = None
     ended_at: int | None = None
 

@@ -31,7 +31,7 @@ from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 
 if TYPE_CHECKING:
-    from cortex_actors.embedding.provider import Outcome, Provider, State
+    from cortex_actors.embedding.provider import Outcome, Provider, ProviderState
 
 
 K = TypeVar("K")
@@ -76,7 +76,7 @@ Stored: TypeAlias = Callable[[str, Sequence[bytes]], Awaitable[Mapping[bytes, Ro
 LENGTH_SLACK = 1e-3
 
 
-class Embed(Protocol):
+class PoolEmbed(Protocol):
     """The pool's `embed`, as its askers see it."""
 
     def __call__(
@@ -92,7 +92,7 @@ class EmbedderInfo:
     model_id: str
     dimension: int
     max_tokens: int
-    state: State
+    state: ProviderState
     reason: str
     #: Vectors in memory now, and the bytes of their numbers.
     entries: int
@@ -131,7 +131,9 @@ class Cache(AsyncioActor):
     #: As long as the pool's, which it waits for.
     message_limit: ClassVar[float] = 600.0
 
-    def __init__(self, provider: Provider, *, entries: int, stored: Stored, embed: Embed) -> None:
+    def __init__(
+        self, provider: Provider, *, entries: int, stored: Stored, embed: PoolEmbed
+    ) -> None:
         super().__init__()
         self._provider = provider
         self._rows: Lru[tuple[str, bytes], Row] = Lru(entries)

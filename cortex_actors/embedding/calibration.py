@@ -120,7 +120,7 @@ def _manifest(
     """Return what is known of a model, and the hashes of its files."""
     hashes = {name: manifests.hash_of(bench / name) for name in manifests.FILES}
     model_id = manifests.model_id_of(
-        source, manifests.Kind(facts["kind"]), onnx_hash=hashes[manifests.ONNX]
+        source, manifests.WeightKind(facts["kind"]), onnx_hash=hashes[manifests.ONNX]
     )
     own = {"source": source, "source_hash": source_hash, "hashes": hashes, "made_at": at}
     return manifests.manifest_of({**facts, **own, "model_id": model_id})
@@ -137,13 +137,13 @@ def _move(bench: Path, place: Path) -> None:
 
 
 #: What an int8 form must reach; below any of them the float form is kept.
-LEAST = manifests.Gates(mean_cosine=0.99, spearman=0.99, overlap=0.88)
+LEAST = manifests.QualityGates(mean_cosine=0.99, spearman=0.99, overlap=0.88)
 
 #: What the float form must reach: its numbers are the model's, so one of the three says it all.
-EXACT = manifests.Gates(mean_cosine=0.9999, spearman=0.0, overlap=0.0)
+EXACT = manifests.QualityGates(mean_cosine=0.9999, spearman=0.0, overlap=0.0)
 
 #: What a finished model must reach.
-LEAST_OF = {manifests.Kind.INT8: LEAST, manifests.Kind.FP32: EXACT}
+LEAST_OF = {manifests.WeightKind.INT8: LEAST, manifests.WeightKind.FP32: EXACT}
 
 #: What the float ONNX form must reach for its worst text: it computes the same in another order.
 SAME = 0.9999
@@ -160,18 +160,18 @@ def texts() -> list[str]:
     return kept_texts(files(__package__))
 
 
-def measure(float_rows: Vectors, compiled_rows: Vectors) -> manifests.Gates:
+def measure(float_rows: Vectors, compiled_rows: Vectors) -> manifests.QualityGates:
     """Return how near the unit rows of the same texts are; more than `NEAREST` + 1 are needed."""
     ours, theirs = compiled_rows @ compiled_rows.T, float_rows @ float_rows.T
     pairs = np.triu_indices(len(float_rows), k=1)
-    return manifests.Gates(
+    return manifests.QualityGates(
         mean_cosine=float(np.mean(cosines(float_rows, compiled_rows))),
         spearman=spearman(theirs[pairs], ours[pairs]),
         overlap=overlap(theirs, ours),
     )
 
 
-def missed(gates: manifests.Gates, least: manifests.Gates = LEAST) -> str:
+def missed(gates: manifests.QualityGates, least: manifests.QualityGates = LEAST) -> str:
     """Return the gates that were not reached, in words; empty when all were."""
     rows = (
         ("mean cosine", gates.mean_cosine, least.mean_cosine),
@@ -229,7 +229,7 @@ def cut(tokenizer: Path, texts: Sequence[str], *, max_tokens: int) -> list[str]:
     return [_cut(encode, text, max_tokens) for text in texts]
 
 
-def rows(folder: Path, manifest: manifests.Form, texts: Sequence[str]) -> Vectors:
+def rows(folder: Path, manifest: manifests.ModelForm, texts: Sequence[str]) -> Vectors:
     """Return the unit vectors that a model makes of texts, on every core."""
     runner = Runner(folder, manifest)
     threads = os.cpu_count() or 1
@@ -239,7 +239,7 @@ def rows(folder: Path, manifest: manifests.Form, texts: Sequence[str]) -> Vector
     return runner.end(begun, made, texts=len(texts))
 
 
-def again(folder: Path, manifest: manifests.Manifest) -> manifests.Gates:
+def again(folder: Path, manifest: manifests.Manifest) -> manifests.QualityGates:
     """Return how near a finished model is to the float vectors that were kept when it was made.
 
     Needs no torch: what can have changed since is this machine and the libraries on it.

@@ -29,8 +29,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cortex_actors.embedding import manifest as manifests
-from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
-from cortex_actors.embedding.tokens import Piece, Tokens, micro_batches, padding, pooled
+from cortex_actors.embedding.provider import (
+    KeptProvider,
+    ProviderState,
+    checked,
+    refusal,
+    require_texts,
+)
+from cortex_actors.embedding.tokens import TokenPiece, WordPieces, micro_batches, padding, pooled
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.child import cores
 
@@ -61,7 +67,7 @@ _IDS, _MASK = "input_ids", "attention_mask"
 class Begun:
     """Texts in pieces, and the pieces in micro-batches, by their numbers."""
 
-    pieces: list[Piece]
+    pieces: list[TokenPiece]
     batches: list[list[int]]
 
 
@@ -72,9 +78,9 @@ class Runner:
     loaded now. Give it up to give its memory back.
     """
 
-    def __init__(self, folder: Path, manifest: manifests.Form) -> None:
+    def __init__(self, folder: Path, manifest: manifests.ModelForm) -> None:
         try:
-            self._tokens = Tokens.load(folder / manifests.TOKENIZER, manifest.max_tokens)
+            self._tokens = WordPieces.load(folder / manifests.TOKENIZER, manifest.max_tokens)
         except ImportError as error:
             raise _not_installed("tokenizers", error) from error
         except (OSError, ValueError) as error:
@@ -176,7 +182,7 @@ log = logging.getLogger("cortex.embedder")
 R = TypeVar("R")
 
 
-class Lanes:
+class ThreadLanes:
     """At most `limit` threads, all of one loop.
 
     Urgent calls overtake those that wait, and never one that runs; of equal urgency the first to
@@ -190,7 +196,7 @@ class Lanes:
         self.running = 0
         self._clock = clock
         self._changed = threading.Condition()
-        self._heap: list[_Job] = []
+        self._heap: list[_EmbedCall] = []
         self._numbers: Iterator[int] = count()
         self._closed = False
         self._threads = {
@@ -220,7 +226,7 @@ class Lanes:
         seconds each call stood in the queue.
         """
         now = self._clock.monotonic()
-        jobs = [_Job(not urgent, next(self._numbers), call, now) for call in calls]
+        jobs = [_EmbedCall(not urgent, next(self._numbers), call, now) for call in calls]
         with self._changed:
             if self._closed:
                 raise self._refusal()
@@ -287,7 +293,7 @@ class Lanes:
             del job, result, error  # an idle thread must keep nothing alive
         end.set_result(None)
 
-    def _take(self) -> _Job | None:
+    def _take(self) -> _EmbedCall | None:
         """Return the next job, once there is one; None when there will be none."""
         with self._changed:
             while not self._closed or self._heap:
@@ -304,7 +310,7 @@ class Lanes:
 
 
 @dataclass(order=True, slots=True)
-class _Job:
+class _EmbedCall:
     """A call in the queue: urgent ones (False sorts first), then by number."""
 
     patient: bool
@@ -425,7 +431,7 @@ class CompiledProvider(KeptProvider):
         self._folder, self._manifest = folder, manifest
         self._limit = threads or cores()
         self._budget = batch_tokens
-        self._lanes: Lanes | None = None
+        self._lanes: ThreadLanes | None = None
         self._runner: Runner | None = None
         self._meter = Meter(clock)
         self.model_id, self.dimension = manifest.model_id, manifest.dimension
@@ -449,7 +455,7 @@ class CompiledProvider(KeptProvider):
         One that is `missing` looks again.
         """
         if self._lanes is None:
-            self._lanes = Lanes("embedder", self._limit, clock=self._clock)
+            self._lanes = ThreadLanes("embedder", self._limit, clock=self._clock)
         self._begin(partial(self._load, self._lanes))
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
@@ -487,10 +493,10 @@ class CompiledProvider(KeptProvider):
             await lanes.close(CLOSE_DEADLINE)
         self._runner = None
 
-    async def _load(self, lanes: Lanes) -> None:
+    async def _load(self, lanes: ThreadLanes) -> None:
         """Load the model; there is no more to do then."""
         [self._runner] = await lanes.run([self._loaded], urgent=True)
-        self._become(State.READY)
+        self._become(ProviderState.READY)
 
     def _loaded(self) -> Runner:
         """Check the files, load them and embed a word, so that the first text is quick."""

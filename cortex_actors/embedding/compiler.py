@@ -22,7 +22,7 @@ from cortex_actors.embedding.manifest import Manifest, compiled
 from cortex_actors.embedding.torch_child import PROGRESS
 from cortex_actors.home import private, weights_hash
 from cortex_actors.process.lock import take_lock
-from cortex_actors.runtime.child import ChildError, ChildProcess
+from cortex_actors.runtime.child import ChildHandlerError, ChildProcess
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -133,7 +133,7 @@ async def _built(
     try:
         # The caller's timeout ends this; a deadline of its own would be one number too many.
         facts, _ = await process.request("compile", {"folder": str(bench)}, deadline=TIMEOUT)
-    except ChildError as error:
+    except ChildHandlerError as error:
         raise await _refusal(error, model, bench.parent, clock) from error
     except errors.ChildProcessDown as error:
         how = str(error).partition("; ask again")[0]  # nobody starts this one again
@@ -146,7 +146,7 @@ async def _built(
 
 
 async def _refusal(
-    error: ChildError, model: Model, folder: Path, clock: Clock
+    error: ChildHandlerError, model: Model, folder: Path, clock: Clock
 ) -> errors.CompileFailed:
     """Return what the child's error means; what will not pass is remembered."""
     said = str(error).partition(f"{error.kind}: ")[2]

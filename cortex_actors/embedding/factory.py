@@ -33,7 +33,13 @@ import numpy as np
 from cortex_actors.embedding import manifest as manifests
 from cortex_actors.embedding.compiled import CompiledProvider
 from cortex_actors.embedding.openai import OpenAIProvider
-from cortex_actors.embedding.provider import Provider, State, Vectors, checked, require_texts
+from cortex_actors.embedding.provider import (
+    Provider,
+    ProviderState,
+    Vectors,
+    checked,
+    require_texts,
+)
 from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.errors import ModelMissing
 from cortex_actors.runtime.threads import Threads
@@ -44,7 +50,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.clock import Clock
     from cortex_actors.sections import EmbeddingSettings
-    from cortex_actors.storage.models import Chosen
+    from cortex_actors.storage.models import ChosenModel
 
 
 #: Numbers in a vector; as MiniLM's, so that the rest of the system sees no difference.
@@ -71,7 +77,9 @@ _WORDS = re.compile(r"\w+")
 class _AtOnce:
     """A provider with nothing to load: its state is the same for as long as it lives."""
 
-    def __init__(self, model_id: str, dimension: int, *, state: State, reason: str = "") -> None:
+    def __init__(
+        self, model_id: str, dimension: int, *, state: ProviderState, reason: str = ""
+    ) -> None:
         self.model_id, self.dimension = model_id, dimension
         self.max_tokens, self.bulk = sys.maxsize, 1
         self.state, self.reason = state, reason
@@ -80,7 +88,7 @@ class _AtOnce:
     async def start(self) -> None:
         """Do nothing: there is nothing to load."""
 
-    async def settled(self) -> State:
+    async def settled(self) -> ProviderState:
         """Return its state."""
         return self.state
 
@@ -96,7 +104,7 @@ class HashingProvider(_AtOnce):
     """
 
     def __init__(self, dimension: int = DIMENSION) -> None:
-        super().__init__(f"hashing-v1-{dimension}", dimension, state=State.READY)
+        super().__init__(f"hashing-v1-{dimension}", dimension, state=ProviderState.READY)
         self.bulk = BULK
         self._threads: Threads | None = None
 
@@ -177,7 +185,7 @@ class AbsentProvider(_AtOnce):
 
     def __init__(self, model_id: str, dimension: int, reason: str) -> None:
         """Be missing for a reason, which names the mend."""
-        super().__init__(model_id, dimension, state=State.MISSING, reason=reason)
+        super().__init__(model_id, dimension, state=ProviderState.MISSING, reason=reason)
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Raise `ModelMissing`."""
@@ -220,8 +228,8 @@ class Info:
     note: str
     #: How the settings ask for another model than the one that answers; empty when they do not.
     differs: str
-    active: Chosen | None
-    coming: Chosen | None
+    active: ChosenModel | None
+    coming: ChosenModel | None
     #: Distinct texts that may be found, those with a vector of the coming model, and those that it
     #: cannot embed.
     total: int = 0
@@ -240,31 +248,31 @@ class Seat(Protocol):
     def provider(self) -> Provider:
         """The provider that answers."""
 
-    def make(self, chosen: Chosen | None) -> Provider:
+    def make(self, chosen: ChosenModel | None) -> Provider:
         """Return a provider of a model, not started; one that is missing says why."""
 
     def candidate(self, name: str, kind: str | None = None) -> Provider:
         """Return a provider of the model of that name, not started."""
 
-    def row(self, provider: Provider, name: str, kind: str | None = None) -> Chosen:
+    def row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
         """Return what the ledger is to keep of a candidate."""
 
-    def first(self) -> Chosen:
+    def first(self) -> ChosenModel:
         """Return what the ledger is to keep of the model that the settings ask for."""
 
-    def settle(self, chosen: Chosen) -> None:
+    def settle(self, chosen: ChosenModel) -> None:
         """Note what the ledger says of the model that answers."""
 
     def differs(self) -> str:
         """Return how the settings ask for another model; empty when they do not."""
 
-    async def compiled(self, model: Chosen, on_step: Callable[[str], None]) -> Chosen:
+    async def compiled(self, model: ChosenModel, on_step: Callable[[str], None]) -> ChosenModel:
         """Return a model's compiled form, made if need be; raises `CompileFailed`.
 
         `on_step` is given a line for each step.
         """
 
-    async def take(self, chosen: Chosen, provider: Provider) -> None:
+    async def take(self, chosen: ChosenModel, provider: Provider) -> None:
         """Let another model answer, and start anew whoever was handed the one before.
 
         Returns once the new one answers. The provider before is closed.
@@ -299,7 +307,7 @@ def provider_for(
     clock: Clock,
     *,
     models: Path | None = None,
-    chosen: Chosen | None = None,
+    chosen: ChosenModel | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> Provider:
     """Return the provider of a model, not started yet.
@@ -342,7 +350,7 @@ def provider_for(
 
 
 def _compiled(
-    models: Path, chosen: Chosen, clock: Clock, *, settings: EmbeddingSettings
+    models: Path, chosen: ChosenModel, clock: Clock, *, settings: EmbeddingSettings
 ) -> Provider:
     """Return the provider of a compiled model that its manifest vouches for."""
     folder = models / chosen.model_id

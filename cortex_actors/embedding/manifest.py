@@ -49,7 +49,7 @@ OUTPUT = "embedding"
 ID_DIGITS = 8
 
 
-class Kind(StrEnum):
+class WeightKind(StrEnum):
     """The numbers a compiled model's weights are."""
 
     INT8 = "int8"
@@ -58,7 +58,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gates:
+class QualityGates:
     """How near compiled vectors are to the float model's, over the calibration texts.
 
     `mean_cosine` of a text's two vectors, `spearman` of the similarities of pairs of texts,
@@ -71,7 +71,7 @@ class Gates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class ModelForm:
     """How a compiled model is fed, and what it gives."""
 
     #: The name of its vector space: `<source>+<kind>-<start of the ONNX file's SHA-256>`.
@@ -90,26 +90,26 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest(Form):
+class Manifest(ModelForm):
     """What a compiled model is made of, and how good it was found."""
 
     #: The float model's id.
     source: str
-    kind: Kind
+    kind: WeightKind
     #: File -> SHA-256 in hex.
     hashes: Mapping[str, str]
     #: SHA-256 over the source's weights.
     source_hash: str
     #: Package -> version it was made with.
     versions: Mapping[str, str]
-    gates: Gates
+    gates: QualityGates
     #: Why the float form was kept, in words; empty for int8.
     note: str
     #: UTC microseconds.
     made_at: int
 
 
-def model_id_of(source: str, kind: Kind, *, onnx_hash: str) -> str:
+def model_id_of(source: str, kind: WeightKind, *, onnx_hash: str) -> str:
     """Return the name of a compiled model's vector space."""
     return f"{source}+{kind}-{onnx_hash[:ID_DIGITS]}"
 
@@ -117,8 +117,8 @@ def model_id_of(source: str, kind: Kind, *, onnx_hash: str) -> str:
 def manifest_of(content: Mapping[str, Any]) -> Manifest:
     """Return a manifest of its values in JSON; raises `KeyError`, `TypeError` or `ValueError`."""
     found = Manifest(**content)
-    gates = Gates(**content["gates"])
-    return replace(found, kind=Kind(found.kind), inputs=tuple(found.inputs), gates=gates)
+    gates = QualityGates(**content["gates"])
+    return replace(found, kind=WeightKind(found.kind), inputs=tuple(found.inputs), gates=gates)
 
 
 def hash_of(path: Path) -> str:

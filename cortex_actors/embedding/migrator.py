@@ -28,7 +28,7 @@ from cortex_actors import errors
 from cortex_actors.clock import DAY, Clock
 from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, is_compiled, source_of
 from cortex_actors.embedding.models import GIVE, PACKAGED, PUBLISHER, locate
-from cortex_actors.embedding.provider import Provider, Row, State, refusal
+from cortex_actors.embedding.provider import Provider, ProviderState, Row, refusal
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from cortex_actors.embedding.factory import Seat
-    from cortex_actors.storage.embeddings import Waiting
+    from cortex_actors.storage.embeddings import WaitingText
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.models import Chosen
+    from cortex_actors.storage.models import ChosenModel
 
 
 log = logging.getLogger("cortex.migrator")
@@ -76,7 +76,7 @@ class Migration:
     """
 
     def __init__(
-        self, records: Records, clock: Clock, *, model: Chosen, provider: Provider, busy: Busy
+        self, records: Records, clock: Clock, *, model: ChosenModel, provider: Provider, busy: Busy
     ) -> None:
         """Begin where the ledger says; nothing runs yet."""
         self.model = model
@@ -132,7 +132,7 @@ class Migration:
         await self._recount()
         return missing == 0
 
-    async def _next(self, texts: Callable[..., list[Waiting]], after: int) -> list[Waiting]:
+    async def _next(self, texts: Callable[..., list[WaitingText]], after: int) -> list[WaitingText]:
         """Return the texts of the next unit."""
         query = partial(texts, model_id=self.model.model_id, after=after, limit=TEXTS)
         found = await self._records.read(query)
@@ -142,7 +142,7 @@ class Migration:
             taken += 1
         return found[:taken]
 
-    async def _embed(self, todo: Sequence[Waiting]) -> None:
+    async def _embed(self, todo: Sequence[WaitingText]) -> None:
         """Store the vectors of one unit, then rest."""
         begun = self._clock.monotonic()
         fresh = {each.digest: each.text for each in todo if each.digest not in self._poison}
@@ -263,7 +263,7 @@ class Migrator(AsyncioActor):
         self._tasks = tasks
         self._bell = asyncio.Event()
         self._state, self._reason, self._failure, self._note = Doing.IDLE, "", "", ""
-        self._active: Chosen | None = None
+        self._active: ChosenModel | None = None
         self._run: Migration | None = None
         self._making: Making | None = None
         # Ids of float models whose compile was tried in this life.
@@ -289,7 +289,7 @@ class Migrator(AsyncioActor):
         )
 
     @deferred
-    async def migrate(self, to: str, provider: str | None = None) -> Chosen:
+    async def migrate(self, to: str, provider: str | None = None) -> ChosenModel:
         """Begin a migration and return its model; the work goes on by itself.
 
         Asked again for the same model, it is the same migration. Raises `ModelMissing` naming the
@@ -298,7 +298,9 @@ class Migrator(AsyncioActor):
         target = await self._records.read(partial(models.find, model_id=to))
         if target is None or provider is not None:
             target = await self._candidate(to, provider)
-        elif (found := await asyncio.to_thread(self._seat.make, target)).state is State.MISSING:
+        elif (
+            found := await asyncio.to_thread(self._seat.make, target)
+        ).state is ProviderState.MISSING:
             raise errors.ModelMissing(f"cannot migrate to {to}: {found.reason}")
         active = self._seat.provider.model_id
         if self._compiles and is_compiled(active) and source_of(active) == target.model_id:
@@ -311,7 +313,7 @@ class Migrator(AsyncioActor):
         return target
 
     @deferred
-    async def cancel(self) -> Chosen:
+    async def cancel(self) -> ChosenModel:
         """End the migration that is under way and return its model; raises `NotFound` if none is.
 
         What it made is kept as long as that of a model that was replaced.
@@ -335,7 +337,7 @@ class Migrator(AsyncioActor):
         self._failure = self._note = ""
         self._bell.set()
 
-    async def _candidate(self, name: str, kind: str | None) -> Chosen:
+    async def _candidate(self, name: str, kind: str | None) -> ChosenModel:
         """Return the model of a name; raises `ModelMissing`."""
         if kind not in (None, *PROVIDERS):
             raise errors.UsageError(
@@ -345,7 +347,7 @@ class Migrator(AsyncioActor):
         if not name.strip():
             raise errors.ModelMissing(f"cannot migrate to {name!r}: it names no model; {GIVE}")
         provider = await asyncio.to_thread(self._seat.candidate, name, kind)
-        if provider.state is State.MISSING:
+        if provider.state is ProviderState.MISSING:
             raise errors.ModelMissing(f"cannot migrate to {name}: {_why(name, provider, kind)}")
         if provider.dimension == 0:
             await self._measured(provider)
@@ -404,7 +406,7 @@ class Migrator(AsyncioActor):
     async def _settle(self) -> None:
         """Agree with the ledger on the model that answers, and write down the first one."""
         active, provider = await self._records.read(models.active), self._seat.provider
-        known = provider.state is not State.MISSING and provider.dimension > 0
+        known = provider.state is not ProviderState.MISSING and provider.dimension > 0
         if active is None or active.name is None:
             if not known:
                 return
@@ -423,7 +425,7 @@ class Migrator(AsyncioActor):
         A compiled form that was damaged is made again; mostly it is the same byte for byte, and
         then nothing has to be embedded.
         """
-        active, is_away = self._active, self._seat.provider.state is State.MISSING
+        active, is_away = self._active, self._seat.provider.state is ProviderState.MISSING
         if active is None or is_compiled(active.model_id) != is_away:
             return
         made = await self._compiled(active)
@@ -434,7 +436,7 @@ class Migrator(AsyncioActor):
         else:
             await self._records.write(partial(models.begin, model=made, at=self._clock.now()))
 
-    async def _compiled(self, model: Chosen) -> Chosen | None:
+    async def _compiled(self, model: ChosenModel) -> ChosenModel | None:
         """Return a model's compiled form; None when it has none, cannot have one, or must not."""
         source = source_of(model.model_id)
         if not self._compiles or model.provider != "sentence-transformers" or source in self._tried:
@@ -458,7 +460,7 @@ class Migrator(AsyncioActor):
         if self._making is not None:
             self._making = replace(self._making, step=step)
 
-    def _meanwhile(self, model: Chosen) -> str:
+    def _meanwhile(self, model: ChosenModel) -> str:
         """Return what becomes of a model whose compile failed."""
         if self._active is None or self._active.model_id != model.model_id:
             return "the migration goes on with its float form"
@@ -466,7 +468,7 @@ class Migrator(AsyncioActor):
             return "texts are found by their words until then"
         return "its float form goes on answering"
 
-    async def _migrate(self, coming: Chosen) -> None:
+    async def _migrate(self, coming: ChosenModel) -> None:
         """Bring a model to the switch, and have it answer.
 
         Raises `ModelMissing`, and `NotFound` when the migration was called off.
@@ -488,7 +490,7 @@ class Migrator(AsyncioActor):
             if provider is not self._seat.provider:
                 await provider.close()
 
-    async def _embed_all(self, coming: Chosen, provider: Provider) -> None:
+    async def _embed_all(self, coming: ChosenModel, provider: Provider) -> None:
         """Return once the ledger says that a model answers; a provider that is away may come."""
         self._run = run = Migration(
             self._records, self._clock, model=coming, provider=provider, busy=self._busy
@@ -496,7 +498,7 @@ class Migrator(AsyncioActor):
         failures = 0
         while True:
             await provider.start()
-            if await provider.settled() is State.MISSING:
+            if await provider.settled() is ProviderState.MISSING:
                 raise errors.ModelMissing(provider.reason)
             self._become(Doing.MIGRATING)
             try:
@@ -508,7 +510,7 @@ class Migrator(AsyncioActor):
                 await self._rest(str(error), failures)
                 failures += 1
 
-    async def _made(self, model: Chosen) -> Provider:
+    async def _made(self, model: ChosenModel) -> Provider:
         """Return a provider; on a thread, because finding a model hashes its files (20 ms)."""
         return await asyncio.to_thread(self._seat.make, model)
 

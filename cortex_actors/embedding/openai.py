@@ -20,10 +20,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors import errors
-from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
+from cortex_actors.embedding.provider import (
+    KeptProvider,
+    ProviderState,
+    checked,
+    refusal,
+    require_texts,
+)
 from cortex_actors.embedding.tokens import pooled, split_text
-from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
-from cortex_actors.endpoint.replies import Answer, Endpoint, Use, document_of, host_of, tokens_of
+from cortex_actors.endpoint.client import (
+    LONGEST_CALL,
+    LOOK_AGAIN,
+    Breaker,
+    EndpointClient,
+    SwitchPosition,
+)
+from cortex_actors.endpoint.replies import Endpoint, HttpReply, Use, document_of, host_of, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,14 +46,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddingReply:
     """What a request brought: one row a text, not yet judged, and the tokens the server counted."""
 
     rows: Vectors
     tokens: int
 
 
-def rows_of(answer: Answer, *, texts: int, endpoint: Endpoint) -> Embedded:
+def rows_of(answer: HttpReply, *, texts: int, endpoint: Endpoint) -> EmbeddingReply:
     """Return the vectors of a good answer in the order of the texts.
 
     Raises `EndpointDown` for what is no list of vectors with the numbers 0 to `texts` - 1, each of
@@ -68,7 +80,7 @@ def rows_of(answer: Answer, *, texts: int, endpoint: Endpoint) -> Embedded:
             f"{texts - 1}, each once; nothing of it is used"
         )
     rows = _matrix([by_number[number] for number in range(texts)], where)
-    return Embedded(rows, tokens_of(document))
+    return EmbeddingReply(rows, tokens_of(document))
 
 
 def _matrix(rows: list[list[Any]], where: str) -> Vectors:
@@ -149,7 +161,7 @@ class OpenAIProvider(KeptProvider):
         self._settings = settings
         self._chance = chance
         self._breaker = Breaker(failures=settings.breaker_failures, pause=settings.breaker_pause_s)
-        self._client: Client | None = None
+        self._client: EndpointClient | None = None
         self._next_look = 0.0
         self._trouble = asyncio.Event()
         self._is_usable = True
@@ -158,12 +170,12 @@ class OpenAIProvider(KeptProvider):
             self._client = self._connected()
         except errors.EndpointUnusable as error:
             self._is_usable = False
-            self._become(State.MISSING, str(error))
+            self._become(ProviderState.MISSING, str(error))
 
     @property
     def reason(self) -> str:
         """Why it is not ready, and when the next look is."""
-        if self.state is not State.DOWN:
+        if self.state is not ProviderState.DOWN:
             return self._why
         wait = max(0.0, self._next_look - self._clock.monotonic())
         return f"{self._why}; next attempt in {wait:.0f} s"
@@ -200,11 +212,11 @@ class OpenAIProvider(KeptProvider):
                 await self._require_working()
             raise
         except errors.ModelMissing as missing:
-            self._stumble(State.MISSING, str(missing))
+            self._stumble(ProviderState.MISSING, str(missing))
             raise
         except errors.EmbedderDown as failure:
-            if self._breaker.position is not Position.CLOSED:
-                self._stumble(State.DOWN, self._breaker.reason or str(failure))
+            if self._breaker.position is not SwitchPosition.CLOSED:
+                self._stumble(ProviderState.DOWN, self._breaker.reason or str(failure))
             raise
 
     async def close(self) -> None:
@@ -239,13 +251,13 @@ class OpenAIProvider(KeptProvider):
                 lambda: [split_text(text, self.max_tokens, _tokens) for text in texts]
             )
 
-    def _connected(self) -> Client:
+    def _connected(self) -> EndpointClient:
         """Return what asks the endpoint; raises `EndpointUnusable`."""
-        return Client(
+        return EndpointClient(
             EMBEDDING, self._settings, clock=self._clock, breaker=self._breaker, chance=self._chance
         )
 
-    def _required(self) -> Client:
+    def _required(self) -> EndpointClient:
         """Return what asks the endpoint, unless it was let go of."""
         if self._client is None:
             raise errors.EmbedderDown(
@@ -290,7 +302,7 @@ class OpenAIProvider(KeptProvider):
         try:
             await self._probe()
         except errors.ModelMissing as missing:
-            self._stumble(State.MISSING, str(missing))
+            self._stumble(ProviderState.MISSING, str(missing))
             raise
 
     async def _watch(self) -> None:
@@ -309,25 +321,25 @@ class OpenAIProvider(KeptProvider):
         try:
             await self._probe()
         except errors.ModelMissing as error:
-            self._become(State.MISSING, str(error))
+            self._become(ProviderState.MISSING, str(error))
         except errors.CortexError as error:
-            self._become(State.DOWN, self._breaker.reason or str(error.__cause__ or error))
+            self._become(ProviderState.DOWN, self._breaker.reason or str(error.__cause__ or error))
         except Exception as error:
             log.exception("looking at %s failed inside and will be tried again", self.model_id)
-            self._become(State.DOWN, f"it failed inside: {error!r}")
+            self._become(ProviderState.DOWN, f"it failed inside: {error!r}")
         else:
-            self._become(State.READY)
+            self._become(ProviderState.READY)
             return None
         return self._pause()
 
     def _pause(self) -> float:
         """Return the seconds until the next look in this state."""
-        if self.state is State.MISSING:
+        if self.state is ProviderState.MISSING:
             return LOOK_AGAIN
         rest = self._breaker.remaining(self._clock.monotonic())
         return rest or self._settings.breaker_pause_s
 
-    def _stumble(self, state: State, reason: str) -> None:
+    def _stumble(self, state: ProviderState, reason: str) -> None:
         """Note trouble that an asker ran into, and have the keeper see to it."""
         self._become(state, reason)
         self._next_look = self._clock.monotonic() + self._pause()

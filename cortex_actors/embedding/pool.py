@@ -22,7 +22,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from cortex_actors.embedding.provider import State, digest, refusal, require_model, require_texts
+from cortex_actors.embedding.provider import (
+    ProviderState,
+    digest,
+    refusal,
+    require_model,
+    require_texts,
+)
 from cortex_actors.errors import BadInput, CortexError, MailboxFull
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -60,7 +66,7 @@ class Batch:
     waited: list[float]
 
 
-class Line:
+class EmbeddingQueue:
     """Texts that wait for the embedder, each of them once.
 
     Texts that nobody watches wait until `items` are together or the oldest has waited `seconds`;
@@ -220,7 +226,7 @@ _SHARES = (50, 99)
 _MS = 1_000
 
 
-class Tally:
+class PoolTally:
     """Counts of one pool's life; every method takes the monotonic time where it needs one."""
 
     def __init__(self) -> None:
@@ -275,7 +281,7 @@ class Tally:
 
 
 #: States that end without anybody's help: the owner of a model that is down restarts it.
-ON_ITS_WAY = (State.LOADING, State.DOWN)
+ON_ITS_WAY = (ProviderState.LOADING, ProviderState.DOWN)
 
 #: Seconds between two looks at a model that is down.
 LOOK = 0.25
@@ -338,12 +344,12 @@ class Pool(AsyncioActor):
         super().__init__()
         self._provider = provider
         self._clock = clock
-        self._line = Line(items=items, seconds=seconds, limit=limit, bulk=provider.bulk)
+        self._line = EmbeddingQueue(items=items, seconds=seconds, limit=limit, bulk=provider.bulk)
         # Every text in hand, waiting or in flight.
         self._outcomes: dict[str, asyncio.Future[Outcome]] = {}
         self._bells = {urgent: asyncio.Event() for urgent in (True, False)}
         self._poison = Poison()
-        self._tally = Tally()
+        self._tally = PoolTally()
         self._tokens_before = provider.counters.get("tokens", 0)
 
     async def on_start(self) -> None:  # type: ignore[override]  # may be async here
@@ -420,7 +426,7 @@ class Pool(AsyncioActor):
         """Return once the model is there, or will not come by itself."""
         while self._provider.state in ON_ITS_WAY:
             await self._provider.settled()
-            if self._provider.state is State.DOWN:
+            if self._provider.state is ProviderState.DOWN:
                 await self._clock.sleep(LOOK)
 
     def _want(

@@ -38,7 +38,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 Row: TypeAlias = NDArray[np.float32]
 
 
-class State(StrEnum):
+class ProviderState(StrEnum):
     """Whether a provider can embed now."""
 
     LOADING = "loading"
@@ -66,7 +66,7 @@ class Provider(Protocol):
     #: Texts of one request that suit the model, when nobody waits for them.
     bulk: int
     #: Whether it can embed now.
-    state: State
+    state: ProviderState
 
     @property
     def reason(self) -> str:
@@ -79,7 +79,7 @@ class Provider(Protocol):
     async def start(self) -> None:
         """Begin to load and return at once; nothing happens when it has begun already."""
 
-    async def settled(self) -> State:
+    async def settled(self) -> ProviderState:
         """Return the state as soon as it is not `loading`."""
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
@@ -109,16 +109,16 @@ class KeptProvider:
         self._keeper: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
         self._restarts = 0
-        self.state, self._why = State.LOADING, ""
+        self.state, self._why = ProviderState.LOADING, ""
 
     @property
     def reason(self) -> str:
         """Why it is not ready; empty when it is."""
         return self._why
 
-    async def settled(self) -> State:
+    async def settled(self) -> ProviderState:
         """Return the state as soon as it is not `loading`."""
-        while self.state is State.LOADING:
+        while self.state is ProviderState.LOADING:
             await self._settled.wait()
         return self.state
 
@@ -128,7 +128,7 @@ class KeptProvider:
         if keeper is not None:
             keeper.cancel()
             await asyncio.wait({keeper})
-            self._become(State.LOADING)
+            self._become(ProviderState.LOADING)
 
     def _begin(self, live: Callable[[], Awaitable[str | None]]) -> None:
         """Have `live` called in the background, unless that has been done.
@@ -137,8 +137,8 @@ class KeptProvider:
         where no further life can help.
         """
         keeper = self._keeper
-        if keeper is None or (keeper.done() and self.state is not State.READY):
-            self._become(State.LOADING)
+        if keeper is None or (keeper.done() and self.state is not ProviderState.READY):
+            self._become(ProviderState.LOADING)
             self._keeper = asyncio.create_task(self._keep(live), name="embedder-keeper")
 
     async def _keep(self, live: Callable[[], Awaitable[str | None]]) -> None:
@@ -149,7 +149,7 @@ class KeptProvider:
             try:
                 reason = await live()
             except errors.ModelMissing as error:
-                self._become(State.MISSING, str(error))
+                self._become(ProviderState.MISSING, str(error))
                 return
             except (errors.CortexError, OSError, MemoryError) as error:
                 reason = str(error)
@@ -159,16 +159,16 @@ class KeptProvider:
                 failures = 0
             pause = PAUSES[min(failures, len(PAUSES) - 1)]
             failures += 1
-            self._become(State.DOWN, f"{reason}; next attempt in {pause:g} s")
+            self._become(ProviderState.DOWN, f"{reason}; next attempt in {pause:g} s")
             await self._clock.sleep(pause)
             self._restarts += 1
-            self._become(State.LOADING)
+            self._become(ProviderState.LOADING)
 
-    def _become(self, state: State, reason: str = "") -> None:
-        if state in (State.DOWN, State.MISSING) and state is not self.state:
+    def _become(self, state: ProviderState, reason: str = "") -> None:
+        if state in (ProviderState.DOWN, ProviderState.MISSING) and state is not self.state:
             log.warning("the embedding model %s is %s: %s", self.model_id, state, reason)
         self.state, self._why = state, reason
-        if state is State.LOADING:
+        if state is ProviderState.LOADING:
             self._settled.clear()
         else:
             self._settled.set()
@@ -206,14 +206,14 @@ def checked(rows: NDArray[np.floating], texts: int, *, dimension: int) -> Vector
 
 def refusal(provider: Provider) -> errors.EmbedderDown | None:
     """Return the error that says why the provider cannot embed now; None when it can."""
-    if provider.state is State.READY:
+    if provider.state is ProviderState.READY:
         return None
-    if provider.state is State.LOADING:
+    if provider.state is ProviderState.LOADING:
         return errors.EmbedderLoading(
             f"the embedding model {provider.model_id} is still loading; "
             "try again in some seconds, `cortex status` says when it is ready"
         )
-    if provider.state is State.MISSING:
+    if provider.state is ProviderState.MISSING:
         return errors.ModelMissing(provider.reason)
     return errors.EmbedderDown(
         f"the embedding model {provider.model_id} is down: {provider.reason}; ask again in a moment"

@@ -187,7 +187,7 @@ _QUIET = {"TOKENIZERS_PARALLELISM": "false"}
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TokenPiece:
     """A text, or a window of one: what the model is given, special tokens included."""
 
     #: The number of the text in the request.
@@ -199,7 +199,7 @@ class Piece:
     text: str
 
 
-class Tokens:
+class WordPieces:
     """A `tokenizer.json`, without transformers around it; called from any thread.
 
     It neither cuts nor fills, whatever the file says: a text that is too long becomes several
@@ -218,7 +218,7 @@ class Tokens:
         self._room = max(1, max_tokens - self._special)
 
     @classmethod
-    def load(cls, path: Path, max_tokens: int) -> Tokens:
+    def load(cls, path: Path, max_tokens: int) -> WordPieces:
         """Read the file; raises `OSError` or `ValueError` when it is no tokeniser."""
         from tokenizers import Tokenizer  # noqa: PLC0415 - with the model, not with the daemon
 
@@ -232,12 +232,12 @@ class Tokens:
         """Return the tokens of a text, special ones included."""
         return len(self._encoded([text])[0])
 
-    def pieces(self, texts: Sequence[str]) -> list[Piece]:
+    def pieces(self, texts: Sequence[str]) -> list[TokenPiece]:
         """Return what the model reads of each text, in order: one piece, or a window after another.
 
         Raises `ValueError` when a text cannot be read as tokens.
         """
-        found: list[Piece] = []
+        found: list[TokenPiece] = []
         for owner, (text, whole) in enumerate(zip(texts, self._encoded(texts), strict=True)):
             if len(whole) <= self.max_tokens:
                 found.append(self._piece(owner, text, whole))
@@ -245,7 +245,7 @@ class Tokens:
                 found.extend(self._windows(owner, text, whole, self._room))
         return found
 
-    def _windows(self, owner: int, text: str, whole: Encoding, room: int) -> Iterator[Piece]:
+    def _windows(self, owner: int, text: str, whole: Encoding, room: int) -> Iterator[TokenPiece]:
         """Yield the windows of a long text.
 
         A part of a text may have a token more than it had within the text (a tokeniser that marks
@@ -260,10 +260,10 @@ class Tokens:
             else:
                 yield from self._windows(owner, part, encoded, room - 1)
 
-    def _piece(self, owner: int, text: str, encoded: Encoding) -> Piece:
+    def _piece(self, owner: int, text: str, encoded: Encoding) -> TokenPiece:
         """Return a piece; the model is never given more than it reads, whatever happens."""
         ids = encoded.ids[: self.max_tokens]
-        return Piece(owner, ids, max(1, len(ids) - self._special), text)
+        return TokenPiece(owner, ids, max(1, len(ids) - self._special), text)
 
     def _encoded(self, texts: Sequence[str]) -> list[Encoding]:
         try:
@@ -317,7 +317,7 @@ class Counter:
     def __init__(self, provider: str) -> None:
         """Count as suits a home whose vectors come from that provider."""
         self._lock = threading.Lock()
-        self._tokens: Tokens | None = None
+        self._tokens: WordPieces | None = None
         self._is_read = provider == "hashing"
         self._special = 0
 
@@ -338,7 +338,7 @@ class Counter:
         """Read the shipped tokeniser, if there is one."""
         try:
             shipped = locate(next(iter(PACKAGED))).folder / TOKENIZER
-            self._tokens = Tokens.load(shipped, 0)
+            self._tokens = WordPieces.load(shipped, 0)
             self._special = self._tokens.count("")
         except (ImportError, OSError, ValueError, ModelMissing) as error:
             log.warning("tokens are estimated, %d characters each: %s", CHARACTERS, error)

@@ -36,12 +36,12 @@ from cortex_actors.embedding.manifest import (
     REFERENCE,
     TEXTS,
     TOKENIZER,
-    Form,
-    Gates,
-    Kind,
+    ModelForm,
+    QualityGates,
+    WeightKind,
 )
 from cortex_actors.embedding.rowwise import by_row
-from cortex_actors.embedding.tokens import Piece, Tokens, split_text
+from cortex_actors.embedding.tokens import TokenPiece, WordPieces, split_text
 from cortex_actors.errors import NotCompilable
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.embedding.provider import Vectors
 
-    Cut = Callable[[Sequence[str]], list[Piece]]
+    Cut = Callable[[Sequence[str]], list[TokenPiece]]
 
 
 #: The modules that can become part of a graph, as sentence-transformers calls them.
@@ -68,7 +68,7 @@ OPSET = 17
 EXAMPLE = ["One short text.", "A text that is longer than the other one, because both are padded."]
 
 
-class Graph(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by the type checker
+class ModelGraph(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by the type checker
     """The model's modules in a row, as a function of tensors."""
 
     def __init__(self, modules: list[Any], inputs: tuple[str, ...]) -> None:
@@ -84,7 +84,7 @@ class Graph(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by 
         return features["sentence_embedding"]
 
 
-def draft_of(model: SentenceTransformer) -> Form:
+def draft_of(model: SentenceTransformer) -> ModelForm:
     """Return what a model says of itself.
 
     Raises `NotCompilable` for a model that cannot become a graph.
@@ -93,7 +93,7 @@ def draft_of(model: SentenceTransformer) -> Form:
     if why := _obstacle(model, modules):
         raise NotCompilable(why)
     tokenizer = modules[0].tokenizer
-    return Form(
+    return ModelForm(
         model_id="a model in the making",
         # Not what it says of itself: the last module may know nothing of those before it.
         dimension=len(model.encode(EXAMPLE[0], show_progress_bar=False)),
@@ -105,14 +105,14 @@ def draft_of(model: SentenceTransformer) -> Form:
     )
 
 
-def export(model: SentenceTransformer, draft: Form, *, to: Path) -> None:
+def export(model: SentenceTransformer, draft: ModelForm, *, to: Path) -> None:
     """Write the graph; raises `NotCompilable` when torch cannot trace it, `OSError` for the disk.
 
     Tracing follows one example; that the graph holds for other lengths and counts is the trial's
     to find out.
     """
     modules = list(model)
-    graph = Graph(modules[:-1] if draft.normalize else modules, draft.inputs).eval()
+    graph = ModelGraph(modules[:-1] if draft.normalize else modules, draft.inputs).eval()
     given = modules[0].tokenizer(
         EXAMPLE, padding=True, truncation=True, max_length=draft.max_tokens, return_tensors="pt"
     )
@@ -217,7 +217,7 @@ def build(
         say("exporting the model")
         draft = draft_of(model)
         save_tokenizer(model, to=folder / TOKENIZER)
-        fp32, int8 = _form(folder, Kind.FP32), _form(folder, Kind.INT8)
+        fp32, int8 = _form(folder, WeightKind.FP32), _form(folder, WeightKind.INT8)
         export(model, draft, to=fp32 / ONNX)
         say("embedding the calibration texts with the float model")
         reference = _reference(model, folder, draft)
@@ -228,7 +228,7 @@ def build(
         return _kept(folder, draft, int8=found, fp32=exact)
 
 
-def _form(folder: Path, kind: Kind) -> Path:
+def _form(folder: Path, kind: WeightKind) -> Path:
     """Return a folder for one form of the model, with all but its graph in it."""
     form = folder / kind
     form.mkdir()
@@ -236,7 +236,7 @@ def _form(folder: Path, kind: Kind) -> Path:
     return form
 
 
-def _reference(model: SentenceTransformer, folder: Path, draft: Form) -> Vectors:
+def _reference(model: SentenceTransformer, folder: Path, draft: ModelForm) -> Vectors:
     """Keep the calibration texts and the float model's vectors of them, and return these.
 
     The texts are cut at the model's window, so that no form of the model sees more of them.
@@ -255,7 +255,7 @@ def _reference(model: SentenceTransformer, folder: Path, draft: Form) -> Vectors
     return rows
 
 
-def _exported(form: Path, draft: Form, reference: Vectors) -> Gates:
+def _exported(form: Path, draft: ModelForm, reference: Vectors) -> QualityGates:
     """Return how near the exported graph is; raises `NotCompilable` if it is not the same model."""
     try:
         rows = calibration.rows(form, draft, calibration.kept_texts(form.parent))
@@ -273,7 +273,9 @@ def _exported(form: Path, draft: Form, reference: Vectors) -> Gates:
     return calibration.measure(reference, rows)
 
 
-def _quantised(source: Path, form: Path, draft: Form, reference: Vectors) -> Gates | str:
+def _quantised(
+    source: Path, form: Path, draft: ModelForm, reference: Vectors
+) -> QualityGates | str:
     """Write the int8 form and return how near it is, or why there is none.
 
     Weights have a scale for each channel, because one for all loses ten times more; activations one
@@ -293,17 +295,19 @@ def _quantised(source: Path, form: Path, draft: Form, reference: Vectors) -> Gat
     )
 
 
-def _kept(folder: Path, draft: Form, *, int8: Gates | str, fp32: Gates) -> dict[str, object]:
+def _kept(
+    folder: Path, draft: ModelForm, *, int8: QualityGates | str, fp32: QualityGates
+) -> dict[str, object]:
     """Keep the form that is good enough, and return what is known of it."""
-    kind, gates, note = Kind.FP32, fp32, ""
+    kind, gates, note = WeightKind.FP32, fp32, ""
     if isinstance(int8, str):
         note = int8
     elif missed := calibration.missed(int8):
         note = f"the int8 form missed its gates: {missed}"
     else:
-        kind, gates = Kind.INT8, int8
+        kind, gates = WeightKind.INT8, int8
     (folder / kind / ONNX).replace(folder / ONNX)
-    for each in Kind:
+    for each in WeightKind:
         shutil.rmtree(folder / each)
     return {**asdict(draft), "kind": kind, "gates": asdict(gates), "note": note}
 
@@ -322,18 +326,18 @@ def cutter(model: SentenceTransformer) -> tuple[int, Cut]:
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if hasattr(backend, "to_str"):
         # A copy: the model's own is told to cut and to fill at each call.
-        return most, Tokens(type(backend).from_str(backend.to_str()), most).pieces
+        return most, WordPieces(type(backend).from_str(backend.to_str()), most).pieces
     return most, partial(_counted, lambda text: len(tokenizer(text)["input_ids"]), most)
 
 
-def _whole(texts: Sequence[str]) -> list[Piece]:
-    return [Piece(owner, (), 1, text) for owner, text in enumerate(texts)]
+def _whole(texts: Sequence[str]) -> list[TokenPiece]:
+    return [TokenPiece(owner, (), 1, text) for owner, text in enumerate(texts)]
 
 
-def _counted(count: Callable[[str], int], limit: int, texts: Sequence[str]) -> list[Piece]:
+def _counted(count: Callable[[str], int], limit: int, texts: Sequence[str]) -> list[TokenPiece]:
     """Cut by counting: for a tokeniser that is written in Python and tells no offsets."""
     return [
-        Piece(owner, (), count(part), part)
+        TokenPiece(owner, (), count(part), part)
         for owner, text in enumerate(texts)
         for part in split_text(text, limit, count)
     ]

@@ -10,8 +10,14 @@ import numpy as np
 
 from cortex_actors import errors
 from cortex_actors.embedding.models import Model, locate
-from cortex_actors.embedding.provider import KeptProvider, State, checked, refusal, require_texts
-from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildError, ChildProcess
+from cortex_actors.embedding.provider import (
+    KeptProvider,
+    ProviderState,
+    checked,
+    refusal,
+    require_texts,
+)
+from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildHandlerError, ChildProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +70,7 @@ class SentenceProvider(KeptProvider):
         try:
             found = self._model = locate(model)
         except errors.ModelMissing as error:
-            self._become(State.MISSING, str(error))
+            self._become(ProviderState.MISSING, str(error))
         else:
             self.model_id, self.dimension = found.model_id, found.dimension
             self.max_tokens = found.max_tokens
@@ -115,7 +121,7 @@ class SentenceProvider(KeptProvider):
             raise errors.EmbedderDown(
                 f"the embedding model {self.model_id} is away: {error}"
             ) from error
-        except ChildError as error:
+        except ChildHandlerError as error:
             kind = errors.BadInput if error.kind in BLAMES_TEXT else errors.EmbedderDown
             raise kind(f"the embedding model {self.model_id} failed: {error}") from error
 
@@ -127,7 +133,7 @@ class SentenceProvider(KeptProvider):
         try:
             await self._load(child, model)
             self._child = child
-            self._become(State.READY)
+            self._become(ProviderState.READY)
             await child.exited()
             return "its process ended"
         finally:
@@ -138,7 +144,7 @@ class SentenceProvider(KeptProvider):
         """Have the model loaded; raises `ModelMissing` when no further attempt can help."""
         try:
             answer, _ = await child.request("load", deadline=LOAD_TIMEOUT)
-        except ChildError as error:
+        except ChildHandlerError as error:
             if error.is_not_installed:
                 raise errors.ModelMissing(
                     f"the embedding model {self.model_id} needs sentence-transformers, which "

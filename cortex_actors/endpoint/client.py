@@ -17,9 +17,9 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.endpoint.connection import Kept, context, pause, read_answer, silence
+from cortex_actors.endpoint.connection import KeptConnections, context, pause, read_answer, silence
 from cortex_actors.endpoint.replies import (
-    Answer,
+    HttpReply,
     Passing,
     QuestionRefused,
     endpoint,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cortex_actors.sections import EmbeddingSettings, JudgingSettings
 
 
-class Position(StrEnum):
+class SwitchPosition(StrEnum):
     """Where the switch stands."""
 
     #: Attempts go through.
@@ -64,7 +64,7 @@ class Breaker:
         self._failed = 0
         self._until = 0.0
         #: Where the switch stands; an open one whose pause is over waits for an attempt.
-        self.position = Position.CLOSED
+        self.position = SwitchPosition.CLOSED
         #: Why it opened; empty while it is closed.
         self.reason = ""
         #: Times it has opened.
@@ -72,27 +72,27 @@ class Breaker:
 
     def remaining(self, at: float) -> float:
         """Return the seconds until an attempt may be let through; 0 when one may now."""
-        return max(0.0, self._until - at) if self.position is Position.OPEN else 0.0
+        return max(0.0, self._until - at) if self.position is SwitchPosition.OPEN else 0.0
 
     def refusal(self, at: float) -> str:
         """Return why no attempt is let through, and when the next one is; "" when one is."""
-        if self.position is Position.HALF_OPEN:
+        if self.position is SwitchPosition.HALF_OPEN:
             return f"left alone until one question has shown that it is back: {self.reason}"
         rest = self.remaining(at)
         return f"left alone for {rest:.0f} s more: {self.reason}" if rest else ""
 
     def admits(self, at: float) -> bool:
         """Return whether an attempt may be made now; with True it is under way."""
-        if self.position is Position.CLOSED:
+        if self.position is SwitchPosition.CLOSED:
             return True
-        if self.position is Position.HALF_OPEN or at < self._until:
+        if self.position is SwitchPosition.HALF_OPEN or at < self._until:
             return False
-        self.position = Position.HALF_OPEN
+        self.position = SwitchPosition.HALF_OPEN
         return True
 
     def succeeded(self) -> None:
         """Note that an attempt went well: the switch closes, and past failures are forgotten."""
-        self.position = Position.CLOSED
+        self.position = SwitchPosition.CLOSED
         self._failed = 0
         self.reason = ""
 
@@ -103,21 +103,21 @@ class Breaker:
         at once, for at least that long.
         """
         self._failed += 1
-        decides = self.position is Position.HALF_OPEN
+        decides = self.position is SwitchPosition.HALF_OPEN
         if not (decides or rest > 0.0 or self._failed >= self._most):
             return
         until = at + max(self._pause, rest)
-        if self.position is not Position.OPEN:
+        if self.position is not SwitchPosition.OPEN:
             self.opened += 1
         # An attempt that began earlier must not shorten a rest that was asked for since.
-        self._until = max(until, self._until) if self.position is Position.OPEN else until
-        self.position = Position.OPEN
+        self._until = max(until, self._until) if self.position is SwitchPosition.OPEN else until
+        self.position = SwitchPosition.OPEN
         self.reason = reason
 
     def abandoned(self, at: float) -> None:
         """Note that an attempt was given up without an answer: the next one decides."""
-        if self.position is Position.HALF_OPEN:
-            self.position = Position.OPEN
+        if self.position is SwitchPosition.HALF_OPEN:
+            self.position = SwitchPosition.OPEN
             self._until = at
 
 
@@ -146,7 +146,7 @@ KEPT_ALIVE = 30.0
 SHOWN = 200
 
 
-class Client(Kept["AsyncClient"]):
+class EndpointClient(KeptConnections["AsyncClient"]):
     """Asks an endpoint that speaks OpenAI's protocol, as a section of the settings says.
 
     HTTP/1.1 with keep-alive, no redirections, no compression (an answer's size is what comes over
@@ -189,7 +189,12 @@ class Client(Kept["AsyncClient"]):
         self.requests = self.retried = 0
 
     async def ask(
-        self, document: Mapping[str, Any], read: Callable[[Answer], T], *, most: int, until: float
+        self,
+        document: Mapping[str, Any],
+        read: Callable[[HttpReply], T],
+        *,
+        most: int,
+        until: float,
     ) -> T:
         """Send a document, and return what `read` makes of a good answer of at most `most` bytes.
 
@@ -212,7 +217,7 @@ class Client(Kept["AsyncClient"]):
                 if (
                     attempt >= self._retries
                     or self._clock.monotonic() + wait >= until
-                    or self._breaker.position is not Position.CLOSED
+                    or self._breaker.position is not SwitchPosition.CLOSED
                     or self._closing.is_set()
                 ):
                     times = f" ({attempt + 1} attempts)" if attempt else ""
@@ -228,7 +233,7 @@ class Client(Kept["AsyncClient"]):
         await super().close()
 
     async def _attempt(
-        self, body: bytes, read: Callable[[Answer], T], *, most: int, until: float
+        self, body: bytes, read: Callable[[HttpReply], T], *, most: int, until: float
     ) -> T:
         """Make one attempt and tell the breaker what came of it."""
         at = self._clock.monotonic()
@@ -254,7 +259,7 @@ class Client(Kept["AsyncClient"]):
         return found
 
     async def _post(
-        self, body: bytes, read: Callable[[Answer], T], *, most: int, seconds: float
+        self, body: bytes, read: Callable[[HttpReply], T], *, most: int, seconds: float
     ) -> T:
         """Send one request and read its answer.
 

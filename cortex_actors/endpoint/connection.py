@@ -107,7 +107,7 @@ T = TypeVar("T")
 C = TypeVar("C", bound="AsyncClient | AsyncHTTPTransport")
 
 
-class Kept(Generic[C]):
+class KeptConnections(Generic[C]):
     """Open connections, made at their first use on a thread of their own.
 
     httpx2 is imported there as well: that takes a fifth of a second, and reading certificates may
@@ -190,7 +190,7 @@ _HEADERS = {
 }
 
 
-class Line(Kept["AsyncHTTPTransport"]):
+class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
     """Sends requests to one store, at the addresses that its name was found to stand for.
 
     Nothing else is connected to: no redirection is followed, no proxy of the environment is used
@@ -300,7 +300,9 @@ class Line(Kept["AsyncHTTPTransport"]):
                 return replies.parsed(answer.body)
             return await self.run(partial(replies.parsed, answer.body))
 
-    async def _sent(self, method: str, path: str, *, body: bytes, seconds: float) -> replies.Answer:
+    async def _sent(
+        self, method: str, path: str, *, body: bytes, seconds: float
+    ) -> replies.HttpReply:
         """Return the answer to a request, read as far as it may be."""
         await self._opened()
         import httpx2  # noqa: PLC0415 - in memory since the transport was made, on its thread
@@ -369,7 +371,7 @@ class Line(Kept["AsyncHTTPTransport"]):
 
 async def read_answer(
     response: Response, pieces: AsyncIterable[bytes], refusal: CortexError, *, most: int, now: int
-) -> replies.Answer:
+) -> replies.HttpReply:
     """Read an answer's body, not to its end where it has too much of it.
 
     More than `most` bytes raise `refusal`; of an error the beginning is enough.
@@ -385,7 +387,7 @@ async def read_answer(
     headers = response.headers
     rest = rest_asked(headers.get("retry-after"), now)
     kind, location = headers.get("content-type", ""), headers.get("location", "")
-    return replies.Answer(response.status_code, kind, bytes(body), rest, location)
+    return replies.HttpReply(response.status_code, kind, bytes(body), rest, location)
 
 
 def _transport(scheme: str, *, system_store: bool) -> AsyncHTTPTransport:

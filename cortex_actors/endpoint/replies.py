@@ -144,7 +144,7 @@ class Passing(errors.EndpointDown):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpReply:
     """One answer of a server, its body read to the end."""
 
     status: int
@@ -157,7 +157,7 @@ class Answer:
     location: str = ""
 
 
-def verdict(answer: Answer, endpoint: Endpoint) -> errors.CortexError | None:
+def verdict(answer: HttpReply, endpoint: Endpoint) -> errors.CortexError | None:
     """Return what kind of failure an answer is; None when it may hold what was asked for.
 
     The server's own words are shown, short and without the key, should it repeat it.
@@ -181,7 +181,7 @@ def verdict(answer: Answer, endpoint: Endpoint) -> errors.CortexError | None:
     return errors.EndpointUnusable(f"{where}{words}; see that {base_url} is {endpoint.use.api}")
 
 
-def document_of(answer: Answer, endpoint: Endpoint, *, where: str, key: str) -> dict[str, Any]:
+def document_of(answer: HttpReply, endpoint: Endpoint, *, where: str, key: str) -> dict[str, Any]:
     """Return the object an answer consists of; raises `EndpointDown` for anything else.
 
     `where` is how an error begins: who answered what. An object without `key` may be an error.
@@ -301,7 +301,7 @@ class Unwelcome(BadStatus, errors.StoreUnusable):
     """A store will not be asked like this: a token or an address has to be changed."""
 
 
-def store_verdict(answer: Answer, token: str) -> BadStatus | None:
+def store_verdict(answer: HttpReply, token: str) -> BadStatus | None:
     """Return what kind of failure an answer is; None when it may hold what was asked for."""
     status = answer.status
     if status // 100 == 2:  # noqa: PLR2004 - 2xx
@@ -369,7 +369,7 @@ def _counted(text: str) -> int:
     return int(text)
 
 
-def _whither(answer: Answer) -> str:
+def _whither(answer: HttpReply) -> str:
     """Return to whom a redirection leads, when that can be said in plain letters."""
     try:
         host = urlsplit(answer.location).netloc.rpartition("@")[2]

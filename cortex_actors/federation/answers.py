@@ -28,7 +28,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.hit import REMOTE, Hit
+from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.errors import StoreDown
 from cortex_actors.federation.store import Answer
 from cortex_actors.rules.ranking.fusion import base_relevance
@@ -64,7 +64,7 @@ def fields(document: object, *, shape: str) -> Mapping[str, Any]:
 
 def hits_in(
     document: object,
-    read: Callable[[Mapping[str, Any]], Hit | None],
+    read: Callable[[Mapping[str, Any]], RankedHit | None],
     *,
     limit: int,
     shape: str,
@@ -85,7 +85,7 @@ def hits_in(
 
 def answer(
     rows: Sequence[Any],
-    read: Callable[[Mapping[str, Any]], Hit | None],
+    read: Callable[[Mapping[str, Any]], RankedHit | None],
     *,
     limit: int,
     shape: str,
@@ -100,7 +100,7 @@ def answer(
     """
     some = rows[: max(limit, 1) * ROWS]
     hits = [read(row) if isinstance(row, dict) else None for row in some]
-    first: dict[str, Hit] = {}
+    first: dict[str, RankedHit] = {}
     for hit in hits:
         if hit is not None:
             first.setdefault(hit.id, hit)
@@ -167,12 +167,12 @@ BITS = 64
 VALUE = 8
 
 
-def received(hits: Iterable[Hit], *, store: str, limit: int) -> tuple[Hit, ...]:
+def received(hits: Iterable[RankedHit], *, store: str, limit: int) -> tuple[RankedHit, ...]:
     """Return at most that many hits of a store, fit to be passed on; of an id the first place.
 
     The store's name is the one it has here, whatever it calls itself.
     """
-    found: dict[str, Hit] = {}
+    found: dict[str, RankedHit] = {}
     for hit in hits:
         if len(found) >= limit:
             break
@@ -181,7 +181,7 @@ def received(hits: Iterable[Hit], *, store: str, limit: int) -> tuple[Hit, ...]:
     return tuple(found.values())
 
 
-def flagged(hit: Hit) -> Hit:
+def flagged(hit: RankedHit) -> RankedHit:
     """Return a hit that says under `suspicious` what makes its text look like an attack.
 
     What is this daemon's own was looked at when it was written down, and stays as it is.
@@ -207,7 +207,7 @@ def cut(text: str) -> str:
     return kept.decode("utf-8", "ignore")
 
 
-def _harmless(hit: Hit, store: str) -> Hit:
+def _harmless(hit: RankedHit, store: str) -> RankedHit:
     """Return one hit as it may be passed on."""
     # A return without a new line lets a terminal write over what stands there.
     text = cut(hit.text).replace("\r\n", "\n").replace("\r", "\n")
@@ -218,7 +218,7 @@ def _harmless(hit: Hit, store: str) -> Hit:
         # What they spell is not said: whoever reads this may be whom it is meant for.
         extra["suspicious"] = [f"letters that nobody sees: {len(smuggled)}"]
     base = hit.base_relevance if math.isfinite(hit.base_relevance) else 0.0
-    return Hit(
+    return RankedHit(
         # On one line: in an answer as text an id must not look like another entry.
         id=" ".join(_seen(hit.id[:ID]).split()),
         text=visible(text) if smuggled else text,
@@ -289,7 +289,7 @@ def nearest(
     store's own score.
     """
 
-    def read(row: Mapping[str, Any]) -> Hit | None:
+    def read(row: Mapping[str, Any]) -> RankedHit | None:
         far = number(row["distance"])
         score = 1.0 - far if is_cosine and far is not None else None
         words, more = row["text"], row["metadata"]
@@ -307,7 +307,7 @@ def measured(
     score: object = None,
     sure: float | None = None,
     metadata: Mapping[str, object] | None = None,
-) -> Hit | None:
+) -> RankedHit | None:
     """Return a hit as another program gave it; None for one without an id or a text.
 
     A number that is none is left out. `sure` is its base relevance, 0 to 1, where something else
@@ -317,7 +317,7 @@ def measured(
     if not known or not text:
         return None
     relevance = base_relevance(distance) if sure is None else min(max(sure, 0.0), 1.0)
-    return Hit(
+    return RankedHit(
         known,
         text,
         relevance,
@@ -341,7 +341,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._/:+@-]{1,80}")
 _PREFIXES = ("sentence-transformers/", "openai:")
 
 
-def apart(asked: Asked, *, model: str, dimension: int | None) -> str:
+def apart(asked: OutgoingQuestion, *, model: str, dimension: int | None) -> str:
     """Return why a question cannot be put to vectors of a model; empty when it can.
 
     `dimension` is how many numbers they have; None while there is no vector at all.
@@ -384,7 +384,7 @@ def _name(model: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OutgoingQuestion:
     """A question as it leaves this machine.
 
     Attributes:

@@ -10,10 +10,10 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.endpoint.client import Guard
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.chroma import Chroma
-from cortex_actors.federation.adapters.cortex import Cortex
+from cortex_actors.federation.adapters.cortex import CortexAdapter
 from cortex_actors.federation.adapters.mcp import Mcp
 from cortex_actors.federation.adapters.pgvector import Pgvector
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Type of a store -> who speaks to it.
 ADAPTERS: Mapping[str, type[Adapter]] = {
     "chroma": Chroma,
-    "cortex": Cortex,
+    "cortex": CortexAdapter,
     "mcp": Mcp,
     "pgvector": Pgvector,
     "seren_loci": SerenLoci,
@@ -59,7 +59,7 @@ class Bound:
 
     spec: StoreSpec
     store: RemoteStore
-    line: Line
+    line: StoreConnection
 
     def serves(self, spec: StoreSpec) -> bool:
         """Return whether it is what a description means; what its hits count is no part of that."""
@@ -127,7 +127,7 @@ class Binder:
             log.warning("the store %s could not be set up", spec.name, exc_info=error)
             raise StoreDown(f"it could not be set up: {type(error).__name__}") from error
 
-    def _line(self, spec: StoreSpec, token: str) -> Line:
+    def _line(self, spec: StoreSpec, token: str) -> StoreConnection:
         """Return the connection to a store; a program is one that the settings name, and no other.
 
         Whoever may add stores must not thereby start programs.
@@ -139,7 +139,7 @@ class Binder:
                 "describe it there, as [[federation.stores]]"
             )
         settings = self.settings
-        return Line(
+        return StoreConnection(
             url,
             self.clock,
             token=token,

@@ -56,7 +56,7 @@ _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class CallosumFile:
     """What a file says.
 
     Attributes:
@@ -71,7 +71,7 @@ class Imported:
     skipped: tuple[tuple[str, str], ...]
 
 
-def read_text(text: str) -> Imported:
+def read_text(text: str) -> CallosumFile:
     """Return what a file says. Blocks for some milliseconds: call it on a thread.
 
     Raises `BadInput` for what is no such file; the text says where, and quotes nothing.
@@ -82,7 +82,7 @@ def read_text(text: str) -> Imported:
     return read(_document(text))
 
 
-def read(document: object) -> Imported:
+def read(document: object) -> CallosumFile:
     """Return what a file says: a whole one, its `federation`, or the list of stores alone.
 
     Raises `BadInput` for what is none of these.
@@ -105,7 +105,7 @@ def read(document: object) -> Imported:
         for key in (() if federation is sections else sections)
         if key != "federation"
     ]
-    return Imported(tuple(stores), knobs, (*wrong, *strange, *others))
+    return CallosumFile(tuple(stores), knobs, (*wrong, *strange, *others))
 
 
 def _stores(entries: list[Any]) -> tuple[list[StoreSpec], list[tuple[str, str]]]:

@@ -27,7 +27,14 @@ from cortex_actors.errors import BadInput, Refused, StoreDown, StoreUnusable
 from cortex_actors.federation import callosum, registry, schema
 from cortex_actors.federation.binding import Binder, Bound
 from cortex_actors.federation.credentials import Vault
-from cortex_actors.federation.registry import RESTART, Books, Done, Draft, Overlay, Register
+from cortex_actors.federation.registry import (
+    RESTART,
+    Books,
+    Overlay,
+    Register,
+    StoreChange,
+    StoreDraft,
+)
 from cortex_actors.federation.store import LOCAL, Auth, StoreSpec
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ class StoreChanges:
         self._books = books
         self._register = books.register
 
-    async def add(self, spec: StoreSpec) -> Done:
+    async def add(self, spec: StoreSpec) -> StoreChange:
         """Take a store in; raises `BadInput`, `Refused`, `StoreDown`, `HomeUnwritable`."""
         found = await self._books.read()
         with _saying(f"cannot add the store {spec.name[:64]}"):
@@ -84,9 +91,9 @@ class StoreChanges:
             "resolves": new.resolves,
             "warnings": warnings,
         }
-        return Done(answer, added=(new.spec.name,))
+        return StoreChange(answer, added=(new.spec.name,))
 
-    async def remove(self, name: str) -> Done:
+    async def remove(self, name: str) -> StoreChange:
         """Let a store go that was added; raises `NotFound`, `Refused`, `HomeUnwritable`.
 
         Of one that cortex.toml has as well, the one that was added goes, which nobody asked.
@@ -106,9 +113,9 @@ class StoreChanges:
         await self._books.read()
         warnings = [*told, *await self._forgotten(self._unshared([gone.auth]))]
         answer = {"removed": name, "shadowed": not spec.managed, "warnings": warnings}
-        return Done(answer, removed=(name,) if spec.managed else ())
+        return StoreChange(answer, removed=(name,) if spec.managed else ())
 
-    async def take_in(self, text: str, *, may_replace: bool) -> Done:
+    async def take_in(self, text: str, *, may_replace: bool) -> StoreChange:
         """Take in what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
         given = await asyncio.to_thread(callosum.read_text, text)
         knobs = schema.turned(self._register.knobs, given.knobs)
@@ -119,14 +126,14 @@ class StoreChanges:
         self._register.turn(knobs, {})
         gone = [before[name].auth for name in answer["replaced"]]
         warnings += await self._forgotten(self._unshared(gone))
-        return Done({**answer, "warnings": warnings}, added=tuple(answer["added"]))
+        return StoreChange({**answer, "warnings": warnings}, added=tuple(answer["added"]))
 
     async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
         """Return what `take_in` would answer, and the stores it would take; nothing is changed."""
         given = await asyncio.to_thread(callosum.read_text, text)
         return await self.foreseen(given, may_replace=may_replace)
 
-    async def foreseen(self, given: callosum.Imported, *, may_replace: bool) -> dict[str, Any]:
+    async def foreseen(self, given: callosum.CallosumFile, *, may_replace: bool) -> dict[str, Any]:
         """Return what would come of a file that was read; raises `BadInput`."""
         schema.turned(self._register.knobs, given.knobs)
         await self._books.read()
@@ -140,7 +147,7 @@ class StoreChanges:
         }
 
     async def _outlook(
-        self, given: callosum.Imported, *, may_replace: bool
+        self, given: callosum.CallosumFile, *, may_replace: bool
     ) -> tuple[list[_Newcomer], dict[str, Any]]:
         """Return what is new in a file, and what comes of it: replaced, and not taken, as well."""
         before = {each.name: each for each in self._register.managed}
@@ -260,7 +267,7 @@ class StoreChanges:
                 told.append(f"a token is still in the keyring as {each.token_keyring}: {error}")
         return told
 
-    async def enable(self, name: str, *, on: bool) -> Done:
+    async def enable(self, name: str, *, on: bool) -> StoreChange:
         """Ask a store from now on, or no more; raises `NotFound`, `Refused`, `StoreDown`."""
         register, draft = self._register, await self._books.draft()
         spec = register.spec(name)
@@ -285,7 +292,7 @@ class StoreChanges:
         register.unbindable.pop(name, None)
         return self._told(name, draft)
 
-    async def tune(self, name: str, *, weight: float | None, floor: float | None) -> Done:
+    async def tune(self, name: str, *, weight: float | None, floor: float | None) -> StoreChange:
         """Let a store count otherwise; raises `BadInput`, `NotFound`, `Refused`."""
         draft = await self._books.draft()
         given = {"weight": weight, "floor": floor}
@@ -293,7 +300,7 @@ class StoreChanges:
         await self._books.follow(draft)
         return self._told(name, draft)
 
-    async def configure(self, changes: Mapping[str, Any]) -> Done:
+    async def configure(self, changes: Mapping[str, Any]) -> StoreChange:
         """Turn knobs, and what stores count; raises `BadInput`, `NotFound`, `Refused`."""
         given = {name: value for name, value in changes.items() if name != STORES}
         knobs = schema.turned(self._register.knobs, given)
@@ -306,9 +313,9 @@ class StoreChanges:
         told = [{"name": name, **how} for name, how in stores]
         changed = {**given, STORES: told} if STORES in changes else given
         lasts = RESTART if given else draft.lasts
-        return Done({"changed": changed, "lasts": lasts, "kept": sorted(draft.kept)})
+        return StoreChange({"changed": changed, "lasts": lasts, "kept": sorted(draft.kept)})
 
-    def _tune(self, draft: Draft, name: str, how: Mapping[str, Any]) -> None:
+    def _tune(self, draft: StoreDraft, name: str, how: Mapping[str, Any]) -> None:
         """Put into a draft what a store is to count; raises as `tune` does."""
         spec = self._register.spec(name)
         if spec.type == LOCAL and "floor" in how:
@@ -317,10 +324,10 @@ class StoreChanges:
             )
         draft.change(spec, schema.counting(name, how))
 
-    def _told(self, name: str, draft: Draft) -> Done:
+    def _told(self, name: str, draft: StoreDraft) -> StoreChange:
         """Return what a store is now."""
         row = self._register.row(self._register.spec(name))
-        return Done({"store": row, "lasts": draft.lasts})
+        return StoreChange({"store": row, "lasts": draft.lasts})
 
 
 @contextmanager
@@ -359,7 +366,7 @@ _ELSEWHERE = Auth(token="elsewhere")  # noqa: S106 - it is nobody's
 
 
 def foreseen(
-    said: callosum.Imported,
+    said: callosum.CallosumFile,
     overlay: Path,
     *,
     settings: FederationSettings,

@@ -57,7 +57,7 @@ class Ring(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class TokenPlace:
     """Where a token is kept: what the store's description says of it, and what a person is told."""
 
     auth: Auth
@@ -103,7 +103,7 @@ class Vault:
             raise StoreUnusable(_nowhere(auth, has_ring=kept is not None))
         return ""
 
-    async def keep(self, name: str, token: str) -> Kept:
+    async def keep(self, name: str, token: str) -> TokenPlace:
         """Keep a store's token; where no keyring takes it, its description has to hold it.
 
         An entry that is there already is another daemon's, and is left as it is. Raises `BadInput`
@@ -119,9 +119,9 @@ class Vault:
             why = str(error)
         else:
             if user:
-                return Kept(Auth(token_keyring=f"{SERVICE}/{user}"))
+                return TokenPlace(Auth(token_keyring=f"{SERVICE}/{user}"))
             why = "there is no keyring on this machine that can be recommended"
-        return Kept(
+        return TokenPlace(
             Auth(token=token),
             f"the token of {name} is kept in runtime-stores.json, readable by you alone: {why}",
         )

@@ -28,10 +28,10 @@ from cortex_actors.errors import (
 )
 from cortex_actors.federation.answers import flagged
 from cortex_actors.federation.local import LocalStore, sendable
-from cortex_actors.federation.store import LOCAL, Answer, Fan, Member, Outcome, Outward, Question
+from cortex_actors.federation.store import LOCAL, Answer, AskOutcome, Fan, Member, Outward, Question
 from cortex_actors.rules.ranking.fusion import (
+    FusedHit,
     Listed,
-    Placed,
     Seats,
     across,
     alone,
@@ -74,7 +74,7 @@ class Round:
     """
 
     lists: tuple[Listed, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[AskOutcome, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -113,7 +113,7 @@ async def asked(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoreReply:
     """What came of asking one store.
 
     Attributes:
@@ -123,13 +123,13 @@ class Told:
     """
 
     answer: Answer | None = None
-    outcome: Outcome | None = None
+    outcome: AskOutcome | None = None
     left_out: tuple[str, ...] = ()
 
 
 async def within(
     name: str, ask: Callable[[], Awaitable[Answer]], *, seconds: float, clock: Clock
-) -> Told:
+) -> StoreReply:
     """Return what comes of asking a store, in any case before long; raises nothing."""
     begun = clock.monotonic()
     answer: Answer | None = None
@@ -137,15 +137,15 @@ async def within(
         async with asyncio.timeout(seconds + GRACE):
             answer, reason = await ask(), ""
     except LeftAlone as error:
-        return Told(left_out=(visible(str(error)[:REASON]),))
+        return StoreReply(left_out=(visible(str(error)[:REASON]),))
     except TimeoutError:
         reason = f"timeout after {seconds:.2f} s"
     except Exception as error:
         reason = str(error) or type(error).__name__
         if not isinstance(error, CortexError):
             log.warning("the store %s failed", name, exc_info=error)
-    outcome = Outcome(name, clock.monotonic() - begun, visible(reason[:REASON]))
-    return Told(answer, outcome, () if answer is None else answer.skipped)
+    outcome = AskOutcome(name, clock.monotonic() - begun, visible(reason[:REASON]))
+    return StoreReply(answer, outcome, () if answer is None else answer.skipped)
 
 
 def _listed(member: Member, answer: Answer) -> Listed:
@@ -257,7 +257,7 @@ HITS_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedHits:
     """How much is wanted.
 
     Attributes:
@@ -272,7 +272,7 @@ class Wanted:
     budget: int | None = None
 
 
-def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
+def wanted(whom: Party, knobs: FederationSettings) -> WantedHits:
     """Return how much of an answer is wanted, and what every store is asked for.
 
     Whoever names a budget and no number has as many hits as the budget pays for. What is known here
@@ -282,10 +282,10 @@ def wanted(whom: Party, knobs: FederationSettings) -> Wanted:
     rows = given or (HITS_LIMIT if budget is not None else knobs.n_results)
     multiplier = 1 if whom.is_alone else knobs.fetch_multiplier
     ask = asks(knobs.n_results if given is None else given, multiplier=multiplier, budget=budget)
-    return Wanted(rows, min(ask, HITS_LIMIT) if whom.is_alone else ask, budget)
+    return WantedHits(rows, min(ask, HITS_LIMIT) if whom.is_alone else ask, budget)
 
 
-def merged(lists: Sequence[Listed], wants: Wanted, knobs: FederationSettings) -> list[Placed]:
+def merged(lists: Sequence[Listed], wants: WantedHits, knobs: FederationSettings) -> list[FusedHit]:
     """Return the hits of the answer, best first, as many as the budget pays for."""
     seats = Seats(wants.rows, knobs.min_per_store, knobs.max_store_share)
     if wants.budget is None:
@@ -294,7 +294,7 @@ def merged(lists: Sequence[Listed], wants: Wanted, knobs: FederationSettings) ->
     return packed(fused(lists, knobs), wants.budget, seats, price=lambda hit: price(flagged(hit)))
 
 
-def fused(lists: Sequence[Listed], knobs: FederationSettings) -> list[Placed]:
+def fused(lists: Sequence[Listed], knobs: FederationSettings) -> list[FusedHit]:
     """Return the hits of all lists as one.
 
     While only what is known here has an answer, it stays as its one search has ranked it.
@@ -318,7 +318,7 @@ HOPS_LIMIT = 4
 _NOBODY = "no other store is asked"
 
 
-class Wording:
+class QuestionWording:
     """Gives questions their vectors, all in the space of one model.
 
     What other programs are asked is the question without its secrets, and the vector of that: the

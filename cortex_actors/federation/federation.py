@@ -36,13 +36,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.hit import REMOTE, Hit, Recall
+from cortex_actors.domain.hit import REMOTE, RankedHit, Recall
 from cortex_actors.errors import CortexError
 from cortex_actors.federation import fan
 from cortex_actors.federation.answers import flagged, record
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import LOCAL, ByTopic, Member, Outcome, Question
+from cortex_actors.federation.store import LOCAL, AskOutcome, ByTopic, Member, Question
 from cortex_actors.rules.ranking import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.rules.ranking.fusion import Listed, Placed
+    from cortex_actors.rules.ranking.fusion import FusedHit, Listed
     from cortex_actors.runtime.names import NamedActor
     from cortex_actors.sections import FederationSettings
     from cortex_actors.storage.embeddings import EmbedInTime
@@ -91,7 +91,7 @@ class Topics:
         return self.ours if member.store.kind == LOCAL else self.theirs
 
 
-def topics_of(packet: Sequence[Placed]) -> Topics:
+def topics_of(packet: Sequence[FusedHit]) -> Topics:
     """Return the topics of an answer."""
     known: dict[str, tuple[str, ...]] = {}
     for one in packet:
@@ -109,7 +109,7 @@ async def edges(
     budget: int,
     seconds: float,
     clock: Clock,
-) -> list[Hit]:
+) -> list[RankedHit]:
     """Return at most `budget` hits that share a topic: each store's first, then each one's second.
 
     Of one place what shares most comes first, then what is configured first. How much a hit shares
@@ -118,7 +118,7 @@ async def edges(
     """
     seconds = min(seconds, LONGEST)
 
-    async def ask(member: Member) -> list[Hit]:
+    async def ask(member: Member) -> list[RankedHit]:
         known = filed.known.get(member.store.name, ())
         wanted = ByTopic(filed.of(member), limit=budget, exclude_ids=known, seconds=seconds)
         told = await fan.within(
@@ -134,7 +134,7 @@ async def edges(
     return sorted(found, key=lambda hit: (hit.store_rank, -(hit.native_score or 0.0)))[:budget]
 
 
-def _edges(hits: Sequence[Hit], asked: Sequence[str]) -> list[Hit]:
+def _edges(hits: Sequence[RankedHit], asked: Sequence[str]) -> list[RankedHit]:
     """Return what a store has under some topics, marked as what stands beside an answer."""
     found = []
     for rank, hit in enumerate(hits, start=1):
@@ -159,7 +159,7 @@ HOP_SOURCE = "hop"
 PIECE, TOLD = 200, 120
 
 
-def bridge(hits: Sequence[Hit], terms: int) -> fan.Bridge:
+def bridge(hits: Sequence[RankedHit], terms: int) -> fan.Bridge:
     """Return what the beginnings of the first hits say, for here and for elsewhere.
 
     A hit whose text holds a secret is no part of what is sent: its beginning may end amidst the
@@ -172,9 +172,11 @@ def bridge(hits: Sequence[Hit], terms: int) -> fan.Bridge:
     return fan.Bridge(" ".join(_piece(hit.text) for hit in some), " ".join(filter(None, theirs)))
 
 
-def fresh(placed: Iterable[Placed], known: set[tuple[str, str]], *, budget: int) -> list[Placed]:
+def fresh(
+    placed: Iterable[FusedHit], known: set[tuple[str, str]], *, budget: int
+) -> list[FusedHit]:
     """Return at most `budget` hits that are not known yet, and know them from then on."""
-    found: list[Placed] = []
+    found: list[FusedHit] = []
     for one in placed:
         if len(found) >= budget:
             break
@@ -184,7 +186,7 @@ def fresh(placed: Iterable[Placed], known: set[tuple[str, str]], *, budget: int)
     return found
 
 
-def marked(one: Placed, *, hop: int, by: fan.Bridge) -> Hit:
+def marked(one: FusedHit, *, hop: int, by: fan.Bridge) -> RankedHit:
     """Return a hit that says at which asking it was found, and what led to it.
 
     What led to another program's hit is what that program was asked.
@@ -208,14 +210,14 @@ EDGES = {"satellite": "satellite-edge", "supersedes": "supersedes-edge"}
 SURROUNDINGS = "surroundings"
 
 
-def satellites(hits: Sequence[Hit], budget: int) -> list[Hit]:
+def satellites(hits: Sequence[RankedHit], budget: int) -> list[RankedHit]:
     """Return at most so many of what stands around some hits: of each one, then a second of each.
 
     What is among the hits itself is left out, and so is what stands around two of them the second
     time.
     """
     known = {(hit.store, hit.id) for hit in hits}
-    found: dict[tuple[str, str], Hit] = {}
+    found: dict[tuple[str, str], RankedHit] = {}
     for each in chain.from_iterable(zip_longest(*(_around(hit) for hit in hits))):
         if len(found) >= budget:
             break
@@ -224,14 +226,14 @@ def satellites(hits: Sequence[Hit], budget: int) -> list[Hit]:
     return list(found.values())
 
 
-def bare(hit: Hit) -> Hit:
+def bare(hit: RankedHit) -> RankedHit:
     """Return a hit without what stands around it, which an answer has beside it, if at all."""
     if SURROUNDINGS not in hit.extra:
         return hit
     return replace(hit, extra={n: v for n, v in hit.extra.items() if n != SURROUNDINGS})
 
 
-def _around(hit: Hit) -> Iterator[Hit]:
+def _around(hit: RankedHit) -> Iterator[RankedHit]:
     """Return what stands around one hit, in its store's order."""
     some, own = hit.extra.get(SURROUNDINGS), record(hit.extra.get("metadata"))
     # The tier and the topic of a hit are those of its surroundings.
@@ -239,7 +241,7 @@ def _around(hit: Hit) -> Iterator[Hit]:
     for each in some if isinstance(some, list) else ():
         if not isinstance(each, dict) or each.get("edge") not in EDGES:
             continue
-        yield Hit(
+        yield RankedHit(
             id=str(each.get("id") or ""),
             text=str(each.get("text") or ""),
             score=0.0,
@@ -274,7 +276,7 @@ class Federation(AsyncioActor):
         super().__init__()
         self._roster = roster
         self._clock = clock
-        self._wording = fan.Wording(embed, model=model, patience=settings.patience_s)
+        self._wording = fan.QuestionWording(embed, model=model, patience=settings.patience_s)
 
     @deferred
     async def recall(self, question: Question) -> Recall:
@@ -327,7 +329,7 @@ class Federation(AsyncioActor):
             budget_tokens=wants.budget,
         )
 
-    async def _noted(self, outcomes: tuple[Outcome, ...]) -> None:
+    async def _noted(self, outcomes: tuple[AskOutcome, ...]) -> None:
         """Have taken down how the stores did; nobody waits for it, and nothing fails for it."""
         try:
             await self._roster.ask(Roster.noted, outcomes)
@@ -337,8 +339,8 @@ class Federation(AsyncioActor):
             log.warning("how the stores answered was not noted: %s", error, exc_info=trace)
 
     async def _found_beside(
-        self, whom: fan.Party, packet: list[Placed], knobs: FederationSettings, *, until: float
-    ) -> list[Hit]:
+        self, whom: fan.Party, packet: list[FusedHit], knobs: FederationSettings, *, until: float
+    ) -> list[RankedHit]:
         """Return what stands beside an answer: around a hit, under its topics, one step behind.
 
         It ends by the monotonic time `until`, or `LONGEST` from now where that is later, with what
@@ -354,15 +356,15 @@ class Federation(AsyncioActor):
             _or_nothing(self._behind(whom, packet, knobs, until=until)),
         )
         known = {(one.hit.store, one.hit.id) for one in packet}
-        found: dict[tuple[str, str], Hit] = {}
+        found: dict[tuple[str, str], RankedHit] = {}
         for hit in (*around, *filed, *behind):
             if (hit.store, hit.id) not in known:
                 found.setdefault((hit.store, hit.id), hit)
         return list(found.values())
 
     async def _filed(
-        self, whom: fan.Party, packet: list[Placed], knobs: FederationSettings, *, until: float
-    ) -> list[Hit]:
+        self, whom: fan.Party, packet: list[FusedHit], knobs: FederationSettings, *, until: float
+    ) -> list[RankedHit]:
         """Return what shares a topic with the answer.
 
         What is known here is one list, and tells what is near by itself while nobody else is asked.
@@ -376,11 +378,11 @@ class Federation(AsyncioActor):
         )
 
     async def _behind(
-        self, whom: fan.Party, packet: list[Placed], knobs: FederationSettings, *, until: float
-    ) -> list[Hit]:
+        self, whom: fan.Party, packet: list[FusedHit], knobs: FederationSettings, *, until: float
+    ) -> list[RankedHit]:
         """Return what is found by asking again with what was found, as often as is wanted."""
         known = {(one.store, one.hit.id) for one in packet}
-        found: list[Hit] = []
+        found: list[RankedHit] = []
         last = packet
         for hop in range(2, (whom.question.hops or knobs.hops) + 1):
             room, left = knobs.hop_budget - len(found), until - self._clock.monotonic()
@@ -404,7 +406,7 @@ class Federation(AsyncioActor):
         return found
 
 
-async def _or_nothing(more: Awaitable[list[Hit]]) -> list[Hit]:
+async def _or_nothing(more: Awaitable[list[RankedHit]]) -> list[RankedHit]:
     """Return what comes of a look for more, or nothing of it."""
     try:
         return await more
@@ -414,8 +416,8 @@ async def _or_nothing(more: Awaitable[list[Hit]]) -> list[Hit]:
 
 
 async def _merged(
-    lists: Sequence[Listed], wants: fan.Wanted, *, knobs: FederationSettings, frame: int
-) -> list[Placed]:
+    lists: Sequence[Listed], wants: fan.WantedHits, *, knobs: FederationSettings, frame: int
+) -> list[FusedHit]:
     """Return the hits of the answer, as many as are paid for beside the line of absent stores.
 
     That line costs `frame` tokens; it has half of a budget at most, else there is none. Pricing
@@ -427,7 +429,7 @@ async def _merged(
     return await asyncio.to_thread(fan.merged, lists, replace(wants, budget=left), knobs)
 
 
-async def _looked_through(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+async def _looked_through(hits: Sequence[RankedHit]) -> tuple[RankedHit, ...]:
     """Return hits of which those of other programs say what makes them look like an attack."""
     if sum(len(hit.text) for hit in hits if hit.trust == REMOTE) <= AT_ONCE:
         return tuple(map(flagged, hits))

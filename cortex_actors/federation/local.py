@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.hit import REMOTE, Hit
+from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.domain.memory import Realm
 from cortex_actors.federation.store import LOCAL, Answer, ByTopic, Question
 from cortex_actors.rules.ranking.fusion import base_relevance
@@ -127,7 +127,7 @@ def members(search: Search, local: str) -> tuple[LocalStore, ...]:
     return (LocalStore(search),)
 
 
-def _measured(hit: Hit) -> Hit:
+def _measured(hit: RankedHit) -> RankedHit:
     """Return a hit with how near it is, as every store tells it.
 
     What was found by its words alone was not measured, and is worth nothing there: an answer that
@@ -174,7 +174,7 @@ def sendable(text: str) -> tuple[str, str]:
     return (found, "") if found.strip() else ("", EMPTY)
 
 
-def is_public(hit: Hit) -> bool:
+def is_public(hit: RankedHit) -> bool:
     """Return whether a hit may be made part of what is sent: everybody may read it anyway.
 
     That is what another program said, and a memory of the village. Of everything else known here
@@ -183,7 +183,7 @@ def is_public(hit: Hit) -> bool:
     return hit.trust == REMOTE or hit.extra.get("realm") == Realm.VILLAGE
 
 
-def topics(hits: Iterable[Hit]) -> list[str]:
+def topics(hits: Iterable[RankedHit]) -> list[str]:
     """Return what some hits are filed under, each topic once: every hit's first, then the second.
 
     Small letters, and else as the store writes them: it compares whole topics. What it writes as
@@ -197,7 +197,7 @@ def topics(hits: Iterable[Hit]) -> list[str]:
     return list(islice(plain, TOPICS))
 
 
-def _topics_of(hit: Hit) -> Iterator[str]:
+def _topics_of(hit: RankedHit) -> Iterator[str]:
     """Yield what one hit is filed under: by its agent here, by its store elsewhere."""
     metadata = hit.extra.get("metadata")
     said = metadata.get("topic") if isinstance(metadata, dict) else hit.extra.get("tags")

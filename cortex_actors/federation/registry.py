@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.federation.binding import Binder, Bound
-    from cortex_actors.federation.store import Outcome, RecallStore
+    from cortex_actors.federation.store import AskOutcome, RecallStore
 
 
 @dataclass(slots=True)
@@ -173,7 +173,7 @@ class Register:
         for known in (self.unbindable, self.health, self._tuned):
             known.pop(name, None)
 
-    def note(self, outcomes: Iterable[Outcome], *, at: int) -> list[tuple[str, bool]]:
+    def note(self, outcomes: Iterable[AskOutcome], *, at: int) -> list[tuple[str, bool]]:
         """Take down how some asks ended by that time (UTC microseconds).
 
         Return the stores that are down, or up again (True).
@@ -403,7 +403,7 @@ KEPT, RESTART = "kept", "restart"
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class StoreChange:
     """What came of a change: the answer, and which stores there are now or are no more."""
 
     answer: dict[str, Any]
@@ -412,7 +412,7 @@ class Done:
 
 
 @dataclass(slots=True)
-class Draft:
+class StoreDraft:
     """A change that nobody sees yet.
 
     Attributes:
@@ -480,11 +480,11 @@ class Books:
         aside = await asyncio.to_thread(self._file.write, entries)
         return [] if aside is None else [f"what was there before is kept as {aside}"]
 
-    async def draft(self) -> Draft:
+    async def draft(self) -> StoreDraft:
         """Return a change that begins with what the overlay holds now."""
-        return Draft((await self.read()).entries)
+        return StoreDraft((await self.read()).entries)
 
-    async def follow(self, draft: Draft) -> None:
+    async def follow(self, draft: StoreDraft) -> None:
         """Let a draft count: what is kept is written first. Raises as `write` does."""
         register = self.register
         if draft.kept:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import CortexError, StoreDown
-from cortex_actors.federation.answers import Asked, fields, received, text
+from cortex_actors.federation.answers import OutgoingQuestion, fields, received, text
 from cortex_actors.federation.store import Answer, ByTopic, Outward, Question, StoreSpec
 from cortex_actors.text.hazards import visible
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from cortex_actors.endpoint.client import Guard
-    from cortex_actors.endpoint.connection import Line
+    from cortex_actors.endpoint.connection import StoreConnection
 
 
 class Adapter(Protocol):
@@ -39,10 +39,10 @@ class Adapter(Protocol):
     #: Hits that such a store gives at most.
     most: ClassVar[int]
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Remember how to ask; nothing is sent."""
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return hits in the store's own order."""
 
     async def ping(self, seconds: float) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Adapter(Protocol):
 class HttpAdapter:
     """What adapters have in common whose stores are asked over HTTP."""
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Remember whom to ask."""
         self.name = spec.name
         self.line = line
@@ -127,7 +127,7 @@ class RemoteStore:
         answer = await self._within(
             seconds,
             lambda left: self._adapter.search(
-                Asked(outward.text, wanted, left, outward.vector, outward.model)
+                OutgoingQuestion(outward.text, wanted, left, outward.vector, outward.model)
             ),
         )
         hits = received(answer.hits, store=self.name, limit=wanted)

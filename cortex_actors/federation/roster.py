@@ -21,7 +21,7 @@ from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation import schema
 from cortex_actors.federation.answers import told
 from cortex_actors.federation.changes import StoreChanges
-from cortex_actors.federation.store import LOCAL, Fan, Outcome, RecallStore, StoreSpec
+from cortex_actors.federation.store import LOCAL, AskOutcome, Fan, RecallStore, StoreSpec
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.sections import LONGEST_ASK, FederationSettings, TlsSettings
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.registry import Books, Done
+    from cortex_actors.federation.registry import Books, StoreChange
 
     #: What changes the stores: `lambda stores: stores.remove(name)`.
-    Work = Callable[[StoreChanges], Awaitable[Done]]
+    Work = Callable[[StoreChanges], Awaitable[StoreChange]]
 
 
 #: Characters of a store's own words about what is wrong that are shown.
@@ -121,7 +121,7 @@ class Roster(AsyncioActor):
             self.spawn(self._bring(), name="set up stores again")
         return self._fan
 
-    def noted(self, outcomes: Sequence[Outcome]) -> None:
+    def noted(self, outcomes: Sequence[AskOutcome]) -> None:
         """Take down how some asks ended; what changed is said beside it, in order."""
         for name, is_up in self._books.register.note(outcomes, at=self._clock.now()):
             topic = STORE_UP if is_up else STORE_DOWN

@@ -20,7 +20,7 @@ from cortex_actors.storage.search.query import EVERYTHING, AskedAbout, Past, Whe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
     from cortex_actors.storage.embeddings import Matrix
 
 
@@ -120,12 +120,12 @@ class ByTopic:
 class Answer:
     """What a store knows, best first, and what of it did not take part, and why."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[RankedHit, ...]
     skipped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AskOutcome:
     """How one ask of one store ended.
 
     Attributes:
@@ -260,7 +260,7 @@ HEALTHY, DEGRADED = 0.9, 0.7
 IN_A_ROW = 3
 
 
-class Standing(StrEnum):
+class StoreStanding(StrEnum):
     """How far a store can be relied on."""
 
     #: It was never asked.
@@ -303,15 +303,15 @@ class StoreHealth:
         return self.answered / asked if asked else 0.0
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> StoreStanding:
         """How far it can be relied on."""
         if not self.answered + self.failed:
-            return Standing.UNKNOWN
+            return StoreStanding.UNKNOWN
         if self.rate >= HEALTHY and not self.in_a_row:
-            return Standing.HEALTHY
+            return StoreStanding.HEALTHY
         if self.rate >= DEGRADED and self.in_a_row < IN_A_ROW:
-            return Standing.DEGRADED
-        return Standing.UNHEALTHY
+            return StoreStanding.DEGRADED
+        return StoreStanding.UNHEALTHY
 
     def after(self, seconds: float, reason: str, *, at: int | None = None) -> StoreHealth:
         """Return how it stands after an ask at that time; `reason` is empty when it was answered.

@@ -95,7 +95,7 @@ _QUIET = signal.SIGURG
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileSeen:
     """A file at one moment, and whether somebody had it open for writing."""
 
     data: bytes
@@ -107,7 +107,7 @@ class Seen:
         """The hash of its bytes."""
         return file_hash(self.data)
 
-    def is_as(self, other: Seen | None) -> bool:
+    def is_as(self, other: FileSeen | None) -> bool:
         """Tell whether nothing was done to it between two looks."""
         return other is not None and (self.data, _stamp(self.stat)) == (
             other.data,
@@ -138,7 +138,7 @@ class Place:
         finally:
             os.close(folder)
 
-    def look(self, name: str | None = None) -> Seen | None:
+    def look(self, name: str | None = None) -> FileSeen | None:
         """Return a file of the folder, ours unless another is named; None when there is none.
 
         Raises a refusal for what is no ordinary file of ours.
@@ -158,9 +158,9 @@ class Place:
             found = os.fstat(opened)
         if len(data) > LARGEST:
             raise errors.Oversized.of(self.path, size=len(data), limit=LARGEST)
-        return Seen(data, found)
+        return FileSeen(data, found)
 
-    def look_whether_used(self) -> Seen | None:
+    def look_whether_used(self) -> FileSeen | None:
         """Return our file, and whether somebody had it open for writing while it was read."""
         found = self.look()
         if found is None:
@@ -359,14 +359,14 @@ def undisturbed(place: Place) -> None:
 
 
 async def settled(
-    look: Callable[[], Awaitable[Seen | None]],
+    look: Callable[[], Awaitable[FileSeen | None]],
     clock: Clock,
     *,
     path: str,
     pace: Pace,
     known: int | None = None,
     create: bool = False,
-) -> Seen | None:
+) -> FileSeen | None:
     """Return a file that two looks found the same; None when it is to be created.
 
     `known` are the bytes it had when it was last read: if it is empty now, or has lost more than

@@ -51,7 +51,7 @@ T = TypeVar("T")
 _RESTS = (0.1, 1.0, 5.0, 15.0, 60.0)
 
 
-class State(StrEnum):
+class WriteState(StrEnum):
     """How far a write is."""
 
     #: Begun; whether the file was touched is to be seen from the disk.
@@ -65,7 +65,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WriteEntry:
     """One write into one file.
 
     Attributes:
@@ -89,7 +89,7 @@ class Entry:
     aside: str
     began_at: int
     seq: int = 0
-    state: State = State.PENDING
+    state: WriteState = WriteState.PENDING
     displaced: bytes | None = None
 
     @property
@@ -98,10 +98,10 @@ class Entry:
         return None if self.before is None else file_hash(self.before)
 
 
-class Journal(Protocol):
+class WriteJournal(Protocol):
     """Where writes are noted; each call is one transaction that lasts when it returns."""
 
-    async def begin(self, entry: Entry) -> Entry:
+    async def begin(self, entry: WriteEntry) -> WriteEntry:
         """Note a write; return it with its number.
 
         Raises `BeingWritten` when another one into the same file is pending.
@@ -111,7 +111,7 @@ class Journal(Protocol):
         """Keep a human's text that no file holds any more."""
 
     async def end(
-        self, seq: int, state: State, *, aside: str = "", undone: int | None = None
+        self, seq: int, state: WriteState, *, aside: str = "", undone: int | None = None
     ) -> None:
         """Say how a write ended, and what of it still lies in the folder.
 
@@ -121,10 +121,10 @@ class Journal(Protocol):
     async def clear(self, seq: int) -> None:
         """Say that nothing of a write lies in the folder any more."""
 
-    async def unfinished(self, path: str | None = None) -> Sequence[Entry]:
+    async def unfinished(self, path: str | None = None) -> Sequence[WriteEntry]:
         """Return writes that are pending or have left something in their folder, oldest first."""
 
-    async def last(self, path: str) -> Entry | None:
+    async def last(self, path: str) -> WriteEntry | None:
         """Return the newest write into a file that stands; None when there is none."""
 
 
@@ -262,7 +262,7 @@ class Swapped:
 
     """
 
-    state: State
+    state: WriteState
     aside: str = ""
     shown: str = ""
     displaced: bytes | None = None
@@ -272,7 +272,7 @@ class Swapped:
 class Swap:
     """One exchange, in steps between which anything may happen, the end of the program too."""
 
-    def __init__(self, place: Place, entry: Entry) -> None:
+    def __init__(self, place: Place, entry: WriteEntry) -> None:
         """Remember what is to be done, and where."""
         self._place = place
         self._entry = entry
@@ -305,14 +305,14 @@ class Swap:
                     return self.give_up()
         except CortexError as error:
             if self._touched:
-                return Swapped(State.PENDING, error=error)
+                return Swapped(WriteState.PENDING, error=error)
             self._clear()
-            return Swapped(State.ABANDONED, error=error)
+            return Swapped(WriteState.ABANDONED, error=error)
 
     def give_up(self) -> Swapped:
         """Leave the file as it is, without a trace of ours."""
         self._clear()
-        return Swapped(State.ABANDONED)
+        return Swapped(WriteState.ABANDONED)
 
     def give_way(self, displaced: str, *, standing: str | None = None) -> Swapped:
         """Put back what a human had saved before us; what he has saved since stays in front.
@@ -333,7 +333,7 @@ class Swap:
                 break
             standing, aside = aside, found
         place.sync()
-        return Swapped(State.ABANDONED, entry.aside, place.peek(entry.aside), self._kept())
+        return Swapped(WriteState.ABANDONED, entry.aside, place.peek(entry.aside), self._kept())
 
     def _kept(self) -> bytes | None:
         """Return what lies aside if it is a human's text that the journal does not have."""
@@ -389,7 +389,7 @@ class Swap:
         except CortexError as error:
             return replace(self.give_way(displaced), error=error)
         place.sync()
-        return Swapped(State.DONE, entry.aside, displaced)
+        return Swapped(WriteState.DONE, entry.aside, displaced)
 
     def _appear(self) -> Swapped:
         """Give the new file its name, unless somebody has made one meanwhile."""
@@ -400,7 +400,7 @@ class Swap:
             return self.give_up()
         place.sync()
         self._clear()
-        return Swapped(State.DONE)
+        return Swapped(WriteState.DONE)
 
     def _vanish(self) -> Swapped:
         """Take the file away, if it is what was to be taken away."""
@@ -410,7 +410,7 @@ class Swap:
         place.sync()
         in_use, shown = place.is_open(entry.aside), place.peek(entry.aside)
         if shown == entry.before_sha256 and not in_use:
-            return Swapped(State.DONE, entry.aside, shown)
+            return Swapped(WriteState.DONE, entry.aside, shown)
         return self.put_back()
 
     def put_back(self) -> Swapped:
@@ -423,7 +423,7 @@ class Swap:
             kept = place.read(entry.aside)
         place.unlink(entry.aside)
         place.sync()
-        return Swapped(State.ABANDONED, displaced=kept)
+        return Swapped(WriteState.ABANDONED, displaced=kept)
 
     def _clear(self) -> None:
         """Remove what is ours from the folder."""

@@ -44,8 +44,17 @@ from cortex_actors import errors
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.project import file_hash
 from cortex_actors.files import place as rest
-from cortex_actors.files.place import Pace, Place, Seen, admit_disk, in_use
-from cortex_actors.files.swap import PART, Entry, Journal, State, Swap, Swapped, insist, told
+from cortex_actors.files.place import FileSeen, Pace, Place, admit_disk, in_use
+from cortex_actors.files.swap import (
+    PART,
+    Swap,
+    Swapped,
+    WriteEntry,
+    WriteJournal,
+    WriteState,
+    insist,
+    told,
+)
 from cortex_actors.render.fence import find, removed, restored, revision
 
 if TYPE_CHECKING:
@@ -54,7 +63,7 @@ if TYPE_CHECKING:
     from cortex_actors.runtime.threads import Threads
 
 
-def older(data: bytes, undone: Entry) -> bytes | None:
+def older(data: bytes, undone: WriteEntry) -> bytes | None:
     """Return a file without a write: as it was before, or with the section it had then.
 
     None for a file that is to be taken away, because it was made by that write. Raises
@@ -94,7 +103,7 @@ class WriteTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """How a write ended.
 
     Attributes:
@@ -109,7 +118,7 @@ class Written:
     changed: bool
 
 
-class Kept:
+class DisplacedFile:
     """What a write displaced, held open without a name; `shown` is the hash of what it says."""
 
     def __init__(self, opened: int, shown: str) -> None:
@@ -134,14 +143,14 @@ class Kept:
         return data
 
 
-def kept_open(entry: Entry, shown: str) -> Kept | None:
+def kept_open(entry: WriteEntry, shown: str) -> DisplacedFile | None:
     """Take the name of what lies beside a file out of the folder and hold the file open; blocks.
 
     None where nothing lies there. Raises a refusal, or `WriteFailed`, and leaves it there.
     """
     with told(entry.path), Place.at(entry.root, entry.path) as place:
         try:
-            found = Kept(place.open(entry.aside), shown)
+            found = DisplacedFile(place.open(entry.aside), shown)
         except FileNotFoundError:
             return None
         place.unlink(entry.aside)
@@ -150,7 +159,7 @@ def kept_open(entry: Entry, shown: str) -> Kept | None:
 
 
 async def written_late(
-    kept: Kept, on_thread: Callable[..., Awaitable[bytes | None]], clock: Clock, pace: Pace
+    kept: DisplacedFile, on_thread: Callable[..., Awaitable[bytes | None]], clock: Clock, pace: Pace
 ) -> bytes | None:
     """Return what somebody has written into it, once two looks find the same.
 
@@ -169,7 +178,7 @@ async def written_late(
             return None
 
 
-def mended(place: Place, entry: Entry) -> Swapped:
+def mended(place: Place, entry: WriteEntry) -> Swapped:
     """Return how a write stands, after the folder has been put in order."""
     place.unlink(entry.aside + PART)
     target, aside = place.peek(place.name), place.peek(entry.aside)
@@ -177,10 +186,10 @@ def mended(place: Place, entry: Entry) -> Swapped:
         # Cut off between giving the file a name and taking the other one away.
         place.unlink(entry.aside)
         place.sync()
-        return Swapped(_state(entry, State.DONE if aside == entry.after_sha256 else None))
+        return Swapped(_state(entry, WriteState.DONE if aside == entry.after_sha256 else None))
     if not aside:
         is_there = target == entry.after_sha256
-        return Swapped(_state(entry, State.DONE if is_there else None))
+        return Swapped(_state(entry, WriteState.DONE if is_there else None))
     if aside == entry.after_sha256:
         # Never exchanged, or back again: then somebody may have it open.
         if entry.before is not None:
@@ -188,7 +197,7 @@ def mended(place: Place, entry: Entry) -> Swapped:
         place.unlink(entry.aside)
         return Swapped(_state(entry, None))
     if aside == entry.before_sha256:
-        return Swapped(_state(entry, State.DONE), entry.aside, aside)
+        return Swapped(_state(entry, WriteState.DONE), entry.aside, aside)
     # Deal with a human's text that lies aside: it had been saved between two steps of ours.
     if entry.after_sha256 == "" and not target:
         return Swap(place, entry).put_back()
@@ -197,7 +206,7 @@ def mended(place: Place, entry: Entry) -> Swapped:
     return bring_back(place, entry, aside)
 
 
-def bring_back(place: Place, entry: Entry, aside: str) -> Swapped:
+def bring_back(place: Place, entry: WriteEntry, aside: str) -> Swapped:
     """Let a human's text that came too late stand in the file, if nothing newer of his does.
 
     `aside` is its hash. It is still being written, perhaps: what is exchanged is the file that the
@@ -209,7 +218,7 @@ def bring_back(place: Place, entry: Entry, aside: str) -> Swapped:
     if standing != entry.after_sha256 and not _has_part_of(place, entry.before):
         kept = place.read(entry.aside)
         place.unlink(entry.aside)
-        return Swapped(State.ABANDONED, displaced=kept)
+        return Swapped(WriteState.ABANDONED, displaced=kept)
     return Swap(place, entry).give_way(aside, standing=standing)
 
 
@@ -218,7 +227,7 @@ def _has_part_of(place: Place, before: bytes | None) -> bool:
     return before is not None and revision(place.read(place.name)) == revision(before)
 
 
-def _is_newer(place: Place, entry: Entry) -> bool:
+def _is_newer(place: Place, entry: WriteEntry) -> bool:
     """Tell whether what lies aside was saved after what is in the file.
 
     Both are a human's: the end came while one of his saves was exchanged for another.
@@ -235,17 +244,17 @@ def _found(place: Place, name: str) -> os.stat_result | None:
         return None
 
 
-def _is_one(place: Place, entry: Entry) -> bool:
+def _is_one(place: Place, entry: WriteEntry) -> bool:
     """Tell whether both names are of one file."""
     there, aside = _found(place, place.name), _found(place, entry.aside)
     return there is not None and aside is not None and os.path.samestat(there, aside)
 
 
-def _state(entry: Entry, found: State | None) -> State:
+def _state(entry: WriteEntry, found: WriteState | None) -> WriteState:
     """Return a row's state: what it is already, else what was found; None means not done."""
-    if entry.state is not State.PENDING:
+    if entry.state is not WriteState.PENDING:
         return entry.state
-    return found or State.ABANDONED
+    return found or WriteState.ABANDONED
 
 
 log = logging.getLogger("cortex.writing")
@@ -266,13 +275,13 @@ class FileWriter:
     has saved after all, when his text stands there again: our section can be written once more.
     """
 
-    journal: Journal
+    journal: WriteJournal
     clock: Clock
     _: KW_ONLY
     spawn: Callable[[Coroutine[None, None, None]], object]
     pace: Pace
     threads: Threads
-    late: Callable[[Entry], Awaitable[None]] | None = None
+    late: Callable[[WriteEntry], Awaitable[None]] | None = None
     _locks: defaultdict[str, asyncio.Lock] = field(
         init=False, default_factory=partial(defaultdict, asyncio.Lock)
     )
@@ -286,7 +295,7 @@ class FileWriter:
         found = await self.threads.run(_looked, target)
         return None if found is None else found.data
 
-    async def write(self, target: WriteTarget, make: Callable[[bytes], bytes]) -> Written:
+    async def write(self, target: WriteTarget, make: Callable[[bytes], bytes]) -> WriteResult:
         """Let a file hold what `make` makes of it; asked again when somebody saved meanwhile.
 
         `make` is pure and runs on a thread. Raises a refusal (`refusals.py`), its own included, or
@@ -299,10 +308,10 @@ class FileWriter:
                 after = await self.threads.run(make, before or b"")
                 changed = before != after
                 if not changed or await self._put(target, base, after):
-                    return Written(before, after, changed=changed)
+                    return WriteResult(before, after, changed=changed)
             raise errors.KeepsChanging.of(target.path, tries=TRIES)
 
-    async def undo(self, target: WriteTarget) -> Written:
+    async def undo(self, target: WriteTarget) -> WriteResult:
         """Take the newest write into a file back that stands; what a human wrote since stays.
 
         A file that was made is taken away, unless there is more in it. Raises as `write`, also
@@ -317,10 +326,10 @@ class FileWriter:
                 before = None if base is None else base.data
                 after = await self.threads.run(older, before or b"", undone)
                 if await self._put(target, base, after, undone=undone.seq):
-                    return Written(before, after, changed=True)
+                    return WriteResult(before, after, changed=True)
             raise errors.KeepsChanging.of(target.path, tries=TRIES)
 
-    async def recover(self) -> list[Entry]:
+    async def recover(self) -> list[WriteEntry]:
         """Finish or take back what an earlier life began; return those writes as they stand now.
 
         One whose folder is not there, an unmounted disk perhaps, stays as it is. Waits for the
@@ -328,7 +337,7 @@ class FileWriter:
         """
         found = []
 
-        async def recover(entry: Entry) -> Entry:
+        async def recover(entry: WriteEntry) -> WriteEntry:
             async with self._alone(entry.path, mend=False):
                 return await self._mend(entry)
 
@@ -346,7 +355,7 @@ class FileWriter:
         try:
             async with self._locks[path]:
                 for entry in await self.journal.unfinished(path) if mend else ():
-                    if entry.state is State.PENDING:
+                    if entry.state is WriteState.PENDING:
                         await self._mend(entry)
                 yield
         finally:
@@ -354,10 +363,10 @@ class FileWriter:
             if not self._in_hand[path]:
                 del self._in_hand[path], self._locks[path]
 
-    async def _settled(self, target: WriteTarget) -> Seen | None:
+    async def _settled(self, target: WriteTarget) -> FileSeen | None:
         """Return a file at rest, None if it is to be made; raises a refusal."""
 
-        async def look() -> Seen | None:
+        async def look() -> FileSeen | None:
             return await self.threads.run(_looked, target)
 
         return await rest.settled(
@@ -372,7 +381,7 @@ class FileWriter:
     async def _put(
         self,
         target: WriteTarget,
-        base: Seen | None,
+        base: FileSeen | None,
         after: bytes | None,
         *,
         undone: int | None = None,
@@ -391,23 +400,23 @@ class FileWriter:
             raise
         if found.error is not None:
             raise found.error
-        return found.state is not State.ABANDONED
+        return found.state is not WriteState.ABANDONED
 
-    async def _mend(self, entry: Entry) -> Entry:
+    async def _mend(self, entry: WriteEntry) -> WriteEntry:
         """Bring a write to its end that was cut off."""
         found = await self.threads.run(_mended, entry)
         await self._note(entry, found)
         return replace(entry, state=found.state, aside=found.aside)
 
-    async def _note(self, entry: Entry, found: Swapped, *, undone: int | None = None) -> None:
+    async def _note(self, entry: WriteEntry, found: Swapped, *, undone: int | None = None) -> None:
         """Write down how a write ended, and watch what it left aside."""
         if found.displaced is not None:
             log.warning("a text of %s is kept in file_writes, number %d", entry.path, entry.seq)
             await self.journal.keep(entry.seq, found.displaced)
-        if found.state is State.PENDING:
+        if found.state is WriteState.PENDING:
             return
-        state = State.UNDONE if undone and found.state is State.DONE else found.state
-        taken = undone if state is State.UNDONE else None
+        state = WriteState.UNDONE if undone and found.state is WriteState.DONE else found.state
+        taken = undone if state is WriteState.UNDONE else None
         await self.journal.end(entry.seq, state, aside=found.aside, undone=taken)
         if found.aside:
             try:
@@ -418,7 +427,7 @@ class FileWriter:
                 return
             self.spawn(self._watch(entry, kept))
 
-    async def _watch(self, entry: Entry, kept: Kept | None) -> None:
+    async def _watch(self, entry: WriteEntry, kept: DisplacedFile | None) -> None:
         """Watch what has no name any more; put what somebody writes into it into the file."""
         await insist(partial(self.journal.clear, entry.seq), self.clock)
         if kept is None:
@@ -435,7 +444,7 @@ class FileWriter:
             if self.late is not None:
                 await self.late(entry)
 
-    async def _return(self, entry: Entry, text: bytes, *, known: bytes) -> None:
+    async def _return(self, entry: WriteEntry, text: bytes, *, known: bytes) -> None:
         """Let a text that came late stand in the file, if a human has saved nothing newer.
 
         `known` is the text that its writer had before him. What does not come into the file is
@@ -458,7 +467,7 @@ class FileWriter:
             log.warning("a text of %s is kept in file_writes, number %d", entry.path, entry.seq)
             await self.journal.keep(entry.seq, text)
 
-    async def _finish(self, entry: Entry) -> None:
+    async def _finish(self, entry: WriteEntry) -> None:
         """Bring a write to its end of which nobody knows what its row says."""
 
         async def mend() -> None:
@@ -473,7 +482,7 @@ class FileWriter:
             log.warning("a write into %s stays unfinished: %s", entry.path, error)
 
 
-def _looked(target: WriteTarget) -> Seen | None:
+def _looked(target: WriteTarget) -> FileSeen | None:
     """Return a file that may be written; None if there is none (on a thread)."""
     try:
         with told(target.path), Place.at(target.root, target.path) as place:
@@ -486,16 +495,18 @@ def _looked(target: WriteTarget) -> Seen | None:
         raise
 
 
-def _there(entry: Entry) -> Seen | None:
+def _there(entry: WriteEntry) -> FileSeen | None:
     """Return the file of a write as it is, whoever is at work there (on a thread)."""
     with told(entry.path), Place.at(entry.root, entry.path) as place:
         return place.look()
 
 
-def _entry(target: WriteTarget, base: Seen | None, after: bytes | None, *, now: int) -> Entry:
+def _entry(
+    target: WriteTarget, base: FileSeen | None, after: bytes | None, *, now: int
+) -> WriteEntry:
     """Return what is to be noted of a write."""
     token = ulid(now)[-_TOKEN:].lower()
-    return Entry(
+    return WriteEntry(
         run_id=target.run_id,
         project_id=target.project_id,
         root=target.root,
@@ -508,16 +519,16 @@ def _entry(target: WriteTarget, base: Seen | None, after: bytes | None, *, now: 
     )
 
 
-def _swapped(target: WriteTarget, entry: Entry, after: bytes | None) -> Swapped:
+def _swapped(target: WriteTarget, entry: WriteEntry, after: bytes | None) -> Swapped:
     """Put new bytes in a file's place (on a thread)."""
     try:
         with told(target.path), Place.at(target.root, target.path, make=target.create) as place:
             return Swap(place, entry).write(after)
     except errors.CortexError as error:  # the folder is not there any more: nothing was touched
-        return Swapped(State.ABANDONED, error=error)
+        return Swapped(WriteState.ABANDONED, error=error)
 
 
-def _mended(entry: Entry) -> Swapped:
+def _mended(entry: WriteEntry) -> Swapped:
     """Bring what was cut off to its end (on a thread)."""
     with told(entry.path), Place.at(entry.root, entry.path) as place:
         return mended(place, entry)

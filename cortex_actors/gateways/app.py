@@ -147,7 +147,7 @@ class Serving:
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         config = uvicorn.Config(
             app,
-            http=partial(_Connection, most=most),  # type: ignore[arg-type]  # makes the class
+            http=partial(_HttpConnection, most=most),  # type: ignore[arg-type]  # makes the class
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -231,7 +231,7 @@ class _Guest(uvicorn.Server):
             await asyncio.wait(late, timeout=SERVING_GRACE)
 
 
-class _Connection(H11Protocol):
+class _HttpConnection(H11Protocol):
     """One connection, which is closed when it holds a place and asks nothing."""
 
     def __init__(self, *args: Any, most: int, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's
@@ -270,14 +270,16 @@ class _Connection(H11Protocol):
         found: Caller | None = now.scope["state"].get(admission.CALLER)
         return found
 
-    def _spare(self) -> _Connection:
+    def _spare(self) -> _HttpConnection:
         """Return the connection that ends because this one, the newest, is one too many.
 
         It is the oldest on which nobody is answered; else the oldest of a caller who is answered on
         more than half of them; else this one. So no client keeps others out for long, whether it
         says nothing, drips, does not read, or asks without end.
         """
-        by_age = sorted(cast("set[_Connection]", self.connections), key=lambda each: each.number)
+        by_age = sorted(
+            cast("set[_HttpConnection]", self.connections), key=lambda each: each.number
+        )
         idle = [each for each in by_age if each.whom is None and each is not self]
         answered = Counter(each.whom for each in by_age)
         greedy = [each for each in by_age if answered[each.whom] > max(self._most // 2, 1)]

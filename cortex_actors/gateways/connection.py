@@ -112,7 +112,7 @@ class Connection(asyncio.StreamReaderProtocol):
             line = await self._next_line()
         except ValueError:
             error = BadInput(f"the request has more than {LINE_LIMIT:,} bytes on one line")
-            raise rpc.Unreadable(rpc.INVALID_REQUEST, error) from None
+            raise rpc.UnreadableRequest(rpc.INVALID_REQUEST, error) from None
         finally:
             self.idle = False
         self._taken += len(line)

@@ -32,7 +32,7 @@ from cortex_actors.domain.agent import OWNER, Caller, agent_id
 from cortex_actors.gateways import connection, rpc
 from cortex_actors.gateways.connection import Connection
 from cortex_actors.process.lock import peer
-from cortex_actors.process.logfile import Filter, Record
+from cortex_actors.process.logfile import Filter, LogEntry
 from cortex_actors.process.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ class Control:
         """
         try:
             return await self._answer(rpc.parse(line))
-        except rpc.Unreadable as error:
+        except rpc.UnreadableRequest as error:
             return rpc.failure(error.id, error.error, code=error.code)
 
     async def _serve(self, connection: Connection) -> None:
@@ -238,7 +238,7 @@ class Control:
                 self._busy.add(task)
                 await self._turn(line, connection)
                 self._busy.discard(task)
-        except rpc.Unreadable as error:
+        except rpc.UnreadableRequest as error:
             writer.write(rpc.failure(None, error.error, code=error.code))
         except (errors.Refused, errors.DeadlineExceeded) as error:
             writer.write(rpc.failure(None, error))
@@ -291,7 +291,7 @@ class Control:
         """Answer one request."""
         try:
             request = rpc.parse(line)
-        except rpc.Unreadable as error:
+        except rpc.UnreadableRequest as error:
             await connection.send(rpc.failure(error.id, error.error, code=error.code))
             return
         if request.method == "logs":
@@ -316,7 +316,7 @@ class Control:
                 result = await verb()
             self._porter.done(request, caller)
             return rpc.success(request.id, result)
-        except rpc.Unreadable as error:
+        except rpc.UnreadableRequest as error:
             return rpc.failure(request.id, error.error, code=error.code)
         except TimeoutError:
             late = errors.DeadlineExceeded(f"{request.method} was not done within {DEADLINE:g} s")
@@ -405,7 +405,7 @@ class Control:
 
     async def _begun(
         self, wanted: Filter, *, last: int | None, follow: bool
-    ) -> Follower | list[Record]:
+    ) -> Follower | list[LogEntry]:
         """Return the records that are wanted, or who follows them from now on.
 
         One in each turn of the loop: to look for rare records takes up to 8 ms. Raises `Refused`

@@ -160,7 +160,7 @@ class McpHost:
             verb = rpc.bound({one.method: getattr(self._desk, one.method)}, request, session.caller)
             async with asyncio.timeout(DEADLINE):
                 return await verb()
-        except rpc.Unreadable as wrong:
+        except rpc.UnreadableRequest as wrong:
             raise wrong.error from None
         except TimeoutError:
             message = f"{tool.name} was not done within {DEADLINE:g} s; ask for less"

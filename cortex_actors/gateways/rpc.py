@@ -76,7 +76,7 @@ class Request:
     agent: str | None = None
 
 
-class Unreadable(Exception):
+class UnreadableRequest(Exception):
     """A request that cannot be dispatched, with what to answer."""
 
     def __init__(self, code: int, error: CortexError, request_id: Id = None) -> None:
@@ -87,13 +87,17 @@ class Unreadable(Exception):
 
 
 def parse(line: bytes) -> Request:
-    """Return the request on one line. Raises `Unreadable`."""
+    """Return the request on one line. Raises `UnreadableRequest`."""
     found = _json(line)
     if not isinstance(found, dict):
-        raise Unreadable(INVALID_REQUEST, BadInput("a request is one JSON object, not a batch"))
+        raise UnreadableRequest(
+            INVALID_REQUEST, BadInput("a request is one JSON object, not a batch")
+        )
     request_id, method, params = found.get("id"), found.get("method"), found.get("params", {})
     if isinstance(request_id, bool) or not isinstance(request_id, _IDS):
-        raise Unreadable(INVALID_REQUEST, BadInput("the request's id must be a string or a number"))
+        raise UnreadableRequest(
+            INVALID_REQUEST, BadInput("the request's id must be a string or a number")
+        )
     code, token, agent = INVALID_REQUEST, found.get("token"), found.get("agent")
     if not isinstance(method, str):
         why = "the request has no method: it needs a string"
@@ -109,7 +113,7 @@ def parse(line: bytes) -> Request:
         why = "the request has a token and an agent: a token says whose it is, so leave agent out"
     else:
         return Request(request_id, method, params, token, agent)
-    raise Unreadable(code, BadInput(why), request_id)
+    raise UnreadableRequest(code, BadInput(why), request_id)
 
 
 def bound(
@@ -117,14 +121,14 @@ def bound(
 ) -> Callable[[], Awaitable[object]]:
     """Return the verb with its parameters, not called yet.
 
-    Raises `Unreadable`, and `NotYours` when an agent asks for what is the owner's.
+    Raises `UnreadableRequest`, and `NotYours` when an agent asks for what is the owner's.
     """
     verb = verbs.get(request.method)
     if verb is None:
         open_to = [name for name, each in verbs.items() if _is_open(each, caller)]
         known = ", ".join(sorted({*verbs, "logs"} if caller.is_owner else open_to))
         error = UsageError(f"no method is called {request.method!r}; the methods are: {known}")
-        raise Unreadable(UNKNOWN_METHOD, error, request.id)
+        raise UnreadableRequest(UNKNOWN_METHOD, error, request.id)
     if not _is_open(verb, caller):
         raise refusal(caller, request.method)
     signature, _ = _known(*_function(verb))
@@ -133,7 +137,7 @@ def bound(
     except TypeError as wrong:
         takes = ", ".join(signature.parameters) or "no parameters"
         bad = BadInput(f"cannot call {request.method}: {wrong}; it takes {takes}")
-        raise Unreadable(INVALID_PARAMS, bad, request.id) from None
+        raise UnreadableRequest(INVALID_PARAMS, bad, request.id) from None
     _refuse_kinds(signature, request)
     if _takes_caller(verb):
         return partial(verb, **request.params, caller=caller)
@@ -212,7 +216,7 @@ def _known(function: Callable[..., object], is_method: bool) -> tuple[inspect.Si
 
 
 def _refuse_kinds(signature: inspect.Signature, request: Request) -> None:
-    """Raise `Unreadable` for a parameter of another kind than its verb takes.
+    """Raise `UnreadableRequest` for a parameter of another kind than its verb takes.
 
     Annotations are read as the text they are; what names no kind of JSON allows anything.
     """
@@ -224,7 +228,7 @@ def _refuse_kinds(signature: inspect.Signature, request: Request) -> None:
             continue
         words = " or ".join(word for _, word in kinds)
         error = BadInput(f"cannot call {request.method}: {name} must be {words}")
-        raise Unreadable(INVALID_PARAMS, error, request.id)
+        raise UnreadableRequest(INVALID_PARAMS, error, request.id)
 
 
 def _json(line: bytes) -> object:
@@ -242,7 +246,7 @@ def _json(line: bytes) -> object:
         why = f"is no JSON: {str(wrong)[:200]}"
     else:
         return found
-    raise Unreadable(PARSE_ERROR, BadInput(f"the request {why}"))
+    raise UnreadableRequest(PARSE_ERROR, BadInput(f"the request {why}"))
 
 
 def _line(message: dict[str, object]) -> bytes:

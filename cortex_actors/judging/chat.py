@@ -43,7 +43,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
-from cortex_actors.endpoint.client import LONGEST_CALL, LOOK_AGAIN, Breaker, Client, Position
+from cortex_actors.endpoint.client import (
+    LONGEST_CALL,
+    LOOK_AGAIN,
+    Breaker,
+    EndpointClient,
+    SwitchPosition,
+)
 from cortex_actors.endpoint.replies import Endpoint, Use, document_of, host_of, tokens_of
 from cortex_actors.errors import (
     BadInput,
@@ -54,7 +60,14 @@ from cortex_actors.errors import (
     JudgeMissing,
     Refused,
 )
-from cortex_actors.judging.layer import Answer, Kind, LayerInfo, Question, State, Told
+from cortex_actors.judging.layer import (
+    Answer,
+    JudgeQuestion,
+    LayerInfo,
+    LayerState,
+    QuestionKind,
+    Told,
+)
 from cortex_actors.text.hazards import hidden, mask_secrets, suspicion, visible
 from cortex_actors.text.lexicon import table
 
@@ -62,7 +75,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.endpoint.replies import Answer as Reply
+    from cortex_actors.endpoint.replies import HttpReply as Reply
     from cortex_actors.sections import JudgingSettings
 
 #: Letters of a reason that are kept.
@@ -95,7 +108,7 @@ class Comparison(_Answer):
     confidence: float = Field(ge=0, le=1)
 
 
-class Written(_Answer):
+class ChatText(_Answer):
     """A text."""
 
     text: str
@@ -109,18 +122,18 @@ class Written(_Answer):
         return one
 
 
-def _shape(kind: Kind) -> _Shape:
+def _shape(kind: QuestionKind) -> _Shape:
     """Return the shape of the answers to a kind of question."""
-    return Comparison if kind is Kind.COMPARE else Written
+    return Comparison if kind is QuestionKind.COMPARE else ChatText
 
 
-def schema(kind: Kind) -> dict[str, Any]:
+def schema(kind: QuestionKind) -> dict[str, Any]:
     """Return the JSON schema of an answer, as strict as OpenAI's dialect wants it."""
     made: dict[str, Any] = _strict(_shape(kind).model_json_schema())
     return made
 
 
-def read(kind: Kind, content: str) -> Answer:
+def read(kind: QuestionKind, content: str) -> Answer:
     """Return the answer that a model's words hold; raises `BadInput` when they hold none."""
     text = _THOUGHTS.sub("", content, count=1)
     fenced = _FENCE.match(text)
@@ -134,7 +147,7 @@ def read(kind: Kind, content: str) -> Answer:
         raise BadInput(message) from None  # pydantic's error would repeat the answer
 
 
-def accepts(kind: Kind, answer: object) -> bool:
+def accepts(kind: QuestionKind, answer: object) -> bool:
     """Return whether something that was kept is an answer of this shape."""
     try:
         _shape(kind).model_validate(answer)
@@ -160,7 +173,7 @@ def judgement_of(answer: Answer) -> Judgement | None:
 
 def text_of(answer: Answer) -> str:
     """Return the text that was written."""
-    return Written.model_validate(answer).text
+    return ChatText.model_validate(answer).text
 
 
 def _json(text: str) -> object:
@@ -206,7 +219,7 @@ EDITION = 2
 _TABLE = table("prompts", package="judging")
 
 
-def system(kind: Kind) -> str:
+def system(kind: QuestionKind) -> str:
     """Return what the model is told before it sees the quoted texts."""
     task = _TABLE["tasks"][kind]
     return f"{_TABLE['frame']}\n\n{task}\n\n{_TABLE['shape']}\n{json.dumps(schema(kind))}"
@@ -216,7 +229,7 @@ def system(kind: Kind) -> str:
 _MARKS = re.compile(r"[<>\[\]]")
 
 
-def quoted(question: Question) -> str:
+def quoted(question: JudgeQuestion) -> str:
     """Return the JSON document that a question's texts are sent as.
 
     Raises `Refused` for a text that reads as if it were meant for the model: it waits for a person.
@@ -264,7 +277,7 @@ _WHOLE = r"(?<!\w)(?<!\d[.,:]){}(?!\w|[.,:]\d)"
 _ENDS = re.compile(r"[.!?\u3002](?=\s|$)")
 
 
-def objection(question: Question, answer: Answer) -> str | None:
+def objection(question: JudgeQuestion, answer: Answer) -> str | None:
     """Return why an answer must not be used; None when nothing speaks against it."""
     shown = (visible(mask_secrets(text).text) for text in _strings(question.quoted))
     sources = "\n".join(shown)
@@ -274,7 +287,7 @@ def objection(question: Question, answer: Answer) -> str | None:
             return why
         if missing := _missing(text, sources):
             return f"it names {missing}, which no source has"
-    if question.kind is Kind.MERGE and (missing := _missing(sources, str(answer["text"]))):
+    if question.kind is QuestionKind.MERGE and (missing := _missing(sources, str(answer["text"]))):
         return f"it leaves out {missing}"
     return None
 
@@ -325,7 +338,9 @@ class Completed:
     written: int
 
 
-def request(model: str, kind: Kind, content: str, *, form: str, tokens: int) -> dict[str, Any]:
+def request(
+    model: str, kind: QuestionKind, content: str, *, form: str, tokens: int
+) -> dict[str, Any]:
     """Return the document of one question; `content` is what it quotes."""
     document: dict[str, Any] = {
         "model": model,
@@ -345,7 +360,7 @@ def request(model: str, kind: Kind, content: str, *, form: str, tokens: int) -> 
     return document
 
 
-def completed(reply: Reply, *, kind: Kind, endpoint: Endpoint) -> Completed:
+def completed(reply: Reply, *, kind: QuestionKind, endpoint: Endpoint) -> Completed:
     """Return what a good answer of the server holds.
 
     Raises `EndpointDown` for what is no completion, or none of the shape that was asked for, and
@@ -394,7 +409,7 @@ class LanguageLayer:
 
     decider = Decider.LLM
     edition = EDITION
-    kinds = frozenset(Kind)
+    kinds = frozenset(QuestionKind)
     bulk = 1
     is_metered = True
 
@@ -415,9 +430,11 @@ class LanguageLayer:
         self._why, self._until = "", 0.0
         self._counts = dict.fromkeys(("read", "written", "unusable", "held_back"), 0)
         self._has_answered = False
-        self._client: Client | None = None
+        self._client: EndpointClient | None = None
         try:
-            self._client = Client(CHAT, settings, clock=clock, breaker=self._breaker, chance=chance)
+            self._client = EndpointClient(
+                CHAT, settings, clock=clock, breaker=self._breaker, chance=chance
+            )
         except EndpointUnusable as error:
             self._why = str(error)
 
@@ -442,11 +459,11 @@ class LanguageLayer:
             if self._client is not None:
                 await self._client.close()
 
-    async def answers(self, questions: Sequence[Question]) -> list[Told]:
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return an answer or an error for each question."""
         return [await self._told(each) for each in questions]
 
-    def accepts(self, kind: Kind, answer: object) -> bool:
+    def accepts(self, kind: QuestionKind, answer: object) -> bool:
         """Return whether an answer has the shape of its kind."""
         return accepts(kind, answer)
 
@@ -454,7 +471,7 @@ class LanguageLayer:
         """Return what a comparison says; None when the model is guessing."""
         return judgement_of(answer)
 
-    async def _told(self, question: Question) -> Told:
+    async def _told(self, question: JudgeQuestion) -> Told:
         """Return what the model says to one question, or why it says nothing that can be used."""
         try:
             return await self._answer(question)
@@ -465,7 +482,7 @@ class LanguageLayer:
         except CortexError as error:
             return error
 
-    async def _answer(self, question: Question) -> Answer:
+    async def _answer(self, question: JudgeQuestion) -> Answer:
         """Ask, and hand on what stands the test."""
         if self._client is None or self._clock.monotonic() < self._until:
             raise EndpointUnusable(self._why)
@@ -490,7 +507,9 @@ class LanguageLayer:
             raise BadInput(f"what {self._name} wrote is not used: {why}")
         return answer
 
-    async def _in_some_form(self, client: Client, kind: Kind, content: str) -> Completed:
+    async def _in_some_form(
+        self, client: EndpointClient, kind: QuestionKind, content: str
+    ) -> Completed:
         """Ask for JSON as strictly as the server can; a form that has worked is kept."""
         while True:
             form = self._form
@@ -507,7 +526,9 @@ class LanguageLayer:
                 self._is_proven = True
                 return told
 
-    async def _asked(self, client: Client, kind: Kind, content: str, *, form: str) -> Completed:
+    async def _asked(
+        self, client: EndpointClient, kind: QuestionKind, content: str, *, form: str
+    ) -> Completed:
         """Send one request."""
         settings = self._settings
         document = request(settings.model, kind, content, form=form, tokens=settings.answer_tokens)
@@ -515,30 +536,30 @@ class LanguageLayer:
         until = self._clock.monotonic() + LONGEST_CALL
         return await client.ask(document, read, most=MOST, until=until)
 
-    def _state(self) -> State:
+    def _state(self) -> LayerState:
         now = self._clock.monotonic()
         if self._client is None or now < self._until:
-            return State.MISSING
+            return LayerState.MISSING
         if self._breaker.refusal(now):
-            return State.DOWN
-        is_closed = self._breaker.position is Position.CLOSED
-        return State.READY if is_closed and self._has_answered else State.IDLE
+            return LayerState.DOWN
+        is_closed = self._breaker.position is SwitchPosition.CLOSED
+        return LayerState.READY if is_closed and self._has_answered else LayerState.IDLE
 
     def _reason(self) -> str:
         """Return why it cannot be asked now; empty when it can."""
-        if self._state() is State.MISSING:
+        if self._state() is LayerState.MISSING:
             return self._why
         return self._breaker.refusal(self._clock.monotonic())
 
 
-def _fitting(question: Question, answer: Answer) -> Answer | None:
+def _fitting(question: JudgeQuestion, answer: Answer) -> Answer | None:
     """Return an answer in the room it has, its reasons fit to be shown; None when it has none."""
-    if question.kind is Kind.COMPARE:
+    if question.kind is QuestionKind.COMPARE:
         return {
             **answer,
             "reason": visible(mask_secrets(str(answer["reason"])).text)[:REASON],
         }
-    if question.kind is not Kind.SUMMARISE:
+    if question.kind is not QuestionKind.SUMMARISE:
         return answer
     text = cut(str(answer["text"]), int(question.quoted["most"]))
     return None if text is None else {**answer, "text": text}

@@ -26,7 +26,15 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from cortex_actors.domain.insight import Claim, Conflict, Judgement, statement_hash
 from cortex_actors.errors import CortexError, JudgeDown
 from cortex_actors.judging.chat import LanguageLayer, text_of
-from cortex_actors.judging.layer import Answer, JudgeInfo, Kind, Layer, MakeLayers, Question, Told
+from cortex_actors.judging.layer import (
+    Answer,
+    JudgeInfo,
+    JudgeQuestion,
+    JudgingLayer,
+    MakeLayers,
+    QuestionKind,
+    Told,
+)
 from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -156,9 +164,9 @@ class Judge(AsyncioActor):
         Questions that belong together name their `run`: it has one budget.
         """
         until = self._budget.until(run, self._clock.monotonic())
-        asked = [Question.compare(left, right) for left, right, _ in pairs]
+        asked = [JudgeQuestion.compare(left, right) for left, right, _ in pairs]
         judged: list[Judgement | None] = [None] * len(pairs)
-        for layer in self._able(Kind.COMPARE):
+        for layer in self._able(QuestionKind.COMPARE):
             left = [number for number, known in enumerate(judged) if known is None]
             told = await self._told(layer, [asked[number] for number in left], run, until=until)
             for number, answer in zip(left, told, strict=True):
@@ -167,7 +175,7 @@ class Judge(AsyncioActor):
         return judged
 
     @deferred
-    async def write(self, question: Question, *, run: str = "") -> str | None:
+    async def write(self, question: JudgeQuestion, *, run: str = "") -> str | None:
         """Return the text that a question asks for; None where nobody can write it."""
         until = self._budget.until(run, self._clock.monotonic())
         for layer in self._able(question.kind):
@@ -180,12 +188,12 @@ class Judge(AsyncioActor):
         """Return how the layers are, and what became of the questions."""
         return JudgeInfo(tuple(layer.describe() for layer in self._layers), **self._counts)
 
-    def _able(self, kind: Kind) -> Iterator[Layer]:
+    def _able(self, kind: QuestionKind) -> Iterator[JudgingLayer]:
         """Yield the layers that can be asked such a thing."""
         return (layer for layer in self._layers if layer.model_id and kind in layer.kinds)
 
     async def _told(
-        self, layer: Layer, questions: Sequence[Question], run: str, *, until: float
+        self, layer: JudgingLayer, questions: Sequence[JudgeQuestion], run: str, *, until: float
     ) -> list[Answer | None]:
         """Return a layer's answer to each question that it has one for by then."""
         keyed = {_key(layer, each): each for each in questions if self._fits(each)}
@@ -202,14 +210,14 @@ class Judge(AsyncioActor):
                 self._counts["late"] += 1
         return [found.get(_key(layer, each)) for each in questions]
 
-    def _fits(self, question: Question) -> bool:
+    def _fits(self, question: JudgeQuestion) -> bool:
         """Return whether a question may be asked: half of a text would be answered wrongly."""
         fits = question.size <= self._settings.longest
         self._counts["too_long"] += not fits
         return fits
 
     async def _known(
-        self, layer: Layer, questions: Mapping[bytes, Question]
+        self, layer: JudgingLayer, questions: Mapping[bytes, JudgeQuestion]
     ) -> dict[bytes, Answer]:
         """Return the answers that the ledger keeps; none when it cannot be asked."""
         try:
@@ -221,8 +229,8 @@ class Judge(AsyncioActor):
         return found
 
     def _affordable(
-        self, layer: Layer, questions: Mapping[bytes, Question], run: str
-    ) -> dict[bytes, Question]:
+        self, layer: JudgingLayer, questions: Mapping[bytes, JudgeQuestion], run: str
+    ) -> dict[bytes, JudgeQuestion]:
         """Return those questions that the run's budget has room for."""
         if not layer.is_metered:
             return dict(questions)
@@ -232,7 +240,7 @@ class Judge(AsyncioActor):
         return {k: each for k, each in questions.items() if k in granted or k in self._flights}
 
     def _begin(
-        self, layer: Layer, questions: Mapping[bytes, Question], until: float
+        self, layer: JudgingLayer, questions: Mapping[bytes, JudgeQuestion], until: float
     ) -> set[asyncio.Task[dict[bytes, Answer]]]:
         """Put questions to a layer; one that is in hand already is joined."""
         fresh = iter([key for key in questions if key not in self._flights])
@@ -243,7 +251,7 @@ class Judge(AsyncioActor):
         return {self._flights[key] for key in questions}
 
     async def _flight(
-        self, layer: Layer, questions: Mapping[bytes, Question], until: float
+        self, layer: JudgingLayer, questions: Mapping[bytes, JudgeQuestion], until: float
     ) -> dict[bytes, Answer]:
         """Put some questions to a layer when it has room, and keep what it says."""
         try:
@@ -265,7 +273,7 @@ class Judge(AsyncioActor):
             for key in questions:
                 del self._flights[key]
 
-    async def _asked(self, layer: Layer, questions: Sequence[Question]) -> list[Told]:
+    async def _asked(self, layer: JudgingLayer, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return what a layer says, or its trouble for each of the questions."""
         try:
             return await layer.answers(questions)
@@ -277,7 +285,10 @@ class Judge(AsyncioActor):
             return [JudgeDown(f"it failed inside: {error!r}")] * len(questions)
 
     async def _keep(
-        self, layer: Layer, questions: Mapping[bytes, Question], told: Mapping[bytes, Answer]
+        self,
+        layer: JudgingLayer,
+        questions: Mapping[bytes, JudgeQuestion],
+        told: Mapping[bytes, Answer],
     ) -> None:
         """Keep answers in the ledger; one that cannot be written is asked for again some day."""
         at = self._clock.now()
@@ -326,7 +337,7 @@ class QuietJudge:
 
     async def summarise(self, text: str, *, most: int, run: str = "") -> str | None:
         """Return a text in at most so many letters."""
-        question = Question(Kind.SUMMARISE, {"texts": [text], "most": most})
+        question = JudgeQuestion(QuestionKind.SUMMARISE, {"texts": [text], "most": most})
         return await self._ask(Judge.write, question, run=run)
 
     async def merged(
@@ -336,11 +347,13 @@ class QuietJudge:
 
         `prefer` says whose words count where two say the same: "a", the first one's, or "b".
         """
-        return await self._ask(Judge.write, Question.merge(texts, prefer), run=run)
+        return await self._ask(Judge.write, JudgeQuestion.merge(texts, prefer), run=run)
 
     async def synthesise(self, texts: Sequence[str], *, run: str = "") -> str | None:
         """Return the one principle behind several texts."""
-        return await self._ask(Judge.write, Question.about(Kind.SYNTHESISE, texts), run=run)
+        return await self._ask(
+            Judge.write, JudgeQuestion.about(QuestionKind.SYNTHESISE, texts), run=run
+        )
 
     async def _ask(
         self,
@@ -365,10 +378,12 @@ def _placed(judgement: Judgement, left: Claim, right: Claim) -> Judgement:
     return judgement
 
 
-def _verdict(layer: Layer, key: bytes, *, question: Question, answer: Answer, at: int) -> Verdict:
+def _verdict(
+    layer: JudgingLayer, key: bytes, *, question: JudgeQuestion, answer: Answer, at: int
+) -> Verdict:
     """Return an answer as the ledger keeps it; of two texts with their hashes and its relation."""
     kept = Verdict(key, layer.decider, layer.model_id, question.kind, answer, at)
-    if question.kind is not Kind.COMPARE:
+    if question.kind is not QuestionKind.COMPARE:
         return kept
     sides = (question.quoted[side].get("text", "") for side in ("one", "other"))
     one, other = sorted(map(statement_hash, sides))
@@ -377,19 +392,19 @@ def _verdict(layer: Layer, key: bytes, *, question: Question, answer: Answer, at
     return replace(kept, one=one, other=other, relation=relation)
 
 
-def _key(layer: Layer, question: Question) -> bytes:
+def _key(layer: JudgingLayer, question: JudgeQuestion) -> bytes:
     """Return the key of a layer's answer to a question."""
     return question.key(layer.decider, layer.model_id, layer.edition)
 
 
 def layers_for(
     settings: JudgingSettings, clock: Clock, *, on_line: Callable[[str], None]
-) -> tuple[Layer, ...]:
+) -> tuple[JudgingLayer, ...]:
     """Return the layers beyond the rules, the first to be asked first; none by default.
 
     A model that is not on this machine is a state of its layer and no error here.
     """
-    found: list[Layer] = []
+    found: list[JudgingLayer] = []
     if settings.cross_encoder:
         found.append(EntailmentLayer(settings, clock, on_line=on_line))
     if settings.model:

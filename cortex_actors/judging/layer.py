@@ -27,7 +27,7 @@ Answer: TypeAlias = Mapping[str, Any]
 Told: TypeAlias = Answer | CortexError
 
 
-class State(StrEnum):
+class LayerState(StrEnum):
     """Whether a layer can be asked now."""
 
     #: Comes when it is asked for: nothing is loaded, or nobody has asked yet.
@@ -46,7 +46,7 @@ class LayerInfo:
 
     layer: str
     model: str
-    state: State
+    state: LayerState
     #: Why it cannot be asked; empty when it can.
     reason: str
     counters: Mapping[str, int]
@@ -70,7 +70,7 @@ class JudgeInfo:
     late: int = 0
 
 
-class Layer(Protocol):
+class JudgingLayer(Protocol):
     """A model that answers questions, wherever it runs.
 
     An answer depends on the question, on `model_id` and on `edition` alone, so that it may be kept.
@@ -86,7 +86,7 @@ class Layer(Protocol):
     #: How it is asked: another one asks in another way, and kept answers are not its own.
     edition: int
     #: What it can be asked.
-    kinds: frozenset[Kind]
+    kinds: frozenset[QuestionKind]
     #: Questions that suit it at once.
     bulk: int
     #: Times that it may be asked before it has answered.
@@ -97,13 +97,13 @@ class Layer(Protocol):
     async def live(self) -> None:
         """Look after what it needs, until cancelled; then let go of it."""
 
-    async def answers(self, questions: Sequence[Question]) -> list[Told]:
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return an answer or an error for each question.
 
         Raises a `CortexError` for all of them when it cannot be asked now.
         """
 
-    def accepts(self, kind: Kind, answer: object) -> bool:
+    def accepts(self, kind: QuestionKind, answer: object) -> bool:
         """Return whether something that was kept is an answer of this layer's."""
 
     def judged(self, answer: Answer) -> Judgement | None:
@@ -118,11 +118,11 @@ class MakeLayers(Protocol):
 
     def __call__(
         self, settings: JudgingSettings, clock: Clock, *, on_line: Callable[[str], None]
-    ) -> tuple[Layer, ...]:
+    ) -> tuple[JudgingLayer, ...]:
         """Return them; `on_line` is given what their processes write."""
 
 
-class Kind(StrEnum):
+class QuestionKind(StrEnum):
     """What is asked."""
 
     #: What are two statements to each other?
@@ -140,20 +140,20 @@ _PREFERRED = {"a": "first", "b": "second"}
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """What is asked, and about which texts; `quoted` holds JSON values only."""
 
-    kind: Kind
+    kind: QuestionKind
     quoted: Mapping[str, Any]
 
     @classmethod
     def compare(cls, left: Claim, right: Claim) -> Self:
         """Return the question about two claims, the same one whichever comes first."""
         one, other = sorted((_quoted(left), _quoted(right)), key=_bytes)
-        return cls(Kind.COMPARE, {"one": one, "other": other})
+        return cls(QuestionKind.COMPARE, {"one": one, "other": other})
 
     @classmethod
-    def about(cls, kind: Kind, texts: Sequence[str]) -> Self:
+    def about(cls, kind: QuestionKind, texts: Sequence[str]) -> Self:
         """Return the question about several texts, the same one in whatever order they come."""
         return cls(kind, {"texts": sorted(set(texts))})
 
@@ -165,8 +165,8 @@ class Question:
         anything else none is preferred, and it is the same question in whatever order they come.
         """
         if prefer not in _PREFERRED:
-            return cls.about(Kind.MERGE, texts)
-        return cls(Kind.MERGE, {"texts": list(texts), "prefer": _PREFERRED[prefer]})
+            return cls.about(QuestionKind.MERGE, texts)
+        return cls(QuestionKind.MERGE, {"texts": list(texts), "prefer": _PREFERRED[prefer]})
 
     @property
     def size(self) -> int:

@@ -27,8 +27,15 @@ from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.endpoint.client import Breaker
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
 from cortex_actors.home import fingerprint, weights
-from cortex_actors.judging.layer import Answer, Kind, LayerInfo, Question, State, Told
-from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildError, ChildProcess
+from cortex_actors.judging.layer import (
+    Answer,
+    JudgeQuestion,
+    LayerInfo,
+    LayerState,
+    QuestionKind,
+    Told,
+)
+from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildHandlerError, ChildProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -193,7 +200,7 @@ class EntailmentLayer:
 
     decider = Decider.NLI
     edition = 1
-    kinds = frozenset({Kind.COMPARE})
+    kinds = frozenset({QuestionKind.COMPARE})
     bulk = BULK
     #: The process serves one request after another.
     at_once = 1
@@ -253,7 +260,7 @@ class EntailmentLayer:
         finally:
             await self._let_go()
 
-    async def answers(self, questions: Sequence[Question]) -> list[Told]:
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return the probabilities of each pair, in both directions."""
         async with self._turn:
             if self._model is None or self._missing:
@@ -273,9 +280,9 @@ class EntailmentLayer:
             too_long = f"two texts are longer together than {self.model_id} can read; say less"
             return [BadInput(too_long) if at in cut else _answer(*both) for at, both in both_ways]
 
-    def accepts(self, kind: Kind, answer: object) -> bool:
+    def accepts(self, kind: QuestionKind, answer: object) -> bool:
         """Return whether an answer holds a row of probabilities for each direction."""
-        return kind is Kind.COMPARE and rows_of(answer) is not None
+        return kind is QuestionKind.COMPARE and rows_of(answer) is not None
 
     def judged(self, answer: Answer) -> Judgement | None:
         """Return what the probabilities say, as far as they reach `cross_encoder_sure`."""
@@ -284,7 +291,7 @@ class EntailmentLayer:
         return None if rows is None else judgement_of(rows, sure)
 
     async def _scored(
-        self, model: EntailmentModel, questions: Sequence[Question]
+        self, model: EntailmentModel, questions: Sequence[JudgeQuestion]
     ) -> tuple[NDArray[np.float64], set[int]]:
         """Return two rows a question, in the order of `models.LABELS`, and which were not read."""
         child = await self._running(model)
@@ -328,7 +335,7 @@ class EntailmentLayer:
         name = self._settings.cross_encoder
         if isinstance(error, JudgeMissing):
             self._missing = str(error)
-        elif isinstance(error, ChildError) and error.is_not_installed:
+        elif isinstance(error, ChildHandlerError) and error.is_not_installed:
             self._missing = (
                 f"the entailment model {name} needs sentence-transformers, which cannot be "
                 f"imported ({error}); `pip install sentence-transformers`, then "
@@ -352,21 +359,21 @@ class EntailmentLayer:
         """Return the seconds until nobody has asked for long enough."""
         return self._used + self._settings.cross_encoder_idle_s - self._clock.monotonic()
 
-    def _state(self) -> State:
+    def _state(self) -> LayerState:
         if self._missing:
-            return State.MISSING
+            return LayerState.MISSING
         if self._reason():
-            return State.DOWN
+            return LayerState.DOWN
         if self._child is None:
-            return State.IDLE
-        return State.READY if self._is_loaded else State.LOADING
+            return LayerState.IDLE
+        return LayerState.READY if self._is_loaded else LayerState.LOADING
 
     def _reason(self) -> str:
         """Return why it cannot be asked now; empty when it can."""
         return self._missing or self._breaker.refusal(self._clock.monotonic())
 
 
-def _both_ways(question: Question) -> list[tuple[str, str]]:
+def _both_ways(question: JudgeQuestion) -> list[tuple[str, str]]:
     """Return a pair as premise and hypothesis, and the other way round."""
     one, other = (question.quoted[name]["text"] for name in ("one", "other"))
     return [(one, other), (other, one)]

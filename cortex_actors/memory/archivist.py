@@ -26,16 +26,16 @@ from cortex_actors import topics
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
-from cortex_actors.memory.request import Remembered, Wish
+from cortex_actors.memory.request import Remembered, RememberRequest
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import within
 from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.events import Publisher, store
 from cortex_actors.storage.memory import memory_merge
-from cortex_actors.storage.memory.memory_merge import How, Plan
+from cortex_actors.storage.memory.memory_merge import How, MergePlan
 from cortex_actors.storage.memory_records import digest
-from cortex_actors.storage.search.similar_memories import Scope
+from cortex_actors.storage.search.similar_memories import MergeScope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -63,10 +63,10 @@ class Lineup:
     def __init__(self, floor: float) -> None:
         """Let a text wait for those that are at least so near."""
         self._floor = floor
-        self._under_way: dict[Scope, list[_Place]] = {}
+        self._under_way: dict[MergeScope, list[_Place]] = {}
 
     @asynccontextmanager
-    async def turn(self, scope: Scope, vector: Matrix) -> AsyncIterator[None]:
+    async def turn(self, scope: MergeScope, vector: Matrix) -> AsyncIterator[None]:
         """Give a text its turn; it waits for earlier ones alone, so that nobody waits for ever."""
         mine = _Place(vector)
         line = self._under_way.setdefault(scope, [])
@@ -131,7 +131,7 @@ class Archivist(AsyncioActor):
         self.spawn(self._late(), name="late")
 
     @deferred
-    async def remember(self, wish: Wish) -> Remembered:
+    async def remember(self, wish: RememberRequest) -> Remembered:
         """Return what became of a wish, once it is committed.
 
         Raises `NotFound` for what it answers or replaces and its author may not read, `BadInput`
@@ -142,12 +142,12 @@ class Archivist(AsyncioActor):
         first = wish.memory(f"mem_{ulid(at)}", at)
         first = await self._planner.briefed(first, own=wish.abstract)
         vector = await self._planner.vector(first.text, patience=self._settings.patience_s)
-        plain = Plan(first, vectors={} if vector is None else {digest(first.text): vector})
+        plain = MergePlan(first, vectors={} if vector is None else {digest(first.text): vector})
         if not wish.is_mergeable:
             return await self._commit(plain, wish) or await self._saved(plain, wish)
         if vector is None:
             return await self._saved(plain.unmerged(), wish)
-        async with self._lineup.turn(Scope.of(first), vector):
+        async with self._lineup.turn(MergeScope.of(first), vector):
             replaced = await self._replaced(wish)
             for _ in range(PLANS):
                 plan = await self._planner.plan(
@@ -161,13 +161,13 @@ class Archivist(AsyncioActor):
         """Compare what waits for it soon: somebody took memories apart."""
         self._is_due.set()
 
-    async def _replaced(self, wish: Wish) -> tuple[str, ...]:
+    async def _replaced(self, wish: RememberRequest) -> tuple[str, ...]:
         """Return the active memories that a wish takes the place of; mostly there are none."""
         if not wish.supersedes:
             return ()
         return await self._records.read(lambda c: _superseded(c, wish, is_new=False))
 
-    async def _saved(self, plan: Plan, wish: Wish) -> Remembered:
+    async def _saved(self, plan: MergePlan, wish: RememberRequest) -> Remembered:
         """Save a memory as it is; what is to be compared later is looked at soon."""
         done = await self._commit(plan, wish)
         if plan.first.merge_due:
@@ -175,7 +175,7 @@ class Archivist(AsyncioActor):
         assert done is not None  # noqa: S101 - a plan of one new memory always holds
         return done
 
-    async def _commit(self, plan: Plan, wish: Wish) -> Remembered | None:
+    async def _commit(self, plan: MergePlan, wish: RememberRequest) -> Remembered | None:
         """Write a plan and say so; None when it does not hold any more."""
         how = How(wish.caller.by, self._clock.now(), self._planner.model, quiet=wish.is_probe)
 
@@ -226,11 +226,11 @@ class Archivist(AsyncioActor):
                 await self._records.write(partial(memory_merge.compared, memory_id=each.id))
                 done += 1
                 continue
-            async with self._lineup.turn(Scope.of(each), vector):
+            async with self._lineup.turn(MergeScope.of(each), vector):
                 done += await self._absorbed(await self._planner.plan(each, vector, is_new=False))
         return done > 0
 
-    async def _absorbed(self, plan: Plan) -> bool:
+    async def _absorbed(self, plan: MergePlan) -> bool:
         """Write what became of a memory that was saved before; False when it does not hold."""
         how = How(NAME, self._clock.now(), self._planner.model)
 
@@ -240,7 +240,7 @@ class Archivist(AsyncioActor):
 
         return await self._publisher.write(unit)
 
-    def _said(self, plan: Plan) -> list[Event[Payload]]:
+    def _said(self, plan: MergePlan) -> list[Event[Payload]]:
         """Return what is said of a plan: what was saved, and what it became one with."""
         said: list[Event[Payload]] = []
         if plan.is_new:
@@ -251,7 +251,9 @@ class Archivist(AsyncioActor):
         return said
 
 
-def _superseded(connection: Connection, wish: Wish, *, is_new: bool = True) -> tuple[str, ...]:
+def _superseded(
+    connection: Connection, wish: RememberRequest, *, is_new: bool = True
+) -> tuple[str, ...]:
     """Return the active memories that a wish takes the place of."""
     return memory_merge.replaced(
         connection, wish.supersedes, wish.caller, agent=wish.agent, is_new=is_new
@@ -263,7 +265,7 @@ def _existing(known: Memory) -> Remembered:
     return Remembered(known.id, "existing", known.layer, known.realm, known.agent_id)
 
 
-def _added(connection: Connection, known: Memory, wish: Wish, how: How) -> Remembered:
+def _added(connection: Connection, known: Memory, wish: RememberRequest, how: How) -> Remembered:
     """Give something that is known what is new of a wish; return the answer to it."""
     old = _superseded(connection, wish, is_new=False)
     return replace(
@@ -274,7 +276,7 @@ def _added(connection: Connection, known: Memory, wish: Wish, how: How) -> Remem
     )
 
 
-def _told(plan: Plan, replaced: tuple[str, ...] = ()) -> Remembered:
+def _told(plan: MergePlan, replaced: tuple[str, ...] = ()) -> Remembered:
     """Return what became of a wish that was written."""
     last = plan.last
     return Remembered(

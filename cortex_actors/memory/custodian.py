@@ -29,7 +29,7 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import memory_history
 from cortex_actors.storage.events import Publisher, is_stored
 from cortex_actors.storage.memory import memory_attention
-from cortex_actors.storage.memory.memory_attention import Reading
+from cortex_actors.storage.memory.memory_attention import AccessCount
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Sealed:
     """What is written together: the name it is known by, and how often each memory was read."""
 
     name: str
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, AccessCount]
 
 
 class Readings:
@@ -61,7 +61,7 @@ class Readings:
     def __init__(self, *, relevance: float) -> None:
         """Begin with nothing; what is no nearer to its question than `relevance` does not count."""
         self._relevance = relevance
-        self._gathered: dict[str, Reading] = {}
+        self._gathered: dict[str, AccessCount] = {}
         self._sealed: Sealed | None = None
         #: Accesses that found no room, and those that were no answer to what was asked.
         self.lost = self.irrelevant = 0
@@ -78,7 +78,7 @@ class Readings:
             elif each.memory_id not in self._gathered and len(self) >= MOST:
                 self.lost += 1
             else:
-                known = self._gathered.get(each.memory_id, Reading(0, at))
+                known = self._gathered.get(each.memory_id, AccessCount(0, at))
                 self._gathered[each.memory_id] = known.with_another(1, at)
 
     def seal(self, name: Callable[[], str]) -> Sealed | None:
@@ -238,12 +238,12 @@ class Custodian(Consumer):
         return f"evt_{ulid(self.desk.clock.now())}"
 
 
-def _current(connection: Connection, read: Mapping[str, Reading]) -> dict[str, Reading]:
+def _current(connection: Connection, read: Mapping[str, AccessCount]) -> dict[str, AccessCount]:
     """Return what was read by the memories that say it now: a part may have become a whole."""
-    found: dict[str, Reading] = {}
+    found: dict[str, AccessCount] = {}
     for given, each in memory_history.current(connection, read).items():
         if each is not None:
-            known, more = found.get(each, Reading(0, 0)), read[given]
+            known, more = found.get(each, AccessCount(0, 0)), read[given]
             found[each] = known.with_another(more.count, more.at)
     return found
 

@@ -54,7 +54,7 @@ GENERAL = "general"
 
 
 @dataclass(slots=True)
-class Shelf:
+class FolderDocuments:
     """What lies in a folder.
 
     Attributes:
@@ -71,7 +71,7 @@ class Shelf:
     closed: list[str] = field(default_factory=list)
 
 
-def load_shelf(path: str, *, skips: Collection[str]) -> Shelf:
+def load_shelf(path: str, *, skips: Collection[str]) -> FolderDocuments:
     """Return the documents at a path: one file, or all in a folder and below it, by name.
 
     Folders of those names and hidden ones are passed over; links to folders are not followed.
@@ -85,8 +85,8 @@ def load_shelf(path: str, *, skips: Collection[str]) -> Shelf:
     except (OSError, ValueError, RuntimeError) as error:
         raise NotFound(f"cannot read documents at {path!r}: there is nothing there") from error
     if not root.is_dir():
-        return Shelf(str(root), [(str(root), root.parent.name or GENERAL)])
-    found = Shelf(str(root))
+        return FolderDocuments(str(root), [(str(root), root.parent.name or GENERAL)])
+    found = FolderDocuments(str(root))
     _walk(root, found, skips)
     if len(found.files) > MOST:
         raise BadInput(
@@ -124,7 +124,7 @@ def mark_gone(sources: Iterable[str]) -> list[str]:
     return gone
 
 
-def _walk(root: Path, found: Shelf, skips: Collection[str]) -> None:
+def _walk(root: Path, found: FolderDocuments, skips: Collection[str]) -> None:
     """Collect the documents of a folder."""
 
     def note(error: OSError) -> None:
@@ -156,7 +156,7 @@ TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenDocument:
     """A document as it came: its bytes, and who handed it in under which name.
 
     `title` is what it is called where it has no heading; its source's name otherwise.
@@ -184,7 +184,7 @@ class Catalogued:
     told: tuple[str, ...] = ()
 
 
-def catalogued(given: Given, *, at: int) -> Catalogued:
+def catalogued(given: GivenDocument, *, at: int) -> Catalogued:
     """Return what is kept of a document. Raises `FileTooLarge` and `NotText`; linear."""
     whole = hazards.mask_secrets(given.data.decode("utf-8", _AS_IT_IS))
     read = document(whole.text.encode("utf-8", _AS_IT_IS), path=given.title or given.source)
@@ -211,7 +211,7 @@ def catalogued(given: Given, *, at: int) -> Catalogued:
 
 
 def _chunk(
-    given: Given, number: int, piece: Piece, *, title: str, tags: tuple[str, ...], at: int
+    given: GivenDocument, number: int, piece: Piece, *, title: str, tags: tuple[str, ...], at: int
 ) -> Chunk:
     """Return a piece as it is kept: everything in it to be seen."""
     text = hazards.visible(piece.text)
@@ -307,7 +307,7 @@ class Librarian(AsyncioActor):
         }
 
     @deferred
-    async def take(self, given: Given) -> dict[str, Any]:
+    async def take(self, given: GivenDocument) -> dict[str, Any]:
         """Read a document that is handed in with its bytes; return what became of it.
 
         Raises `FileTooLarge`, `NotText`.
@@ -322,7 +322,7 @@ class Librarian(AsyncioActor):
         async with self._room:
             try:
                 data = await read(source, self._threads)
-                return await self._keep(Given(source, data, topic), known.get(source))
+                return await self._keep(GivenDocument(source, data, topic), known.get(source))
             except LedgerDown:
                 raise
             except CortexError as error:
@@ -330,7 +330,7 @@ class Librarian(AsyncioActor):
                     raise
                 return {**_became(source, Became.FAILED), "error": str(error)}
 
-    async def _keep(self, given: Given, known: Document | None) -> dict[str, Any]:
+    async def _keep(self, given: GivenDocument, known: Document | None) -> dict[str, Any]:
         """Keep a document, unless it is known as it is."""
         is_found = known is not None and known.withdrawn_at is None
         same = (given.content_hash, READ_AS, given.topic)

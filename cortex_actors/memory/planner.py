@@ -40,9 +40,9 @@ from cortex_actors.errors import (
 )
 from cortex_actors.rules import merging
 from cortex_actors.rules.merging import (
+    MergeVerdict,
     Prefer,
     Ruled,
-    Verdict,
     deeper,
     neighbour_score,
     objection,
@@ -52,7 +52,7 @@ from cortex_actors.rules.merging import (
 from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.memory import memory_states
-from cortex_actors.storage.memory.memory_merge import Clash, Plan, Step
+from cortex_actors.storage.memory.memory_merge import MemoryClash, MergePlan, MergeStep
 from cortex_actors.storage.memory_records import digest
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, summary
@@ -60,11 +60,11 @@ from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, s
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
 
-    from cortex_actors.rules.contradiction import Thresholds
-    from cortex_actors.rules.merging import Gates
+    from cortex_actors.rules.contradiction import ConflictThresholds
+    from cortex_actors.rules.merging import MergeGates
     from cortex_actors.storage.embeddings import EmbedInTime, Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.search.dense import Asked
+    from cortex_actors.storage.search.dense import DenseQuestion
     from cortex_actors.text.lexicon import Lexicon
 
 
@@ -147,7 +147,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CandidatesSeen:
     """What one look showed: what is known already, and the candidates, nearest first."""
 
     known: str | None
@@ -182,7 +182,7 @@ class JudgePort(Protocol):
 
 #: By which thresholds and tables two texts are judged now; called on a thread. None are the
 #: product's own tables.
-Rules: TypeAlias = "Callable[[], tuple[Thresholds, Lexicon | None]]"
+Rules: TypeAlias = "Callable[[], tuple[ConflictThresholds, Lexicon | None]]"
 
 #: Bytes that the text of a memory may have, however it came about.
 LONGEST = 65_536
@@ -205,15 +205,17 @@ class _Node:
     cores: list[Matrix]
     #: Memories that are not compared: itself, what it took in, and what it replaces.
     but: set[str]
-    steps: list[Step] = field(default_factory=list)
-    clashes: dict[str, Clash] = field(default_factory=dict)
+    steps: list[MergeStep] = field(default_factory=list)
+    clashes: dict[str, MemoryClash] = field(default_factory=dict)
     vectors: dict[bytes, Matrix] = field(default_factory=dict)
 
-    def plan(self) -> Plan:
+    def plan(self) -> MergePlan:
         """Return what is to be written."""
         parts = {each.part.id for each in self.steps}
         clashes = tuple(each for name, each in self.clashes.items() if name not in parts)
-        return Plan(self.first, self.is_new, tuple(self.steps), clashes, vectors=dict(self.vectors))
+        return MergePlan(
+            self.first, self.is_new, tuple(self.steps), clashes, vectors=dict(self.vectors)
+        )
 
 
 @dataclass(eq=False, slots=True)
@@ -226,7 +228,7 @@ class Planner:
     _: KW_ONLY
     embed: EmbedInTime
     rules: Rules
-    gates: Gates
+    gates: MergeGates
     #: Whose vectors are compared.
     model: str
     clock: Clock
@@ -265,7 +267,7 @@ class Planner:
         is_new: bool,
         prefer: Prefer = Prefer.EQUAL,
         but: tuple[str, ...] = (),
-    ) -> Plan:
+    ) -> MergePlan:
         """Return what is to be written for a memory that may become one with others.
 
         Raises what reading the ledger raises; no trouble of a judge or an embedder.
@@ -285,12 +287,12 @@ class Planner:
         for left in range(self.gates.max_rounds, -1, -1):
             seen = await self._look(node)
             if seen.known is not None:
-                return Plan(first, known=seen.known)
+                return MergePlan(first, known=seen.known)
             if not await self._round(node, seen, may_merge=left > 0):
                 break
         return node.plan()
 
-    async def _look(self, node: _Node) -> Seen:
+    async def _look(self, node: _Node) -> CandidatesSeen:
         """Return what is near the text as it is now."""
         asked = await self._ask(node.vector, node.memory)
         look = partial(
@@ -303,7 +305,7 @@ class Planner:
         )
         return await self.records.read(look)
 
-    async def _round(self, node: _Node, seen: Seen, *, may_merge: bool) -> bool:
+    async def _round(self, node: _Node, seen: CandidatesSeen, *, may_merge: bool) -> bool:
         """Note what contradicts, and merge with the first candidate that passes every gate.
 
         False when none does, or nothing may be merged any more.
@@ -312,14 +314,18 @@ class Planner:
             if each.memory.id in node.clashes:
                 continue
             said = each.ruled
-            if said.verdict is Verdict.ASK:
+            if said.verdict is MergeVerdict.ASK:
                 texts = spoken(node.memory), spoken(each.memory)
                 asked = (Claim(texts[0]), Claim(texts[1]), each.cosine)
                 (word,) = await self.judge.compare([asked], run=node.first.id)
                 said = merging.believed(word, *texts)
-            if said.verdict is Verdict.CONFLICT:
-                node.clashes[each.memory.id] = Clash(each.memory.id, said.by, said.why)
-            if may_merge and said.verdict is Verdict.MERGE and await self._merged(node, each, said):
+            if said.verdict is MergeVerdict.CONFLICT:
+                node.clashes[each.memory.id] = MemoryClash(each.memory.id, said.by, said.why)
+            if (
+                may_merge
+                and said.verdict is MergeVerdict.MERGE
+                and await self._merged(node, each, said)
+            ):
                 return True
         return False
 
@@ -354,37 +360,37 @@ class Planner:
             crowd = partial(self._crowd, merged=became, asked=asked, but=but)
             if await self.records.read(crowd) is not None:
                 return False
-        node.steps.append(Step(became, candidate.memory, said.by, said.why))
+        node.steps.append(MergeStep(became, candidate.memory, said.by, said.why))
         node.memory, node.vector, node.but = became, vector, {*but, became.id}
         node.leaves |= candidate.leaves
         node.cores += candidate.vectors
         node.vectors[digest(text)] = vector
         return True
 
-    async def _ask(self, vector: Matrix, memory: Memory) -> Asked:
+    async def _ask(self, vector: Matrix, memory: Memory) -> DenseQuestion:
         """Ask the index what is near, before the ledger is read."""
         most = self.gates.top_k + self.gates.neighbor_k + self.gates.max_rounds
-        return await self.around.ask(vector, similar_memories.Scope.of(memory), most=most)
+        return await self.around.ask(vector, similar_memories.MergeScope.of(memory), most=most)
 
     def _candidates(
         self,
         connection: Connection,
         node: Memory,
-        asked: Asked,
+        asked: DenseQuestion,
         *,
         made_of: Collection[str],
         but: Collection[str],
         is_new: bool,
-    ) -> Seen:
+    ) -> CandidatesSeen:
         """Return what is near a text and what it may become one with.
 
         `made_of` are the leaves of the text so far, `but` the memories that are left out.
         """
-        scope = similar_memories.Scope.of(node)
+        scope = similar_memories.MergeScope.of(node)
         if is_new:
             known = similar_memories.find_active(connection, scope, digest(node.text))
             if known is not None:
-                return Seen(known)
+                return CandidatesSeen(known)
         near = self.around.near(connection, asked, scope, most=self.gates.top_k, but=but)
         wanted = [each for each in near if each.cosine >= self.gates.merge_never]
         rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
@@ -407,16 +413,16 @@ class Planner:
                 if blob is not None and len(blob) == asked.vector.nbytes  # else it is damaged
             )
             found.append(Candidate(other, each.cosine, said, frozenset(leaves), vectors))
-        return Seen(None, tuple(found))
+        return CandidatesSeen(None, tuple(found))
 
     def _crowd(
-        self, connection: Connection, merged: Memory, asked: Asked, *, but: Collection[str]
+        self, connection: Connection, merged: Memory, asked: DenseQuestion, *, but: Collection[str]
     ) -> str | None:
         """Return why a new text must not come to be among what is known; None where it may.
 
         Neighbours that it would take in next do not count: they are the same thing, and gone then.
         """
-        gates, scope = self.gates, similar_memories.Scope.of(merged)
+        gates, scope = self.gates, similar_memories.MergeScope.of(merged)
         said = similar_memories.says(connection, scope, digest(merged.text))
         if said is not None and said not in but:
             return f"{said} says that already"
@@ -429,7 +435,8 @@ class Planner:
             each.cosine
             for each in near
             if each.memory_id in rows
-            and self._ruled(merged, rows[each.memory_id], each.cosine).verdict is not Verdict.MERGE
+            and self._ruled(merged, rows[each.memory_id], each.cosine).verdict
+            is not MergeVerdict.MERGE
         ]
         score = neighbour_score(counted, gates.neighbor_k)
         return f"{score:.2f} from what is known" if score > gates.max_neighbor_score else None

@@ -37,7 +37,7 @@ _SAME = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RememberRequest:
     """Something to remember; whoever makes one has checked it.
 
     Attributes:
@@ -181,7 +181,7 @@ class Posted:
 
     id: str
     state: str
-    wish: Wish
+    wish: RememberRequest
 
     def shown(self) -> dict[str, Any]:
         """Return it as clients get it."""
@@ -195,7 +195,7 @@ class Posted:
         }
 
 
-def wished(given: Message, *, agent: str, caller: Caller) -> Wish:
+def wished(given: Message, *, agent: str, caller: Caller) -> RememberRequest:
     """Return what is kept of a post; raises `BadInput`, and `Refused` for a secret.
 
     A post is a working memory: what is said to others is meant to be found for some days.
@@ -206,7 +206,7 @@ def wished(given: Message, *, agent: str, caller: Caller) -> Wish:
         raise BadInput(
             "cannot post on a bridge to nobody: name whom it is for in related_agents (--to AGENT)"
         )
-    return Wish(
+    return RememberRequest(
         content=admitted(given.content, what="the post", redact=given.redact),
         agent=agent,
         layer=Layer.WORKING,
@@ -221,7 +221,7 @@ def wished(given: Message, *, agent: str, caller: Caller) -> Wish:
     )
 
 
-def keep(connection: Connection, wish: Wish, *, memory_id: str, at: int) -> Posted:
+def keep(connection: Connection, wish: RememberRequest, *, memory_id: str, at: int) -> Posted:
     """Write a post, or find the one that states the same; what is new waits to be compared.
 
     Raises `NotFound` for a post that it answers and may not read.

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cortex_actors.bus.bus import Bus
-    from cortex_actors.domain.memory import Crumb
-    from cortex_actors.rules.admission import Given
+    from cortex_actors.domain.memory import CrumbRecord
+    from cortex_actors.rules.admission import AdmissionRequest
     from cortex_actors.storage.ledger.actor import Connection, Records
 
 #: Microseconds by which another machine's clock may be ahead of ours.
@@ -56,7 +56,9 @@ class Trail(AsyncioActor):
         self._clock = clock
 
     @deferred
-    async def leave(self, given: Given, *, agent: str, by: str, project_id: str = "") -> Crumb:
+    async def leave(
+        self, given: AdmissionRequest, *, agent: str, by: str, project_id: str = ""
+    ) -> CrumbRecord:
         """Keep a crumb of a project, or of none, and return it; the mailbox goes on meanwhile.
 
         Two that an agent leaves in one moment are two. Raises `BadInput`, `Refused` for a secret,
@@ -78,7 +80,7 @@ class Trail(AsyncioActor):
     @deferred
     async def take(
         self, text: str, *, agent: str | None, by: str, redact: bool = False, project_id: str = ""
-    ) -> tuple[Crumb, bool]:
+    ) -> tuple[CrumbRecord, bool]:
         """Keep a crumb that was left elsewhere, as its text shows it; return it, and if it is new.
 
         Of one that is known the one kept is returned, of whatever project.
@@ -102,14 +104,16 @@ class Trail(AsyncioActor):
         )
         return await self._taken(make, once=True)
 
-    async def _taken(self, make: Callable[[], Crumb], *, once: bool) -> tuple[Crumb, bool]:
+    async def _taken(
+        self, make: Callable[[], CrumbRecord], *, once: bool
+    ) -> tuple[CrumbRecord, bool]:
         """Write a crumb and say so; its texts are looked through for secrets on a thread.
 
         `once` returns the same one that is there already: its name tells the two apart.
         """
         crumb = await asyncio.to_thread(make)
 
-        def work(connection: Connection) -> tuple[Crumb, Sequence[Event[Payload]]]:
+        def work(connection: Connection) -> tuple[CrumbRecord, Sequence[Event[Payload]]]:
             known = agent_records.like(connection, crumb) if once else None
             if known is not None:
                 return known, ()

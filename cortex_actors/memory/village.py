@@ -27,7 +27,7 @@ from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.memory.request import SAVED, Message, Posted, keep, wished
 from cortex_actors.rules import convergence
-from cortex_actors.rules.convergence import Found, Group, Voice
+from cortex_actors.rules.convergence import AgreeingGroup, ConvergenceResult, Voice
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads, within
@@ -50,11 +50,11 @@ MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class VillageFinding:
     """What a question found: the posts that are near it, by id, and what of them agrees."""
 
     posts: Mapping[str, village.Post]
-    found: Found
+    found: ConvergenceResult
 
 
 def _voices(posts: Sequence[village.Post]) -> list[Voice]:
@@ -161,7 +161,7 @@ class Village(AsyncioActor):
     @deferred
     async def converge(
         self, query: str, *, reader: str | None, min_agents: int, threshold: float
-    ) -> Answer:
+    ) -> VillageFinding:
         """Return what the posts near a question have in common; the mailbox goes on meanwhile.
 
         What it finds is told of, unless that is known or the question is looser than the settings.
@@ -174,7 +174,7 @@ class Village(AsyncioActor):
         )
         find = partial(convergence.converging, threshold=threshold, min_agents=min_agents)
         found = await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
-        answer = Answer({each.memory.id: each for each in posts}, found)
+        answer = VillageFinding({each.memory.id: each for each in posts}, found)
         if threshold >= self._settings.convergence and answer.found.groups:
             await self._tell(answer.found.groups)
         return answer
@@ -243,7 +243,7 @@ class Village(AsyncioActor):
             return [first, *others]
         return []
 
-    async def _tell(self, groups: Sequence[Group], *, compared: Sequence[str] = ()) -> None:
+    async def _tell(self, groups: Sequence[AgreeingGroup], *, compared: Sequence[str] = ()) -> None:
         """Write down which groups are new and that posts were compared, and tell of the groups."""
         now = self._clock.now()
 

@@ -53,12 +53,12 @@ PRIVATE = ".local.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class FileJob:
     """One file in hand; `run` is its audit row as far as it is known."""
 
     project: Project
     path: str
-    run: projects.Run
+    run: projects.PipelineRun
 
     @property
     def relative(self) -> str:
@@ -75,10 +75,10 @@ class Job:
         """Whether the file is one person's own: what it says stays in its project."""
         return self.path.endswith(PRIVATE)
 
-    def reader(self, dialect: Dialect, granularity: Granularity) -> reading.Reader:
+    def reader(self, dialect: Dialect, granularity: Granularity) -> reading.FileReader:
         """Return how what the file says is read."""
         folder = folder_of(self.relative)
-        return reading.Reader(dialect, self.path, self.project.name, granularity, folder)
+        return reading.FileReader(dialect, self.path, self.project.name, granularity, folder)
 
     def refusal(self) -> str:
         """Return the text for a file that instructs nobody here."""
@@ -262,7 +262,7 @@ class Accumulator(Consumer):
         """Take in what a file says now."""
         given = event.payload
         now, owner = self.desk.clock.now(), given.project_id
-        run = projects.Run.at(self.desk.name, now, project_id=owner, path=given.path)
+        run = projects.PipelineRun.at(self.desk.name, now, project_id=owner, path=given.path)
         try:
             path = await self._threads.run(reading.place, given.path)
         except BadInput as error:
@@ -275,7 +275,7 @@ class Accumulator(Consumer):
         if project is None:
             reason = f"cannot read {path}: no project that holds it is followed; cortex init it"
             return self._outcome(replace(run, state="failed", error=reason))
-        job = Job(project, path, replace(run, project_id=project.id))
+        job = FileJob(project, path, replace(run, project_id=project.id))
         if job.dialect is None or await self._threads.run(left_out, project.root, path):
             return await self._silenced(replace(job.run, state="failed", error=job.refusal()))
         taken_back = await self._records.read(lambda c: reviews.bars(c, project.id, path))
@@ -306,7 +306,7 @@ class Accumulator(Consumer):
         except CortexError as error:
             log.warning("files that were read otherwise wait for the next scan: %s", error)
 
-    async def _read(self, job: Job, dialect: Dialect) -> Outcome:
+    async def _read(self, job: FileJob, dialect: Dialect) -> Outcome:
         """Take in what a project's file says now."""
         limit, pool = self._settings.max_file_bytes, self._threads.pool
         try:
@@ -334,7 +334,9 @@ class Accumulator(Consumer):
             return await self._failed(job, replace(state, error=str(error)))
         return await self._changed(job, state, said)
 
-    async def _changed(self, job: Job, state: projects.FileState, said: reading.Said) -> Outcome:
+    async def _changed(
+        self, job: FileJob, state: projects.FileState, said: reading.Said
+    ) -> Outcome:
         """Make what the file says the ledger's."""
         findings = said.findings
         texts = {each.text_hash: each.embedded for each in findings}
@@ -348,16 +350,16 @@ class Accumulator(Consumer):
         seen = [each.insight_id for each in findings] if other.is_new else []
         return self._outcome(run, taken.write, sorted({*other.changed, *seen, *same.values()}))
 
-    async def _failed(self, job: Job, state: projects.FileState) -> Outcome:
+    async def _failed(self, job: FileJob, state: projects.FileState) -> Outcome:
         """Record why a file cannot be read; what it said before stands."""
         log.warning("%s", state.error)
         return await self._stands(replace(job.run, state="failed", error=state.error), state)
 
-    async def _vanished(self, job: Job) -> Outcome:
+    async def _vanished(self, job: FileJob) -> Outcome:
         """Withdraw what a file said that is no longer there."""
         return await self._silenced(replace(job.run, counts={"vanished": 1}))
 
-    async def _stands(self, run: projects.Run, state: projects.FileState) -> Outcome:
+    async def _stands(self, run: projects.PipelineRun, state: projects.FileState) -> Outcome:
         """Only note what a file looks like and whose it is: it may be another project's now."""
         path, owner, at = state.path, state.project_id, self.desk.clock.now()
         moved = await self._records.read(lambda c: insights.strangers(c, path, owner))
@@ -368,7 +370,9 @@ class Accumulator(Consumer):
 
         return self._outcome(run, work, sorted(moved))
 
-    async def _silenced(self, run: projects.Run, *, say: Sequence[Event[Payload]] = ()) -> Outcome:
+    async def _silenced(
+        self, run: projects.PipelineRun, *, say: Sequence[Event[Payload]] = ()
+    ) -> Outcome:
         """Withdraw what was said at a path, and forget the path."""
         path, at = run.path or "", self.desk.clock.now()
         before = await self._records.read(lambda c: insights.difference(c, path, "", ()))
@@ -380,7 +384,7 @@ class Accumulator(Consumer):
 
     def _outcome(
         self,
-        run: projects.Run,
+        run: projects.PipelineRun,
         work: Callable[[Connection], Mapping[str, int] | None] | None = None,
         changed_ids: Sequence[str] = (),
         say: Sequence[Event[Payload]] = (),

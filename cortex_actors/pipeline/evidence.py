@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Category, Insight, InsightStatus
 from cortex_actors.rules import promotion
-from cortex_actors.rules.promotion import Evidence, Need, Standing, Thresholds, confidence
+from cortex_actors.rules.promotion import (
+    Evidence,
+    Need,
+    PromotionStanding,
+    PromotionThresholds,
+    confidence,
+)
 from cortex_actors.text.hazards import is_boilerplate, wary
 
 if TYPE_CHECKING:
@@ -22,14 +28,14 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.project import Decision
     from cortex_actors.rules.promotion import Requirement
-    from cortex_actors.storage.pipeline.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
 #: A weight that differs by less is the same: far below any digit that is shown.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeighedInsights:
     """What weighing found: how many were looked at, and who weighs otherwise or has earned it."""
 
     looked_at: int = 0
@@ -39,22 +45,22 @@ class Weighed:
     #: Insights that lack only what a person can give.
     waiting: tuple[str, ...] = ()
 
-    def __add__(self, other: Weighed) -> Weighed:
+    def __add__(self, other: WeighedInsights) -> WeighedInsights:
         """Return what two found together."""
-        return Weighed(*map(add, astuple(self), astuple(other)))
+        return WeighedInsights(*map(add, astuple(self), astuple(other)))
 
-    def named(self, others: Iterable[str]) -> Weighed:
+    def named(self, others: Iterable[str]) -> WeighedInsights:
         """Return it with insights that may become principles for other reasons."""
         more = set(others) - set(self.candidates)
         return replace(self, candidates=(*self.candidates, *sorted(more)))
 
 
 @dataclass(frozen=True, slots=True)
-class Scales:
+class EvidenceScales:
     """What a weight depends on beside the texts."""
 
     now: int
-    thresholds: Thresholds
+    thresholds: PromotionThresholds
     #: Insights that something speaks against.
     contradicted: Collection[str]
     #: Insights that are principles already.
@@ -65,7 +71,7 @@ class Scales:
     decisions: Mapping[str, Decision] = field(default_factory=dict)
 
 
-def weigh(said: Mapping[str, Sequence[Spoken]], scales: Scales) -> Weighed:
+def weigh(said: Mapping[str, Sequence[SpokenText]], scales: EvidenceScales) -> WeighedInsights:
     """Return what insights weigh, each with the texts that count for it, itself the first."""
     changed: list[tuple[str, float]] = []
     candidates: list[str] = []
@@ -81,10 +87,10 @@ def weigh(said: Mapping[str, Sequence[Spoken]], scales: Scales) -> Weighed:
             candidates.append(insight_id)
         elif promotion.awaits_person(lacking):
             waiting.append(insight_id)
-    return Weighed(len(said), tuple(changed), tuple(candidates), tuple(waiting))
+    return WeighedInsights(len(said), tuple(changed), tuple(candidates), tuple(waiting))
 
 
-def has_earned(texts: Sequence[Spoken], scales: Scales) -> bool:
+def has_earned(texts: Sequence[SpokenText], scales: EvidenceScales) -> bool:
     """Tell whether an insight may be a principle; `texts` are those that count, itself the first.
 
     Whether it is one already does not matter. What no file says is none, whoever approved it.
@@ -95,17 +101,19 @@ def has_earned(texts: Sequence[Spoken], scales: Scales) -> bool:
     return all(check.need is Need.NOT_PROMOTED for check in lacking)
 
 
-def unmet(insight: Insight, texts: Sequence[Spoken], scales: Scales) -> tuple[Requirement, ...]:
+def unmet(
+    insight: Insight, texts: Sequence[SpokenText], scales: EvidenceScales
+) -> tuple[Requirement, ...]:
     """Return what an insight lacks for becoming a principle without a person."""
     return promotion.unmet(
         insight, standing(texts, scales), now=scales.now, thresholds=scales.thresholds
     )
 
 
-def standing(texts: Sequence[Spoken], scales: Scales) -> Standing:
+def standing(texts: Sequence[SpokenText], scales: EvidenceScales) -> PromotionStanding:
     """Return what is known about an insight beside itself."""
     first = texts[0]
-    return Standing(
+    return PromotionStanding(
         open_contradictions=int(first.id in scales.contradicted),
         derivations=int(first.id in scales.promoted),
         voices=len(set[str]().union(*(each.voices for each in texts))),
@@ -116,7 +124,7 @@ def standing(texts: Sequence[Spoken], scales: Scales) -> Standing:
     )
 
 
-def decision(texts: Sequence[Spoken], decisions: Mapping[str, Decision]) -> Decision | None:
+def decision(texts: Sequence[SpokenText], decisions: Mapping[str, Decision]) -> Decision | None:
     """Return what a person said of an insight, or of what says the same."""
     first, *others = texts
     said = [decisions[each.id] for each in others if each.id in decisions]
@@ -124,7 +132,7 @@ def decision(texts: Sequence[Spoken], decisions: Mapping[str, Decision]) -> Deci
     return promotion.decided(decisions.get(first.id), said, is_wary=is_wary)
 
 
-def evidence(texts: Iterable[Spoken], *, contradicted: bool) -> Evidence:
+def evidence(texts: Iterable[SpokenText], *, contradicted: bool) -> Evidence:
     """Return what speaks for texts that say the same.
 
     An observation is a day on which a project was seen to say one of them: by a scan, as long as it
@@ -154,7 +162,7 @@ def evidence(texts: Iterable[Spoken], *, contradicted: bool) -> Evidence:
     )
 
 
-def _scanned(texts: Sequence[Spoken]) -> dict[str, Sequence[int]]:
+def _scanned(texts: Sequence[SpokenText]) -> dict[str, Sequence[int]]:
     """Return when each project was scanned since it says one of the texts, by whole days."""
     since: dict[str, int] = {}
     for each in texts:
@@ -173,7 +181,7 @@ def _is_among(day: int, times: Sequence[int]) -> bool:
     return place < len(times) and times[place] // DAY == day
 
 
-def _insight(insight_id: str, texts: Sequence[Spoken], scales: Scales) -> Insight:
+def _insight(insight_id: str, texts: Sequence[SpokenText], scales: EvidenceScales) -> Insight:
     """Return an insight as promotion looks at it."""
     against = insight_id in scales.contradicted
     found = evidence(texts, contradicted=against)

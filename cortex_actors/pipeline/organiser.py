@@ -44,7 +44,7 @@ from cortex_actors.domain.principle import Link, Origin, Principle, PrincipleCat
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence, promotion
 from cortex_actors.pipeline.likeness import vectors
-from cortex_actors.pipeline.promotion import Formed, Gathered, Tools, Unit, formed, gather
+from cortex_actors.pipeline.promotion import Formed, Gathered, PromotionUnit, Tools, formed, gather
 from cortex_actors.pipeline.relations import Linked, Linker, Ruling
 from cortex_actors.rules import merging
 from cortex_actors.runtime.threads import Threads
@@ -56,7 +56,7 @@ from cortex_actors.storage.pipeline import (
     principles,
     reviews,
 )
-from cortex_actors.storage.pipeline.principle_decay import Evidence, Scales
+from cortex_actors.storage.pipeline.principle_decay import DecayScales, PrincipleEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
@@ -75,7 +75,7 @@ log = logging.getLogger("cortex.organiser")
 FEWEST = 2
 
 
-class Writer(Protocol):
+class PrincipleWriter(Protocol):
     """A model that may be asked for the one principle behind several texts."""
 
     @property
@@ -87,7 +87,7 @@ class Writer(Protocol):
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenPrinciples:
     """What was written for the units of one run.
 
     Attributes:
@@ -107,17 +107,24 @@ class Written:
 class Synthesising:
     """Asks the model, and looks at what it says."""
 
-    def __init__(self, writer: Writer | None, embed: embeddings.Embed, *, model: str) -> None:
+    def __init__(
+        self, writer: PrincipleWriter | None, embed: embeddings.Embed, *, model: str
+    ) -> None:
         """Remember whom to ask; `model` is whose vectors are kept."""
         self._writer = writer
         self._embed = embed
         self._model = model
 
     async def write(
-        self, units: Sequence[Unit], found: Gathered, *, run: str, lexicon: Lexicon | None = None
-    ) -> tuple[list[Unit], Written]:
+        self,
+        units: Sequence[PromotionUnit],
+        found: Gathered,
+        *,
+        run: str,
+        lexicon: Lexicon | None = None,
+    ) -> tuple[list[PromotionUnit], WrittenPrinciples]:
         """Return units with the words they are given; those that keep their own are unchanged."""
-        written = Written()
+        written = WrittenPrinciples()
         told = [await self._told(each, found, written, run, lexicon=lexicon) for each in units]
         made = sorted(written.words.values(), key=lambda each: each.id)
         texts = {each.text_hash: each.content for each in made}
@@ -125,8 +132,14 @@ class Synthesising:
         return told, written
 
     async def _told(
-        self, unit: Unit, found: Gathered, written: Written, run: str, *, lexicon: Lexicon | None
-    ) -> Unit:
+        self,
+        unit: PromotionUnit,
+        found: Gathered,
+        written: WrittenPrinciples,
+        run: str,
+        *,
+        lexicon: Lexicon | None,
+    ) -> PromotionUnit:
         """Return a unit, as a synthesis where there is one."""
         if unit.origin is not Origin.CLUSTER or not unit.is_earned:
             return unit
@@ -154,7 +167,7 @@ class Synthesising:
         return replace(unit, origin=Origin.SYNTHESIS)
 
 
-def _known(unit: Unit, found: Gathered) -> str | None:
+def _known(unit: PromotionUnit, found: Gathered) -> str | None:
     """Return the synthesis there is already of the same insights."""
     members = set(unit.members)
     for name, principle in sorted(found.principles.items()):
@@ -222,17 +235,17 @@ class Supposed:
     together: tuple[str, ...] = ()
     cosine: float | None = None
     is_compared: bool = True
-    evidence: Evidence | None = None
+    evidence: PrincipleEvidence | None = None
     links: tuple[Link, ...] = ()
 
 
-def _having(lead: str, units: Sequence[Unit]) -> Unit | None:
+def _having(lead: str, units: Sequence[PromotionUnit]) -> PromotionUnit | None:
     """Return the unit that an insight is part of."""
     return next((each for each in units if lead in each.members), None)
 
 
 def _supposed(
-    lead: str, unit: Unit, built: Formed, found: Gathered, *, there: Principle | None
+    lead: str, unit: PromotionUnit, built: Formed, found: Gathered, *, there: Principle | None
 ) -> Supposed:
     """Return what becomes of an insight that is part of a unit, but for its links.
 
@@ -275,7 +288,9 @@ def _part_of(lead: str, found: Gathered) -> list[str]:
     )
 
 
-def _cosine(lead: str, unit: Unit, same: Principle | None, found: Gathered) -> float | None:
+def _cosine(
+    lead: str, unit: PromotionUnit, same: Principle | None, found: Gathered
+) -> float | None:
     """Return how near an insight is to what speaks for the principle that it belongs to."""
     if same is None:
         return None
@@ -286,11 +301,11 @@ def _cosine(lead: str, unit: Unit, same: Principle | None, found: Gathered) -> f
     )
 
 
-def _evidence(unit: Unit, made: Principle, found: Gathered) -> Evidence:
+def _evidence(unit: PromotionUnit, made: Principle, found: Gathered) -> PrincipleEvidence:
     """Return what the rank of a principle would be made of, but for its links."""
     texts = [text for each in unit.members for text in found.said[each]]
     seen = evidence.evidence(texts, contradicted=False)
-    return Evidence(made.confidence, made.quality, seen.observations, seen.last_seen, 0)
+    return PrincipleEvidence(made.confidence, made.quality, seen.observations, seen.last_seen, 0)
 
 
 def _linked(supposed: Supposed, links: Sequence[Link]) -> Supposed:
@@ -338,7 +353,7 @@ class Organisation:
         found |= {name for each in self.formed for name in each.replaces}
         return tuple(sorted({*found, *self.gone, *self.moved, *self.linked.drawn.ends}))
 
-    def write(self, connection: Connection, *, at: int, now: int, scales: Scales) -> None:
+    def write(self, connection: Connection, *, at: int, now: int, scales: DecayScales) -> None:
         """Write it, in the transaction that acknowledges what led to it.
 
         `at` is the time of the run, `now` the time to which ages count.
@@ -419,7 +434,7 @@ class Organiser(Consumer):
         promotion: ReconciliationSettings,
         neighbours: Neighbours,
         embed: embeddings.Embed,
-        writer: Writer | None = None,
+        writer: PrincipleWriter | None = None,
         tables: Path | None = None,
     ) -> None:
         """Remember whom to ask; `promotion` says what has to be earned, `tables` are own rules."""
@@ -428,7 +443,7 @@ class Organiser(Consumer):
         self.actor_ref.on_end(self._threads.close)
         self._tools = Tools(records, neighbours, self._threads)
         self._settings = settings
-        self._scales = principle_decay.Scales.of(settings)
+        self._scales = principle_decay.DecayScales.of(settings)
         self._embed = embed
         self._ruling = Ruling(promotion, neighbours.model, tables)
         self._synthesising = Synthesising(writer, embed, model=neighbours.model)
@@ -480,7 +495,7 @@ class Organiser(Consumer):
 
     async def _organise(self, ids: Collection[str], *, full: bool = False) -> Outcome:
         """Look at some insights and whatever is connected with them, and return what follows."""
-        begun = projects.Run.at(self.desk.name, self.desk.clock.now())
+        begun = projects.PipelineRun.at(self.desk.name, self.desk.clock.now())
         await self._threads.run(self._ruling.read)
         found = await self._found(ids, begun.id, full=full)
         at = self.desk.clock.now()
@@ -565,12 +580,16 @@ class Organiser(Consumer):
         return await vectors(self._embed, texts, model=model)
 
 
-def _formed(units: Sequence[Unit], found: Gathered, now: int, written: Written) -> list[Formed]:
+def _formed(
+    units: Sequence[PromotionUnit], found: Gathered, now: int, written: WrittenPrinciples
+) -> list[Formed]:
     """Return units as principles (on a thread)."""
     return [formed(each, found, now, words=written.words.get(each.key)) for each in units]
 
 
-def _counts(made: Sequence[Formed], gone: Collection[str], written: Written) -> dict[str, int]:
+def _counts(
+    made: Sequence[Formed], gone: Collection[str], written: WrittenPrinciples
+) -> dict[str, int]:
     """Return the numbers of the audit row."""
     replaced = {name for each in made for name in each.replaces}
     return {

@@ -44,7 +44,14 @@ from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence
 from cortex_actors.rules import contradiction
 from cortex_actors.rules.clustering import leaders
-from cortex_actors.rules.promotion import OF_ITSELF, Thresholds, confidence, parts, quality, rank
+from cortex_actors.rules.promotion import (
+    OF_ITSELF,
+    PromotionThresholds,
+    confidence,
+    parts,
+    quality,
+    rank,
+)
 from cortex_actors.storage.pipeline import (
     contradictions,
     insight_evidence,
@@ -52,17 +59,17 @@ from cortex_actors.storage.pipeline import (
     principles,
     reviews,
 )
-from cortex_actors.storage.search.matrix import Neighbours, Rows, Texts, cosine
+from cortex_actors.storage.search.matrix import InsightVectors, Neighbours, Rows, cosine
 from cortex_actors.text.hazards import is_boilerplate, wary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.pipeline.relations import Judge
+    from cortex_actors.pipeline.relations import PairJudge
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.pipeline.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.insight_evidence import SpokenText
     from cortex_actors.text.lexicon import Lexicon
 
 
@@ -73,7 +80,7 @@ TOGETHER = 0.8
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Pool:
+class EvidencePool:
     """Insights of a cluster that have earned together what none of them has alone.
 
     Attributes:
@@ -86,7 +93,7 @@ class Pool:
     members: tuple[str, ...]
 
 
-def said(connection: Connection, ids: Collection[str]) -> dict[str, list[Spoken]]:
+def said(connection: Connection, ids: Collection[str]) -> dict[str, list[SpokenText]]:
     """Return insights with the texts that count for them, each itself the first."""
     counting = insights.followers(connection, ids)
     texts = insight_evidence.by_id(connection, {*ids, *counting})
@@ -99,12 +106,12 @@ def said(connection: Connection, ids: Collection[str]) -> dict[str, list[Spoken]
 
 def load_pools(
     grouped: Iterable[tuple[str, Sequence[str]]],
-    texts: Mapping[str, Sequence[Spoken]],
-    scales: evidence.Scales,
+    texts: Mapping[str, Sequence[SpokenText]],
+    scales: evidence.EvidenceScales,
     *,
     rows: Mapping[str, Matrix],
     lexicon: Lexicon | None = None,
-) -> list[Pool]:
+) -> list[EvidencePool]:
     """Return what clusters, given as medoid and members, have earned together.
 
     Nothing where one of them has earned it alone: it speaks for itself. What contradicts the medoid
@@ -122,14 +129,14 @@ def load_pools(
         one = _alike(voice, about, texts, rows=rows, lexicon=lexicon)
         others = [text for each in one if each != voice for text in texts[each]]
         if others and evidence.has_earned([*texts[voice], *others], scales):
-            found.append(Pool(voice, tuple(sorted(one))))
+            found.append(EvidencePool(voice, tuple(sorted(one))))
     return sorted(found)
 
 
 def _alike(
     middle: str,
     some: Iterable[str],
-    texts: Mapping[str, Sequence[Spoken]],
+    texts: Mapping[str, Sequence[SpokenText]],
     *,
     rows: Mapping[str, Matrix],
     lexicon: Lexicon | None,
@@ -143,7 +150,7 @@ def _alike(
     ]
 
 
-def _place(texts: Sequence[Spoken]) -> tuple[int, int, str]:
+def _place(texts: Sequence[SpokenText]) -> tuple[int, int, str]:
     """Return where an insight stands among those whose words may be given out, the first first.
 
     What most voices say, then the shortest: any number of wordings of one project surround the
@@ -153,7 +160,7 @@ def _place(texts: Sequence[Spoken]) -> tuple[int, int, str]:
     return -len(voices), len(texts[0].content), texts[0].id
 
 
-def agree(left: Spoken, right: Spoken, *, lexicon: Lexicon | None = None) -> bool:
+def agree(left: SpokenText, right: SpokenText, *, lexicon: Lexicon | None = None) -> bool:
     """Tell whether two texts that are near each other may count as one claim.
 
     Polarity before likeness: they neither contradict each other nor differ in a number, a name, a
@@ -174,7 +181,7 @@ def _is_near(medoid: str, other: str, rows: Mapping[str, Matrix]) -> bool:
     return known and cosine(rows[medoid], rows[other]) >= TOGETHER
 
 
-def _may_join(texts: Sequence[Spoken], scales: evidence.Scales) -> bool:
+def _may_join(texts: Sequence[SpokenText], scales: evidence.EvidenceScales) -> bool:
     """Tell whether an insight may speak for others of its cluster."""
     first = texts[0]
     return (
@@ -212,7 +219,7 @@ class Gathered:
 
     """
 
-    said: dict[str, list[Spoken]] = field(default_factory=dict)
+    said: dict[str, list[SpokenText]] = field(default_factory=dict)
     grouped: dict[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
     principles: dict[str, Principle] = field(default_factory=dict)
     owed: dict[str, list[Derivation]] = field(default_factory=dict)
@@ -240,7 +247,7 @@ class Tools:
     neighbours: Neighbours
     threads: Threads
     #: A model that may be asked what the rules leave open.
-    judge: Judge | None = None
+    judge: PairJudge | None = None
 
 
 def everything(connection: Connection, *, confidence: float) -> set[str]:
@@ -335,7 +342,7 @@ def _near(look: Gathered, others: Rows, found: Gathered, *, dedup: float) -> Edg
     own = Rows(inside, np.stack([found.rows[each] for each in inside]), np.arange(len(inside)))
     edges: Edges = {}
     both = tuple(each for each in (own, others) if len(each.items))
-    for name, near in zip(names, Texts(both).near(asked, dedup), strict=True):
+    for name, near in zip(names, InsightVectors(both).near(asked, dedup), strict=True):
         for other, likeness in near:
             if other != name:
                 edges[min(name, other), max(name, other)] = likeness
@@ -343,7 +350,7 @@ def _near(look: Gathered, others: Rows, found: Gathered, *, dedup: float) -> Edg
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class PromotionUnit:
     """What is one principle.
 
     Attributes:
@@ -366,19 +373,19 @@ class Unit:
         return self.keeps or self.voice
 
 
-def scales(found: Gathered, thresholds: Thresholds, now: int) -> evidence.Scales:
+def scales(found: Gathered, thresholds: PromotionThresholds, now: int) -> evidence.EvidenceScales:
     """Return by what is told who has earned it; `now` is in UTC microseconds."""
     against = {lead for lead, texts in found.said.items() if texts[0].status == "contradicted"}
-    return evidence.Scales(now, thresholds, against, (), found.differing, found.decisions)
+    return evidence.EvidenceScales(now, thresholds, against, (), found.differing, found.decisions)
 
 
 def units(
     found: Gathered,
-    scales: evidence.Scales,
+    scales: evidence.EvidenceScales,
     *,
     lexicon: Lexicon | None = None,
     assumed: Collection[str] = (),
-) -> list[Unit]:
+) -> list[PromotionUnit]:
     """Return what is to be a principle, each once, in order (on a thread).
 
     `assumed` are insights of which it is supposed that they had earned it.
@@ -390,8 +397,11 @@ def units(
 
 
 def _earned(
-    found: Gathered, scales: evidence.Scales, lexicon: Lexicon | None, assumed: Collection[str]
-) -> list[Unit]:
+    found: Gathered,
+    scales: evidence.EvidenceScales,
+    lexicon: Lexicon | None,
+    assumed: Collection[str],
+) -> list[PromotionUnit]:
     """Return what has earned it, alone or in a cluster."""
     alone = {
         lead
@@ -400,30 +410,36 @@ def _earned(
     }
     grouped = [each for each in found.grouped.values() if alone.isdisjoint(each[1])]
     pools = load_pools(grouped, found.said, scales, rows=found.rows, lexicon=lexicon)
-    singles = [Unit(each, (each,)) for each in sorted(alone)]
-    return [*singles, *(Unit(each.voice, each.members, Origin.CLUSTER) for each in pools)]
+    singles = [PromotionUnit(each, (each,)) for each in sorted(alone)]
+    return [*singles, *(PromotionUnit(each.voice, each.members, Origin.CLUSTER) for each in pools)]
 
 
-def _staying(found: Gathered, scales: evidence.Scales, covered: set[str]) -> list[Unit]:
+def _staying(
+    found: Gathered, scales: evidence.EvidenceScales, covered: set[str]
+) -> list[PromotionUnit]:
     """Return the principles of which nothing has earned it now, as what they are without that."""
     stays = []
     for name, principle in sorted(found.principles.items()):
         members = _members(found, name)
         if name in found.revoked:
-            stays.append(Unit(_voice(found, principle), members, principle.origin, keeps=name))
+            stays.append(
+                PromotionUnit(_voice(found, principle), members, principle.origin, keeps=name)
+            )
         elif principle.origin is Origin.SYNTHESIS:
             if members and covered.isdisjoint(members) and wary(principle.content) is None:
                 voice = found.leads[found.owed[name][0].insight_id]
-                unit = Unit(voice, members, principle.origin, is_earned=False, keeps=name)
+                unit = PromotionUnit(voice, members, principle.origin, is_earned=False, keeps=name)
                 stays.append(unit)
         else:
             voice = _voice(found, principle)
             if voice not in covered and _may_stay(found.said[voice], scales):
-                stays.append(Unit(voice, (voice,), is_earned=False))
+                stays.append(PromotionUnit(voice, (voice,), is_earned=False))
     return list({each.key: each for each in stays}.values())
 
 
-def _folded(found: Gathered, made: Sequence[Unit], lexicon: Lexicon | None) -> list[Unit]:
+def _folded(
+    found: Gathered, made: Sequence[PromotionUnit], lexicon: Lexicon | None
+) -> list[PromotionUnit]:
     """Return units of which no two are the same: what says nearly the same counts for one.
 
     What was taken back leads, so that nothing like it is given out; then what has earned it; then
@@ -439,7 +455,7 @@ def _folded(found: Gathered, made: Sequence[Unit], lexicon: Lexicon | None) -> l
     return [replace(by_key[lead], members=tuple(sorted(folded[lead]))) for lead in sorted(folded)]
 
 
-def _order(found: Gathered, unit: Unit) -> tuple[bool, bool, int, int, str]:
+def _order(found: Gathered, unit: PromotionUnit) -> tuple[bool, bool, int, int, str]:
     """Return what units are sorted by, the one that leads first."""
     texts = found.said[unit.voice]
     voices = set[str]().union(*(each.voices for each in texts))
@@ -449,7 +465,7 @@ def _order(found: Gathered, unit: Unit) -> tuple[bool, bool, int, int, str]:
 
 
 def _alike_units(
-    found: Gathered, made: Sequence[Unit], lexicon: Lexicon | None
+    found: Gathered, made: Sequence[PromotionUnit], lexicon: Lexicon | None
 ) -> dict[str, set[str]]:
     """Return which units are one: near and not at odds, or made of the same insight."""
     alike: dict[str, set[str]] = {}
@@ -493,7 +509,7 @@ def _voice(found: Gathered, principle: Principle) -> str:
     return owed[0]
 
 
-def _may_stay(texts: Sequence[Spoken], scales: evidence.Scales) -> bool:
+def _may_stay(texts: Sequence[SpokenText], scales: evidence.EvidenceScales) -> bool:
     """Tell whether what is a principle may be one still: nobody has turned it down."""
     said = evidence.decision(texts, scales.decisions)
     if said is Decision.REJECTED:
@@ -531,7 +547,9 @@ class Formed:
     is_changed: bool = True
 
 
-def formed(unit: Unit, found: Gathered, now: int, *, words: Principle | None = None) -> Formed:
+def formed(
+    unit: PromotionUnit, found: Gathered, now: int, *, words: Principle | None = None
+) -> Formed:
     """Return the principle that a unit is; `words` has them where no insight does.
 
     On a thread; `now` is in UTC microseconds.
@@ -552,7 +570,7 @@ def formed(unit: Unit, found: Gathered, now: int, *, words: Principle | None = N
     )
 
 
-def _made(unit: Unit, found: Gathered, now: int, kept: Principle | None) -> Principle:
+def _made(unit: PromotionUnit, found: Gathered, now: int, kept: Principle | None) -> Principle:
     """Return a unit as a principle."""
     voice = found.said[unit.voice][0]
     texts = [text for member in unit.members for text in found.said[member]]
@@ -579,7 +597,7 @@ def _made(unit: Unit, found: Gathered, now: int, kept: Principle | None) -> Prin
     )
 
 
-def _family(unit: Unit, found: Gathered) -> set[str]:
+def _family(unit: PromotionUnit, found: Gathered) -> set[str]:
     """Return the principles that came of what a unit comes of, but those that were taken back."""
     inside = set(unit.members)
     return {
@@ -599,7 +617,7 @@ def _category(found: Gathered, voice: str) -> PrincipleCategory:
     return BECOMES[Category(texts[0].category)]
 
 
-def _quality(unit: Unit, found: Gathered, texts: Sequence[Spoken]) -> float:
+def _quality(unit: PromotionUnit, found: Gathered, texts: Sequence[SpokenText]) -> float:
     """Return how good the sources are."""
     said = evidence.decision(found.said[unit.voice], found.decisions)
     return quality(
@@ -609,14 +627,14 @@ def _quality(unit: Unit, found: Gathered, texts: Sequence[Spoken]) -> float:
     )
 
 
-def _tags(voice: Spoken, texts: Iterable[Spoken]) -> tuple[str, ...]:
+def _tags(voice: SpokenText, texts: Iterable[SpokenText]) -> tuple[str, ...]:
     """Return the tags of the voice, and then those of the others."""
     others = sorted({tag for each in texts for tag in each.tags})
     return tuple(dict.fromkeys([*voice.tags, *others]))[:TAGS]
 
 
 def _elaboration(
-    unit: Unit, found: Gathered, texts: Sequence[Spoken], kept: Principle | None
+    unit: PromotionUnit, found: Gathered, texts: Sequence[SpokenText], kept: Principle | None
 ) -> str | None:
     """Return the other words in which files say it, quoted; None where there are no others."""
     own = kept.content if kept else found.said[unit.voice][0].content
@@ -639,7 +657,7 @@ def _quoted(text: str) -> str:
     return f'"{cut}"'
 
 
-def _owes(unit: Unit, found: Gathered, name: str) -> Iterable[Derivation]:
+def _owes(unit: PromotionUnit, found: Gathered, name: str) -> Iterable[Derivation]:
     """Yield what a principle owes to each insight: its share of the observations."""
     seen = {
         each: evidence.evidence(found.said[each], contradicted=False).observations

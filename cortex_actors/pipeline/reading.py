@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FileLook:
     """A file as it is now; `data` is None when it could not be read and `state.error` says why."""
 
     state: FileState
@@ -95,7 +95,7 @@ def place(path: str) -> str:
 
 async def look(
     path: str, project: Project, *, limit: int, executor: Executor | None = None
-) -> Look:
+) -> FileLook:
     """Return the file at a path; whatever may hang on a disk runs on the executor's threads.
 
     Raises `FileNotFoundError` or `NotADirectoryError` when there is none. What else goes wrong,
@@ -107,7 +107,7 @@ async def look(
         found = await aiofiles.os.stat(path, executor=executor)
     except (OSError, ValueError) as error:
         state = await loop.run_in_executor(executor, _astray, path, project, error)
-        return Look(state, None)
+        return FileLook(state, None)
     state = FileState.of(path, project.id, found=found)
     try:
         real = await loop.run_in_executor(executor, _admit, path, project, found, limit)
@@ -115,14 +115,14 @@ async def look(
         if size > limit:  # it has grown since it was looked at
             raise FileTooLarge(_too_large(path, size, limit))
     except (BadInput, Refused) as error:
-        return Look(replace(state, error=str(error)), None)
+        return FileLook(replace(state, error=str(error)), None)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
         reason = f"cannot read {path}: {error.strerror}; give its owner the right to read it"
-        return Look(replace(state, error=reason), None)
+        return FileLook(replace(state, error=reason), None)
     digest = await loop.run_in_executor(executor, file_hash, data)
-    return Look(replace(state, sha256=digest), data, real)
+    return FileLook(replace(state, sha256=digest), data, real)
 
 
 def _astray(path: str, project: Project, error: OSError | ValueError) -> FileState:
@@ -173,7 +173,7 @@ _AS_IT_IS = "surrogateescape"
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class SourcePlace:
     """Where a text stands; `fragment_id` is that of its source."""
 
     path: str
@@ -219,7 +219,7 @@ def without_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
     return clean, _told(clean, whole)
 
 
-def admit(text: str, where: Where, *, under: str | None) -> Admitted:
+def admit(text: str, where: SourcePlace, *, under: str | None) -> Admitted:
     """Return a text of a section as it may be kept; `under` is the heading it stands under.
 
     Hidden characters of the heading count as the text's: it is shown and searched with it.
@@ -242,7 +242,7 @@ def unseen(fragment: Fragment) -> tuple[Alert, ...]:
     hidden = hazards.hidden(fragment.content)
     if not hidden:
         return ()
-    where = Where(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
+    where = SourcePlace(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
     return (where.alert(AlertKind.HIDDEN_UNICODE, hazards.told(hidden)),)
 
 
@@ -256,7 +256,7 @@ def _told(fragment: Fragment, found: hazards.Redacted) -> tuple[Alert, ...]:
         at = text.index(marker, at)
         first = fragment.line_start + text.count("\n", 0, at)
         last = first + each.value.count("\n")
-        where = Where(fragment.source_path, fragment.id, first, last)
+        where = SourcePlace(fragment.source_path, fragment.id, first, last)
         alerts.append(replace(where.alert(AlertKind.SECRET, each.kind), value=each.value))
         at += len(marker)
     return tuple(alerts)
@@ -299,7 +299,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class FileReader:
     """How a file is read.
 
     Attributes:
@@ -366,7 +366,7 @@ class Reader:
 
 def _section(fragment: Fragment, scope: str) -> tuple[Finding, tuple[Alert, ...]]:
     """Return a section as the insight it is, as the document has it."""
-    where = Where(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
+    where = SourcePlace(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
     kept = admit(fragment.content, where, under=fragment.heading)
     heading = None if fragment.heading is None else hazards.visible(fragment.heading)
     digest = section_hash(kept.text)
@@ -404,7 +404,7 @@ def _statement(
     lines = statement.line_start, statement.line_end
     kept = admit(
         statement.text,
-        Where(fragment.source_path, fragment.stance, *lines),
+        SourcePlace(fragment.source_path, fragment.stance, *lines),
         under=statement.heading,
     )
     text = " ".join(unicodedata.normalize("NFC", kept.text).split())
@@ -424,7 +424,7 @@ POINTER, _POINTS = 15, re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)\.md\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FileStatement:
     """A statement of a file: what a principle may repeat, or contradict."""
 
     claim: Claim
@@ -439,10 +439,10 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedTexts:
     """A page with the vectors of its texts, as far as there is a model that makes them now."""
 
-    page: Page
+    page: ComparedTexts
     vectors: Mapping[str, Matrix] = field(default_factory=dict)
 
     def row(self, text: str) -> Matrix | None:
@@ -456,7 +456,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ComparedTexts:
     """What is compared with principles.
 
     Attributes:
@@ -469,9 +469,9 @@ class Page:
 
     text: str = ""
     sections: tuple[str, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[FileStatement, ...] = ()
     domains: tuple[str, ...] = ()
-    elsewhere: tuple[Line, ...] = ()
+    elsewhere: tuple[FileStatement, ...] = ()
     stacks: frozenset[str] | None = None
 
     @property
@@ -496,16 +496,16 @@ class Page:
 WHOLES = 300
 
 
-def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Page:
+def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> ComparedTexts:
     """Return what a human says in a file. Blocks: a large file takes a while.
 
     Raises `BadInput`, naming the path, for what is no text or says too much.
     """
     found = [without_secrets(f)[0] for f in dialect.parse(data, path=path, project=project)]
-    said = Reader(dialect, path, project, Granularity.STATEMENT).read(data)
+    said = FileReader(dialect, path, project, Granularity.STATEMENT).read(data)
     text = "\n\n".join(embedded_text(each.heading, each.content) for each in found)
     lines = (
-        Line(
+        FileStatement(
             Claim(each.content, each.source.heading, each.source.scope),
             each.embedded,
             each.domain,
@@ -517,7 +517,7 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Page:
     return _whole(text, (embedded_text(each.heading, each.content) for each in found), lines)
 
 
-def joined(pages: Iterable[Page]) -> Page:
+def joined(pages: Iterable[ComparedTexts]) -> ComparedTexts:
     """Return several files as one: what an agent reads that is told to read them all."""
     every = list(pages)
     if len(every) == 1:
@@ -527,12 +527,12 @@ def joined(pages: Iterable[Page]) -> Page:
     return _whole(text, sections, (line for each in every for line in each.lines))
 
 
-def _whole(text: str, sections: Iterable[str], lines: Iterable[Line]) -> Page:
+def _whole(text: str, sections: Iterable[str], lines: Iterable[FileStatement]) -> ComparedTexts:
     """Return what texts say as a page."""
     short, some = text[:FILE_CHARACTERS], tuple(islice(sections, WHOLES))
-    return Page(short, some, tuple(lines), file_domains(text))
+    return ComparedTexts(short, some, tuple(lines), file_domains(text))
 
 
-async def placed(page: Page, embed: Embed, *, model: str) -> Placed:
+async def placed(page: ComparedTexts, embed: Embed, *, model: str) -> PlacedTexts:
     """Return a page with its vectors; without any while nobody can make them."""
-    return Placed(page, await vectors(embed, {e: e for e in page.embedded}, model=model))
+    return PlacedTexts(page, await vectors(embed, {e: e for e in page.embedded}, model=model))

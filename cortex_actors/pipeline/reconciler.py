@@ -38,7 +38,7 @@ from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion, reconciliation
 from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciliation import Groups, Neighbourhood, Reconciliation, insight_of
-from cortex_actors.pipeline.relations import Judge, Ruling
+from cortex_actors.pipeline.relations import PairJudge, Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import (
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insights import Opinion
-    from cortex_actors.storage.search.matrix import Neighbours, Texts
+    from cortex_actors.storage.search.matrix import InsightVectors, Neighbours
 
 
 #: Texts compared with all others at once: what is found of so many is held at a time.
@@ -78,7 +78,7 @@ class Explorer:
 
     tools: Tools
     run: str
-    _held: Texts | None = None
+    _held: InsightVectors | None = None
 
     async def grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
         """Look at those texts, at whoever stood with them, and at what is connected with these."""
@@ -129,7 +129,7 @@ class Explorer:
 
     def _read(
         self, connection: Connection, ids: Sequence[str]
-    ) -> tuple[Mapping[str, insight_evidence.Spoken], Mapping[str, Matrix], Texts]:
+    ) -> tuple[Mapping[str, insight_evidence.SpokenText], Mapping[str, Matrix], InsightVectors]:
         """Read texts with their vectors, and what to compare them with (in a transaction)."""
         if self._held is None:
             self._held = self.tools.neighbours.texts(connection)
@@ -316,7 +316,7 @@ class Comparing:
         ended: Sequence[Contradiction],
         *,
         made: Sequence[Cluster],
-    ) -> tuple[evidence.Weighed, set[str]]:
+    ) -> tuple[evidence.WeighedInsights, set[str]]:
         """Weigh what was visited and whoever it contradicts, or did; return who was weighed.
 
         The medoid of a cluster that has earned it together is a candidate, too.
@@ -345,9 +345,9 @@ class Comparing:
         pools = await threads.run(joining, grouped, said, scales)
         return weighed.named(each.voice for each in pools), set(said)
 
-    async def _weigh_others(self, done: Collection[str]) -> evidence.Weighed:
+    async def _weigh_others(self, done: Collection[str]) -> evidence.WeighedInsights:
         """Weigh all insights that were not weighed."""
-        found = evidence.Weighed()
+        found = evidence.WeighedInsights()
         left = await self._tools.records.read(insight_evidence.standing)
         left = [each for each in left if each not in done]
         for start in range(0, len(left), AT_ONCE):
@@ -360,7 +360,9 @@ class Comparing:
             found += await self._tools.threads.run(evidence.weigh, said, scales)
         return found
 
-    async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> evidence.Scales:
+    async def _scales(
+        self, ids: Collection[str], contradicted: Collection[str]
+    ) -> evidence.EvidenceScales:
         """Return what the weights of some insights depend on beside their texts."""
         promoted, differing, decisions = await self._tools.records.read(
             lambda c: (
@@ -370,7 +372,9 @@ class Comparing:
             )
         )
         thresholds = self._ruling.promotion
-        return evidence.Scales(self._at, thresholds, contradicted, promoted, differing, decisions)
+        return evidence.EvidenceScales(
+            self._at, thresholds, contradicted, promoted, differing, decisions
+        )
 
 
 def _known(connection: Connection, around: Neighbourhood) -> list[Contradiction]:
@@ -390,7 +394,7 @@ def _with_partners(
 
 def _counting(
     around: Neighbourhood, groups: Groups, partners: Collection[str], counting: Mapping[str, str]
-) -> dict[str, list[insight_evidence.Spoken]]:
+) -> dict[str, list[insight_evidence.SpokenText]]:
     """Return insights with the texts that count for them, each itself the first (on a thread)."""
     said = {
         lead: [lead, *(each for each in some if each != lead)]
@@ -406,7 +410,7 @@ def _counting(
 def _counts(
     around: Neighbourhood,
     groups: Groups,
-    weighed: evidence.Weighed,
+    weighed: evidence.WeighedInsights,
     *,
     detected: Sequence[Contradiction],
     ended: Sequence[Contradiction],
@@ -461,7 +465,7 @@ class Reconciler(Consumer):
         *,
         settings: ReconciliationSettings,
         neighbours: Neighbours,
-        judge: Judge | None = None,
+        judge: PairJudge | None = None,
         tables: Path | None = None,
         opinion: SecondOpinion | None = None,
     ) -> None:
@@ -514,12 +518,15 @@ class Reconciler(Consumer):
         self._due = None
         return self._ended(run, found, opinions)
 
-    def _run(self) -> projects.Run:
+    def _run(self) -> projects.PipelineRun:
         """Return the audit row of a run that begins now."""
-        return projects.Run.at(self.desk.name, self.desk.clock.now())
+        return projects.PipelineRun.at(self.desk.name, self.desk.clock.now())
 
     def _ended(
-        self, run: projects.Run, found: Reconciliation | None, opinions: Sequence[Opinion] = ()
+        self,
+        run: projects.PipelineRun,
+        found: Reconciliation | None,
+        opinions: Sequence[Opinion] = (),
     ) -> Outcome:
         """Return a run's effects with its audit row, and the events that tell of it."""
         ended = replace(

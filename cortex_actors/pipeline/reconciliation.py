@@ -32,7 +32,7 @@ from cortex_actors.storage.search.matrix import Near, cosine
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from cortex_actors.pipeline.evidence import Weighed
+    from cortex_actors.pipeline.evidence import WeighedInsights
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.proposals import Proposal
     from cortex_actors.storage.embeddings import Matrix
@@ -309,7 +309,7 @@ class Reconciliation:
     proposed: Sequence[verdicts.Proposed]
     made: Sequence[Cluster]
     agreed: Mapping[Pair, float]
-    weighed: Weighed
+    weighed: WeighedInsights
     derived: Sequence[str]
     mark: Mark
     model: str
@@ -358,7 +358,7 @@ class Neighbourhood:
         #: agent's before the models.
         self.words = words or {}
         #: Texts that were looked at, or met by one that was.
-        self.texts: dict[str, insight_evidence.Spoken] = {}
+        self.texts: dict[str, insight_evidence.SpokenText] = {}
         self.rows: dict[str, Matrix] = {}
         #: Ids that were compared with everything.
         self.visited: set[str] = set()
@@ -514,12 +514,14 @@ class Neighbourhood:
         return cosine(rows[one], rows[other]) if one in rows and other in rows else None
 
 
-def _agree(one: insight_evidence.Spoken, other: insight_evidence.Spoken, *, score: float) -> bool:
+def _agree(
+    one: insight_evidence.SpokenText, other: insight_evidence.SpokenText, *, score: float
+) -> bool:
     """Tell whether two texts that do not disagree are rules of two projects about one thing."""
     return _may_agree(one, other) and agrees(one.content, other.content, cosine=score)
 
 
-def _may_agree(one: insight_evidence.Spoken, other: insight_evidence.Spoken) -> bool:
+def _may_agree(one: insight_evidence.SpokenText, other: insight_evidence.SpokenText) -> bool:
     """Tell whether two texts are rules of two projects."""
     return (
         one.kind is other.kind is StatementKind.RULE

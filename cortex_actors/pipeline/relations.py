@@ -40,12 +40,12 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.rules import contradiction, linking
 from cortex_actors.rules.clustering import COHERENCE, Pair, pair
-from cortex_actors.rules.contradiction import Limits, Thresholds, opposition, slots
-from cortex_actors.rules.promotion import Thresholds as Promotion
+from cortex_actors.rules.contradiction import ConflictThresholds, ThresholdTable, opposition, slots
+from cortex_actors.rules.promotion import PromotionThresholds as Promotion
 from cortex_actors.rules.proposals import Proposal, ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
 from cortex_actors.storage.pipeline import principle_lists, principles
-from cortex_actors.storage.search.matrix import Rows, Texts, cosine
+from cortex_actors.storage.search.matrix import InsightVectors, Rows, cosine
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import Lexicon, standard, wording
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from cortex_actors.sections import OrganisationSettings, ReconciliationSettings
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.pipeline.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
 #: At it one in twelve of 2,400 real statements has a neighbour, and at most five stand together; at
@@ -73,7 +73,7 @@ _UNCLAIMED = frozenset({StatementKind.COMMAND, StatementKind.EXAMPLE})
 _ELSEWHERE = "in different projects"
 
 
-class Judge(Protocol):
+class PairJudge(Protocol):
     """A model that may be asked what pairs of claims are to each other."""
 
     @property
@@ -94,7 +94,7 @@ class Judge(Protocol):
 class Relations:
     """Judges pairs, and remembers what each text takes a stand on; it belongs to one run."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: ThresholdTable = field(default_factory=ThresholdTable)
     #: A user's own tables with the rules' own; None: these alone.
     lexicon: Lexicon | None = None
     _slots: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Relations:
         """The least cosine from which on any two texts are compared."""
         return min(self.limits.judged, SUSPECT[0])
 
-    def of(self, left: Spoken, right: Spoken, cosine: float | None) -> Judgement:
+    def of(self, left: SpokenText, right: SpokenText, cosine: float | None) -> Judgement:
         """Return what two texts are to each other, whichever comes first."""
         if left.granularity is not right.granularity:
             return Judgement(Relation.UNRELATED, Decider.RULES, "one is a section, one a statement")
@@ -129,7 +129,7 @@ class Relations:
             found = replace(found, relation=Relation.RELATED)
         return self._fitted(left, right, found)
 
-    def is_open(self, left: Spoken, right: Spoken, found: Judgement) -> bool:
+    def is_open(self, left: SpokenText, right: SpokenText, found: Judgement) -> bool:
         """Whether the rules leave it to a model what two statements are to each other."""
         both = left.granularity is right.granularity is Granularity.STATEMENT
         # Then no answer would count: what only one person says is shown to nobody.
@@ -138,7 +138,7 @@ class Relations:
         return is_asked and found.relation is Relation.RELATED and found.decider is Decider.RULES
 
     def proposal(
-        self, left: Spoken, right: Spoken, *, found: Judgement, cosine: float | None
+        self, left: SpokenText, right: SpokenText, *, found: Judgement, cosine: float | None
     ) -> Proposal | None:
         """Return what two statements that the rules left open may be to each other.
 
@@ -151,7 +151,7 @@ class Relations:
         is_far = asked is not None and asked.kind is ProposalKind.CONTRADICTION
         return None if is_far and not left.places & right.places else asked
 
-    def answered(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
+    def answered(self, left: SpokenText, right: SpokenText, found: Judgement) -> Judgement:
         """Return what a model or an agent says of an open pair, as far as it may say so.
 
         A language model was asked whether anything is lost, and counts, as an agent does: of 30
@@ -170,7 +170,7 @@ class Relations:
                 said = replace(said, fuller=max(left.content, right.content, key=len))
         return self._fitted(left, right, said)
 
-    def slots(self, text: Spoken) -> frozenset[str]:
+    def slots(self, text: SpokenText) -> frozenset[str]:
         """Return what a text takes a stand on."""
         if text.granularity is Granularity.SECTION:
             return frozenset()
@@ -178,16 +178,16 @@ class Relations:
             self._slots[text.id] = contradiction.slots(text.claim, lexicon=self.lexicon)
         return self._slots[text.id]
 
-    def _is_local(self, *texts: Spoken) -> bool:
+    def _is_local(self, *texts: SpokenText) -> bool:
         """Whether one of two texts is a fact of a few words, or an entry of a list."""
         facts = [each.claim for each in texts if each.kind is StatementKind.FACT]
         return any(is_local(read(each, self.lexicon or lexicon.standard())) for each in facts)
 
-    def is_edge(self, left: Spoken, score: float) -> bool:
+    def is_edge(self, left: SpokenText, score: float) -> bool:
         """Whether two insights of that cosine are neighbours in the graph of clusters."""
         return score >= (CLUSTER if left.granularity is Granularity.SECTION else EDGE)
 
-    def _fitted(self, left: Spoken, right: Spoken, found: Judgement) -> Judgement:
+    def _fitted(self, left: SpokenText, right: SpokenText, found: Judgement) -> Judgement:
         """Return a judgement with what follows from who says the two, and where.
 
         Two contradict each other at one place of one project that is followed. Two projects that
@@ -219,7 +219,7 @@ class Relations:
         return replace(found, conflict=Conflict.CONTEXTUAL, reason=reason)
 
 
-def _are_set_apart(left: Spoken, right: Spoken, *, found: Judgement) -> bool:
+def _are_set_apart(left: SpokenText, right: SpokenText, *, found: Judgement) -> bool:
     """Tell whether one file means two statements that are alike to be two.
 
     Rows of a checklist are alike from heading to heading, and each is about what its own names.
@@ -241,7 +241,7 @@ def _related(found: Judgement, why: str) -> Judgement:
     return Judgement(Relation.RELATED, found.decider, f"{found.reason}; {why}")
 
 
-def _of_sections(left: Spoken, right: Spoken, cosine: float | None) -> Judgement:
+def _of_sections(left: SpokenText, right: SpokenText, cosine: float | None) -> Judgement:
     """Return what two sections are to each other, by the document's thresholds alone."""
     score = -1.0 if cosine is None else cosine
     first, second = sorted((left.content, right.content))
@@ -284,13 +284,15 @@ class Ruling:
         `model` is whose vectors are compared, `judge` names the model that may be asked.
         """
 
-        def limits(own: Mapping[str, float]) -> Thresholds:
+        def limits(own: Mapping[str, float]) -> ConflictThresholds:
             said = {"cluster": settings.cluster, "judged": settings.judged, **own}
             # What may be one cluster may be merged.
-            return Thresholds(merge=said["cluster"], floor=settings.floor, **said)
+            return ConflictThresholds(merge=said["cluster"], floor=settings.floor, **said)
 
         domains = {n: e.model_dump(exclude_none=True) for n, e in settings.domains.items()}
-        self.limits = Limits(limits({}), {name: limits(own) for name, own in domains.items()})
+        self.limits = ThresholdTable(
+            limits({}), {name: limits(own) for name, own in domains.items()}
+        )
         self.promotion = Promotion(
             confidence=settings.promotion_confidence,
             observations=settings.promotion_observations,
@@ -374,20 +376,22 @@ class Drawn:
 class Survey:
     """Who is near whom, as far as anybody looked; it belongs to one run, on a thread."""
 
-    shelf: principle_lists.Shelf
-    thresholds: linking.Thresholds
+    shelf: principle_lists.PrincipleShelf
+    thresholds: linking.LinkThresholds
     lexicon: Lexicon
     #: Cosines of pairs that are worth a look.
     cosines: dict[Pair, float] = field(default_factory=dict)
     #: The nearest of each that was looked at.
     nearest: dict[str, list[str]] = field(default_factory=dict)
-    texts: Texts = field(init=False)
+    texts: InsightVectors = field(init=False)
 
     def __post_init__(self) -> None:
         """Put all vectors side by side, to be compared with."""
         ids = list(self.shelf.rows)
         rows = [self.shelf.rows[each] for each in ids] or [np.zeros(0, np.float32)]
-        self.texts = Texts((Rows(ids, np.stack(rows), np.arange(len(ids), dtype=np.intp)),))
+        self.texts = InsightVectors(
+            (Rows(ids, np.stack(rows), np.arange(len(ids), dtype=np.intp)),)
+        )
 
     def look(self, ids: Iterable[str]) -> None:
         """Find who is near those that were not looked at."""
@@ -592,14 +596,14 @@ class Linker:
         found = await self._threads.run(drawn, survey, due, around, before)
         return Linked(found, {name: digests[name] for name in due})
 
-    async def _left(self, gone: Collection[str], shelf: principle_lists.Shelf) -> set[str]:
+    async def _left(self, gone: Collection[str], shelf: principle_lists.PrincipleShelf) -> set[str]:
         """Return who loses a neighbour that goes."""
         if not gone:
             return set()
         lost = await self._records.read(lambda c: principles.touching(c, gone))
         return {end for each in lost for end in each.pair if end in shelf.nodes}
 
-    def _digests(self, shelf: principle_lists.Shelf, lexicon: Lexicon) -> dict[str, bytes]:
+    def _digests(self, shelf: principle_lists.PrincipleShelf, lexicon: Lexicon) -> dict[str, bytes]:
         """Return the digest of each principle (on a thread)."""
         how = json.dumps(
             [linking.VERSION, lexicon.digest, self._model, asdict(self._thresholds)]
@@ -608,7 +612,7 @@ class Linker:
         return {each.id: _digest(each, how, each.id in shelf.rows) for each in nodes}
 
 
-def _digest(node: principle_lists.Node, how: bytes, has_vector: bool) -> bytes:  # noqa: FBT001 - one of three
+def _digest(node: principle_lists.PrincipleNode, how: bytes, has_vector: bool) -> bytes:  # noqa: FBT001 - one of three
     """Return the digest of all that a principle's links are drawn of."""
     subject = node.subject
     said = [(name, *map(str, (v.relation, v.decider, v.reason))) for name, v in subject.verdicts]

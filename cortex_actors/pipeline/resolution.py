@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cortex_actors import errors
 from cortex_actors.domain.event import ResolutionComplete
-from cortex_actors.domain.principle import Edits, Ending, Given, Resolved
+from cortex_actors.domain.principle import Edits, Ending, GivenBullet, Resolved
 from cortex_actors.domain.project import Decision
-from cortex_actors.files.swap import Entry, State
-from cortex_actors.pipeline.reading import Line, Page, joined, page_of, placed
+from cortex_actors.files.swap import WriteEntry, WriteState
+from cortex_actors.pipeline.reading import ComparedTexts, FileStatement, joined, page_of, placed
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, named, read
 from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options, line_of, neutral
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.files.writer import FileWriter, WriteTarget
     from cortex_actors.pipeline.relations import Ruling
-    from cortex_actors.pipeline.selection import Choice, Chosen
+    from cortex_actors.pipeline.selection import ChosenPrinciple, FileChoice
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import ResolutionSettings
     from cortex_actors.storage.embeddings import Embed
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FileSection:
     """What a file is to be given.
 
     Attributes:
@@ -70,7 +70,7 @@ class Section:
     body: str
     revision: str
     inputs: str
-    bullets: tuple[Given, ...]
+    bullets: tuple[GivenBullet, ...]
     tokens: int
     counts: Mapping[str, int]
 
@@ -100,7 +100,7 @@ class Maker:
         how = (self.settings.model_dump_json(), self.model, rules, job.formatter.name, manifests)
         return named(offer, *how, str(job.wish.metadata), *sorted(revisions))
 
-    def page(self, job: Assignment, data: bytes) -> Page:
+    def page(self, job: Assignment, data: bytes) -> ComparedTexts:
         """Return what is compared with the principles. Blocks; raises `BadInput`."""
         some = (tuple(sorted(each.items())) for each in (job.texts(data), job.others(data)))
         present = tuple(each.path for each in job.present)
@@ -109,8 +109,8 @@ class Maker:
         return compare(job.project.root, job.project.name, *some, present=present)
 
     def make(
-        self, job: Assignment, choice: Choice, *, offer: Offer, revision: str, inputs: str
-    ) -> Section:
+        self, job: Assignment, choice: FileChoice, *, offer: Offer, revision: str, inputs: str
+    ) -> FileSection:
         """Return a choice from an offer as the text for the job's agent. Blocks."""
         metadata = job.wish.metadata or self.settings.include_metadata
         options = Options(self.settings.title, metadata, self.settings.max_output_tokens)
@@ -118,7 +118,7 @@ class Maker:
             [_bullet(each) for each in choice.chosen], options, count=self.count
         )
         given = tuple(
-            Given(
+            GivenBullet(
                 each.principle_id,
                 line,
                 each.conflict or "",
@@ -138,7 +138,7 @@ class Maker:
             "over_budget": len(made.dropped),
         }
         body = made.text if given else ""
-        return Section(body, revision, inputs, given, made.tokens if given else 0, counts)
+        return FileSection(body, revision, inputs, given, made.tokens if given else 0, counts)
 
 
 #: Files of a project, each with what it says.
@@ -153,28 +153,28 @@ SMALL = 262_144
 
 
 @lru_cache(REMEMBERED)
-def _compared(root: str, name: str, /, *some: Texts, present: tuple[str, ...]) -> Page:
+def _compared(root: str, name: str, /, *some: Texts, present: tuple[str, ...]) -> ComparedTexts:
     """Return what a project's own files and its others say; raises `BadInput`."""
     own, others = some
     pages = [_page(root, name, path=path, text=text) for path, text in own]
     elsewhere = tuple(
         line for path, text in others for line in _elsewhere(root, name, path=path, text=text)
     )
-    page = joined(pages) if pages else Page()
+    page = joined(pages) if pages else ComparedTexts()
     said = [f"{e.claim.heading} {e.claim.text}" for e in (*page.lines, *elsewhere)]
     return replace(page, elsewhere=elsewhere, stacks=stacks_of_project(said, present))
 
 
 @lru_cache(NEIGHBOURS)
-def _page(root: str, name: str, /, *, path: str, text: bytes) -> Page:
+def _page(root: str, name: str, /, *, path: str, text: bytes) -> ComparedTexts:
     """Return what a human says in a file of the project; raises `BadInput`."""
     dialect = dialect_of(path)
     if dialect is None:
-        return Page()
+        return ComparedTexts()
     return page_of(text, dialect, path=posixpath.join(root, path), project=name)
 
 
-def _elsewhere(root: str, name: str, *, path: str, text: bytes) -> list[Line]:
+def _elsewhere(root: str, name: str, *, path: str, text: bytes) -> list[FileStatement]:
     """Return the statements of another file; one that cannot be read holds up none but itself."""
     try:
         return [replace(each, file=path) for each in _page(root, name, path=path, text=text).lines]
@@ -182,7 +182,7 @@ def _elsewhere(root: str, name: str, *, path: str, text: bytes) -> list[Line]:
         return []
 
 
-def _bullet(each: Chosen) -> Bullet:
+def _bullet(each: ChosenPrinciple) -> Bullet:
     """Return a principle as it is written."""
     principle = each.principle
     return Bullet(
@@ -195,7 +195,7 @@ def _bullet(each: Chosen) -> Bullet:
     )
 
 
-def _conflict(each: Chosen) -> str | None:
+def _conflict(each: ChosenPrinciple) -> str | None:
     """Return what the project says against a principle, and where; None when nothing."""
     line = each.found.against
     if line is None:
@@ -271,7 +271,7 @@ class Absent(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ResolvedFile:
     """What came of a file, what it was made of, and for which revision of the human's part.
 
     Attributes:
@@ -282,7 +282,7 @@ class Done:
     """
 
     resolved: Resolved
-    section: Section | None = None
+    section: FileSection | None = None
     revision: str = ""
     is_edited: bool = False
     is_absent: bool = False
@@ -300,7 +300,7 @@ class Resolving:
 
     async def resolve(
         self, job: Assignment, offer: Offer, *, target: WriteTarget, ours: str = ""
-    ) -> Done:
+    ) -> ResolvedFile:
         """Return what came of a file; `ours` is the section as we wrote it the last time.
 
         Raises nothing but what the ledger raises: whatever keeps a file from being written is said
@@ -330,7 +330,9 @@ class Resolving:
                     continue
             raise errors.KeepsChanging.of(job.path, tries=TRIES)
         except Absent:
-            return Done(Resolved(job.path, job.formatter.name, Ending.UNCHANGED), is_absent=True)
+            return ResolvedFile(
+                Resolved(job.path, job.formatter.name, Ending.UNCHANGED), is_absent=True
+            )
         except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
             return await self.run(self._edited, job, error, data=seen[-1], ours=ours)
@@ -338,8 +340,8 @@ class Resolving:
             return _refused(job, error)
 
     async def undo(
-        self, job: Assignment, *, target: WriteTarget, standing: Sequence[Given] = ()
-    ) -> Done:
+        self, job: Assignment, *, target: WriteTarget, standing: Sequence[GivenBullet] = ()
+    ) -> ResolvedFile:
         """Take the newest write into a file back; of the bullets `standing` those stay that do.
 
         Raises refusals.
@@ -351,7 +353,7 @@ class Resolving:
         lines = set(body.split("\n"))
         left = tuple(each for each in standing if each.text in lines)
         revision = await self.run(fence.revision, after)
-        section = Section(body, revision, "", left, 0, {"undone": 1})
+        section = FileSection(body, revision, "", left, 0, {"undone": 1})
         diff = await self.run(difference, found.before, after, path=job.path)
         done = _done(job, section, Ending.WRITTEN, diff=diff)
         return replace(done, is_edited=fenced is not None and not fenced.intact)
@@ -361,8 +363,8 @@ class Resolving:
         return Shared(self._embed)
 
     async def _written(
-        self, job: Assignment, section: Section, make: Make, *, target: WriteTarget
-    ) -> Done:
+        self, job: Assignment, section: FileSection, make: Make, *, target: WriteTarget
+    ) -> ResolvedFile:
         """Write a section; raises `Moved`, and whatever keeps the file from being written."""
         found = await self.writer.write(target, make)
         ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
@@ -371,26 +373,26 @@ class Resolving:
         return _done(job, section, ending, diff=diff)
 
     async def _previewed(
-        self, job: Assignment, section: Section, make: Make, *, data: bytes | None
-    ) -> Done:
+        self, job: Assignment, section: FileSection, make: Make, *, data: bytes | None
+    ) -> ResolvedFile:
         """Return what writing a section would change; raises what making the new file raises."""
         diff = await self.run(difference, data, await self.run(make, data or b""), path=job.path)
         return _done(job, section, Ending.SHOWN, diff=diff)
 
     def _edited(
         self, job: Assignment, error: errors.EditedSection, *, data: bytes, ours: str
-    ) -> Done:
+    ) -> ResolvedFile:
         """Return what a human changed inside our section. Blocks."""
         diff = edited(data, ours, path=job.path)
         told = Resolved(job.path, job.formatter.name, Ending.EDITED, str(error), error.code, diff)
-        return Done(told, revision=fence.revision(data))
+        return ResolvedFile(told, revision=fence.revision(data))
 
     async def _text(self, job: Assignment) -> bytes:
         """Return what stands in the file of an agent, for whom only text is wanted."""
         path = job.place
         return (b"" if path is None else await self.run(read, path)) or b""
 
-    async def _section(self, job: Assignment, data: bytes, offer: Offer) -> Section:
+    async def _section(self, job: Assignment, data: bytes, offer: Offer) -> FileSection:
         """Return what a file is to be given; raises `BadInput` for what is no text."""
         maker = self._maker
         page = await self.run(maker.page, job, data)
@@ -417,7 +419,7 @@ class Resolving:
         )
 
 
-def _maker(job: Assignment, section: Section, ours: str) -> Make:
+def _maker(job: Assignment, section: FileSection, ours: str) -> Make:
     """Return what makes a file as it is to be of the file as it is; it raises `Moved`, `Absent`."""
 
     def make(data: bytes) -> bytes:
@@ -433,7 +435,7 @@ def _maker(job: Assignment, section: Section, ours: str) -> Make:
     return make
 
 
-def _done(job: Assignment, section: Section, ending: Ending, *, diff: str) -> Done:
+def _done(job: Assignment, section: FileSection, ending: Ending, *, diff: str) -> ResolvedFile:
     """Return what came of a file whose section was made."""
     told = Resolved(
         job.path,
@@ -445,13 +447,13 @@ def _done(job: Assignment, section: Section, ending: Ending, *, diff: str) -> Do
         tokens=section.tokens,
         counts=section.counts,
     )
-    return Done(told, section, section.revision)
+    return ResolvedFile(told, section, section.revision)
 
 
-def _refused(job: Assignment, error: errors.CortexError) -> Done:
+def _refused(job: Assignment, error: errors.CortexError) -> ResolvedFile:
     """Return why a file was left as it is."""
     code = error.code if isinstance(error, errors.NotWritten) else "unreadable"
-    return Done(Resolved(job.path, job.formatter.name, Ending.REFUSED, str(error), code))
+    return ResolvedFile(Resolved(job.path, job.formatter.name, Ending.REFUSED, str(error), code))
 
 
 #: Refusals that time mends: what they kept from being written is tried again unasked.
@@ -480,7 +482,7 @@ class Finished:
     A crash before that leaves a file that is whole, and the same resolution finds nothing to do.
     """
 
-    run: projects.Run
+    run: projects.PipelineRun
     resolved: Resolved | None = None
     row: resolutions.Resolution | None = None
 
@@ -497,7 +499,7 @@ class Finished:
 
 
 def finished(
-    job: Assignment, done: Done, *, run_id: str, inputs: str, times: tuple[int, int]
+    job: Assignment, done: ResolvedFile, *, run_id: str, inputs: str, times: tuple[int, int]
 ) -> Finished:
     """Return what is kept of a resolution; where nothing was to be written, no more than the run.
 
@@ -505,7 +507,7 @@ def finished(
     """
     found = done.resolved
     dry = job.wish.dry_run
-    run = projects.Run(
+    run = projects.PipelineRun(
         id=run_id,
         kind=KIND,
         started_at=times[0],
@@ -557,7 +559,7 @@ def failed(
 ) -> Finished:
     """Return what is kept of a wish that is about no file of anybody's."""
     known = {"project_id": project_id, "path": path, "error": reason, "agent": agent}
-    return Finished(projects.Run.at(KIND, at, state=projects.FAILED, **known))
+    return Finished(projects.PipelineRun.at(KIND, at, state=projects.FAILED, **known))
 
 
 #: What a line of a section begins with that is a principle.
@@ -573,7 +575,7 @@ def refuse(connection: Connection, path: str) -> None:
 
     That is a bullet which is no principle now, in a section that is older than some revocation.
     """
-    done = projects.of(connection, path, 2, state=State.DONE)
+    done = projects.of(connection, path, 2, state=WriteState.DONE)
     if not done or not _is_newer(connection, done):
         return
     lines = _bullets(done[0].before or b"")
@@ -588,17 +590,17 @@ def refuse(connection: Connection, path: str) -> None:
         )
 
 
-def known(connection: Connection, lines: Sequence[str]) -> list[Given]:
+def known(connection: Connection, lines: Sequence[str]) -> list[GivenBullet]:
     """Return of which principles the bullets of an older section are, as far as they are known.
 
     Somebody may take one of these back later, too, and then asks in which files it stands.
     """
     texts = _texts(connection, principles.ids(connection) if lines else ())
     said = [(_said(line.removeprefix(BULLET)), line) for line in lines]
-    return [Given(texts[text], line) for text, line in said if text in texts]
+    return [GivenBullet(texts[text], line) for text, line in said if text in texts]
 
 
-def _is_newer(connection: Connection, done: list[Entry]) -> bool:
+def _is_newer(connection: Connection, done: list[WriteEntry]) -> bool:
     """Tell whether something was taken back since the section was written that would come back."""
     gone = [each.at for each in reviews.standing(connection)]
     gone += [each.at for each in reviews.list_approvals(connection, Decision.REJECTED)]

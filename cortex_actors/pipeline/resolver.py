@@ -26,11 +26,11 @@ from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import Event, OrganisationComplete, Payload, ResolutionRequested
-from cortex_actors.domain.principle import Ending, Report, Unwritten, Wish
-from cortex_actors.domain.project import Approval, Decision, Project, Way, innermost
+from cortex_actors.domain.principle import Ending, ResolutionReport, ResolutionWish, Unwritten
+from cortex_actors.domain.project import Approval, Decision, DecisionWay, Project, innermost
 from cortex_actors.errors import BadInput, NotFound, NotWritten, UnknownProject
 from cortex_actors.files.place import Pace
-from cortex_actors.files.swap import Entry, insist
+from cortex_actors.files.swap import WriteEntry, insist
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.pipeline import reading, resolution
 from cortex_actors.pipeline.relations import Ruling
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.pipeline.resolutions import Resolution
 
 
-def plan(project: Project, wish: Wish, present: Iterable[Present]) -> Targets:
+def plan(project: Project, wish: ResolutionWish, present: Iterable[Present]) -> Targets:
     """Return which files of a project are written for a wish, and which are left alone.
 
     Raises `NotFound` for an agent, and `BadInput` for a file, that nobody writes for.
@@ -75,7 +75,7 @@ def plan(project: Project, wish: Wish, present: Iterable[Present]) -> Targets:
     return Targets((named,))
 
 
-def named_by(project: Project, wish: Wish) -> Target:
+def named_by(project: Project, wish: ResolutionWish) -> Target:
     """Return the file that a wish names, as one that is there; raises `NotFound`, `BadInput`."""
     relative = os.path.relpath(wish.path, project.root)
     return Target(relative, _formatter(wish.path, relative, wish.agent))
@@ -116,14 +116,14 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFiles:
     """The files that a wish is about, and those that are left alone."""
 
     jobs: tuple[Assignment, ...] = ()
     left: tuple[Unwritten, ...] = ()
 
 
-class Errands:
+class FileUpdater:
     """Finds the files of a wish and has each brought up to date.
 
     One file may be in hand twice at a time; then it is written by one after the other.
@@ -148,7 +148,9 @@ class Errands:
     async def supposed(self, principle: Principle, owed: Sequence[Derivation]) -> Offer:
         """Return what files would be given if a person approved a principle now."""
         await self.on_thread(self._maker.ruling.read)
-        said = Approval(principle.id, Decision.APPROVED, self._clock.now(), OWNER.by, Way.REVIEW)
+        said = Approval(
+            principle.id, Decision.APPROVED, self._clock.now(), OWNER.by, DecisionWay.REVIEW
+        )
 
         def suppose(connection: Connection) -> Offer:
             execute(connection, "SAVEPOINT supposed")
@@ -168,7 +170,7 @@ class Errands:
         await self.on_thread(self._maker.ruling.read)
         return Offer(name=await self._records.read(lambda c: name_of(c, self._maker.model)))
 
-    async def find(self, project: Project, wish: Wish) -> Found:
+    async def find(self, project: Project, wish: ResolutionWish) -> FoundFiles:
         """Return which files a wish is about; raises `NotFound` and `BadInput`."""
         there = await self.on_thread(partial(present, own=project.is_own), project.root)
         # A file in the home folder itself would be read by nobody.
@@ -177,13 +179,13 @@ class Errands:
         jobs = [Assignment(project, e.formatter, e, wish, there, embed) for e in found.write]
         if wish.text_only and not jobs:
             reader = section.find(wish.agent) if wish.agent else named_by(project, wish).formatter
-            return Found((Assignment(project, reader, None, wish, there),))
+            return FoundFiles((Assignment(project, reader, None, wish, there),))
         left = [Unwritten(e.path, e.agent, refusal(project, e)) for e in found.left]
-        return Found(tuple(jobs), tuple(left))
+        return FoundFiles(tuple(jobs), tuple(left))
 
     async def changed(self, project: Project, given: Offer) -> list[Assignment]:
         """Return the files of a project whose section is made of something else by now."""
-        found = await self.find(project, Wish(project.root))
+        found = await self.find(project, ResolutionWish(project.root))
         known = await self._records.read(lambda c: resolutions.resolved_of_project(c, project.id))
         return [
             job
@@ -191,7 +193,7 @@ class Errands:
             if await self._differs(job, known.get((job.path, job.formatter.name)), given)
         ]
 
-    async def grant(self, project: Project, wish: Wish) -> list[Finished]:
+    async def grant(self, project: Project, wish: ResolutionWish) -> list[Finished]:
         """Do what is wished in a project; what is named and not written is a failed run.
 
         Raises `NotFound` and `BadInput`.
@@ -244,7 +246,7 @@ class Errands:
         """
         await self._records.read(lambda c: resolution.refuse(c, path))
         began = self._clock.now()
-        wish = Wish(path)
+        wish = ResolutionWish(path)
         named = named_by(project, wish)
         job = Assignment(project, named.formatter, named, wish)
         target, known = await self._target(job, began)
@@ -318,7 +320,9 @@ def _edited(job: Assignment) -> bool:
     return standing is not None and not standing.intact
 
 
-def _left_alone(found: Found, project: Project, wish: Wish, *, at: int) -> list[Finished]:
+def _left_alone(
+    found: FoundFiles, project: Project, wish: ResolutionWish, *, at: int
+) -> list[Finished]:
     """Return failed runs for what was named and is not written."""
     reason = f"there is no instruction file to write in {project.root}; --create makes one"
     some = found.left or (Unwritten(wish.path, wish.agent or "", reason),)
@@ -390,7 +394,7 @@ class Resolver(Consumer):
         )
         maker = Maker(settings, model, Ruling(reconciliation, model, tables), count)
         resolving = Resolving(self._writer, maker, embed=embed, threads=self._threads)
-        self._errands = Errands(records, resolving, maker, clock=desk.clock)
+        self._errands = FileUpdater(records, resolving, maker, clock=desk.clock)
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Hear the topics, and end the writes that an earlier life began."""
@@ -420,7 +424,7 @@ class Resolver(Consumer):
             project = await self._project(path)
             # A file says itself who reads it; an agent is named even by who means any.
             agent = given.agent if path == project.root else None
-            wish = Wish(path, agent, dry_run=given.dry_run, refresh=given.refresh)
+            wish = ResolutionWish(path, agent, dry_run=given.dry_run, refresh=given.refresh)
             done = await self._errands.grant(project, wish)
             _tell(done)
         except (BadInput, NotFound) as error:
@@ -428,7 +432,7 @@ class Resolver(Consumer):
         said = [self.say(RESOLUTION_COMPLETE, each.said) for each in done]
         return Outcome(partial(self._kept, done=done), said)
 
-    def resolve(self, wishes: Sequence[Wish]) -> asyncio.Task[Report]:
+    def resolve(self, wishes: Sequence[ResolutionWish]) -> asyncio.Task[ResolutionReport]:
         """Do what somebody wishes, each with the absolute path of a file or of a project's root.
 
         What cannot be written is said in the report. Raises `UnknownProject`, `NotFound` and
@@ -437,7 +441,9 @@ class Resolver(Consumer):
         work = partial(self._resolved, wishes)
         return self.spawn(self._tasks.run("resolve", work), name="resolve")
 
-    def preview(self, principle: Principle, owed: Sequence[Derivation]) -> asyncio.Task[Report]:
+    def preview(
+        self, principle: Principle, owed: Sequence[Derivation]
+    ) -> asyncio.Task[ResolutionReport]:
         """Return what approving a principle would write into followed projects' files.
 
         It need not be one yet; nothing is written, neither into a file nor into the ledger.
@@ -451,27 +457,34 @@ class Resolver(Consumer):
         """
         return self.spawn(self._undone(path), name="undo")
 
-    async def _resolved(self, wishes: Sequence[Wish]) -> Report:
+    async def _resolved(self, wishes: Sequence[ResolutionWish]) -> ResolutionReport:
         """Do it, several files at once."""
         pairs = [(await self._project(each.path), each) for each in wishes]
         found = [await self._errands.find(*pair) for pair in pairs]
         offer = await self._errands.offer()
         jobs = [job for some in found for job in some.jobs]
         done = await self._errands.run_all(jobs, offer, keep=self._commit)
-        return Report(
+        return ResolutionReport(
             tuple(each.resolved for each in done if each.resolved is not None),
             tuple(each for some in found for each in some.left),
         )
 
-    async def _previewed(self, principle: Principle, owed: Sequence[Derivation]) -> Report:
+    async def _previewed(
+        self, principle: Principle, owed: Sequence[Derivation]
+    ) -> ResolutionReport:
         """Do it."""
         followed = await self._records.read(projects.written)
         offer = await self._errands.supposed(principle, owed)
-        found = [await self._errands.find(each, Wish(each.root, dry_run=True)) for each in followed]
+        found = [
+            await self._errands.find(each, ResolutionWish(each.root, dry_run=True))
+            for each in followed
+        ]
         done = await self._errands.run_all([job for some in found for job in some.jobs], offer)
         files = [each.resolved for each in done if each.resolved is not None]
         name = principle.id
-        return Report(tuple(e for e in files if name in {b.principle_id for b in e.bullets}), ())
+        return ResolutionReport(
+            tuple(e for e in files if name in {b.principle_id for b in e.bullets}), ()
+        )
 
     async def _undone(self, path: str) -> Resolved:
         """Do it, and write down how the file stands now."""
@@ -495,7 +508,7 @@ class Resolver(Consumer):
 
         await self._publisher.write(lambda c: (None, [*self._kept(c, done=[done]), complete]))
 
-    async def _late(self, entry: Entry) -> None:
+    async def _late(self, entry: WriteEntry) -> None:
         """Have a file looked at again in which a human's text stands after all."""
         again = ResolutionRequested(entry.path, entry.agent)
         await self.desk.bus.publish(RESOLUTION_REQUESTED, again, source=self.desk.name)

@@ -52,7 +52,7 @@ from cortex_actors.home import read_regular
 from cortex_actors.pipeline.likeness import UNEMBEDDED
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import FOLDERS, PLACES, Formatter, Present, Target
-from cortex_actors.rules.contradiction import Limits, judge, slots
+from cortex_actors.rules.contradiction import ThresholdTable, judge, slots
 from cortex_actors.rules.promotion import RelevanceWeights, score, share
 from cortex_actors.rules.standalone import MANIFESTS, content, covered, needs, tools
 from cortex_actors.storage.pipeline import principles, reviews
@@ -61,9 +61,9 @@ from cortex_actors.text.markdown import MAX_BYTES, lines
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from cortex_actors.domain.principle import Principle, Wish
+    from cortex_actors.domain.principle import Principle, ResolutionWish
     from cortex_actors.domain.project import Project
-    from cortex_actors.pipeline.reading import Line, Placed
+    from cortex_actors.pipeline.reading import FileStatement, PlacedTexts
     from cortex_actors.sections import ResolutionSettings
     from cortex_actors.storage.embeddings import Embed, Matrix
     from cortex_actors.storage.ledger.actor import Connection
@@ -83,7 +83,7 @@ SPOKEN, COVERED = 0.45, 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileFindings:
     """What a file, and its project, have to say about a principle.
 
     Attributes:
@@ -94,7 +94,7 @@ class Found:
     """
 
     said: str = ""
-    against: Line | None = None
+    against: FileStatement | None = None
     why: str = ""
 
 
@@ -102,13 +102,15 @@ class Found:
 class _Lines:
     """Statements, with what each takes a stand on, its words, and their vectors if all have one."""
 
-    lines: Sequence[Line]
+    lines: Sequence[FileStatement]
     slots: Sequence[frozenset[str]]
     words: Sequence[frozenset[str]]
     rows: Matrix | None
 
     @classmethod
-    def of(cls, some: Iterable[Line], placed: Placed, lexicon: Lexicon | None) -> _Lines:
+    def of(
+        cls, some: Iterable[FileStatement], placed: PlacedTexts, lexicon: Lexicon | None
+    ) -> _Lines:
         """Return statements of a page; an example is neither for a principle nor against it."""
         lines = [each for each in some if not each.is_example]
         return cls(
@@ -131,7 +133,12 @@ class Bench:
     """Compares principles with one page; it belongs to one resolution."""
 
     def __init__(
-        self, placed: Placed, *, limits: Limits, already_said: float, lexicon: Lexicon | None
+        self,
+        placed: PlacedTexts,
+        *,
+        limits: ThresholdTable,
+        already_said: float,
+        lexicon: Lexicon | None,
     ) -> None:
         """Read what the page takes a stand on. Blocks: some ms for each hundred statements."""
         self._own = _Lines.of(placed.page.lines, placed, lexicon)
@@ -142,7 +149,7 @@ class Bench:
         self._already_said = already_said
         self._lexicon = lexicon
 
-    def compare(self, principle: Principle, row: Matrix | None) -> Found:
+    def compare(self, principle: Principle, row: Matrix | None) -> FileFindings:
         """Return what the page says of a principle; `row` is its vector, if it has one."""
         for some in (self._own, self._elsewhere):
             found = self._of(some, principle, row)
@@ -150,13 +157,13 @@ class Bench:
                 return found
         return self._within_a_section(row)
 
-    def _of(self, lines: _Lines, principle: Principle, row: Matrix | None) -> Found:
+    def _of(self, lines: _Lines, principle: Principle, row: Matrix | None) -> FileFindings:
         """Return what statements say of a principle; the surest contradiction counts.
 
         What another file says in the same words is missing in this one; what it says of the same
         otherwise is how the project wants it.
         """
-        claim, conflict, named = Claim(principle.content), Found(), tools(principle.content)
+        claim, conflict, named = Claim(principle.content), FileFindings(), tools(principle.content)
         best, spoken, is_repeated = (0.0, -1.0), "", False
         for line, cosine in self._worth(lines, claim, row):
             domain = line.domain if line.domain in principle.domains else None
@@ -166,7 +173,7 @@ class Bench:
             )
             is_same = found.relation is Relation.SAME
             if is_same and lines is self._own:
-                return Found(said=f"the file says {line.claim.text!r}: {found.reason}")
+                return FileFindings(said=f"the file says {line.claim.text!r}: {found.reason}")
             is_repeated |= is_same
             if not (is_same or found.contradicts or line.is_command or cosine is None):
                 least = SPOKEN if named.isdisjoint(tools(line.claim.text)) else -1.0
@@ -176,16 +183,16 @@ class Bench:
                 spoken = f"{line.file or 'the file'} chooses another one: {line.claim.text!r}"
             weight = (found.confidence, -1.0 if cosine is None else cosine)
             if found.contradicts and found.conflict is not Conflict.CONTEXTUAL and weight > best:
-                best, conflict = weight, Found(against=line, why=found.reason)
+                best, conflict = weight, FileFindings(against=line, why=found.reason)
         if is_repeated or (conflict.against is not None and not spoken):
             return conflict
         if not spoken and covered(principle.content, self._passages[id(lines)]) >= COVERED:
             spoken = "a section speaks of it, in most of its words"
-        return Found(said=spoken)
+        return FileFindings(said=spoken)
 
     def _worth(
         self, some: _Lines, claim: Claim, row: Matrix | None
-    ) -> Iterator[tuple[Line, float | None]]:
+    ) -> Iterator[tuple[FileStatement, float | None]]:
         """Yield the statements that may be about the same thing, with their cosines."""
         stand, words = slots(claim, lexicon=self._lexicon), _words(claim.text)
         if row is None or some.rows is None:
@@ -198,14 +205,14 @@ class Bench:
             if cosine >= self._limits.default.floor or not stand.isdisjoint(own):
                 yield line, cosine
 
-    def _within_a_section(self, row: Matrix | None) -> Found:
+    def _within_a_section(self, row: Matrix | None) -> FileFindings:
         """Return whether a section as a whole is as near as one that says it."""
         if row is None or self._sections is None:
-            return Found()
+            return FileFindings()
         nearest = max(_cosines(self._sections, row))
         if nearest < self._already_said:
-            return Found()
-        return Found(said=f"a section of the file is as near as {nearest:.2f}")
+            return FileFindings()
+        return FileFindings(said=f"a section of the file is as near as {nearest:.2f}")
 
 
 def _cosines(rows: Matrix, row: Matrix) -> list[float]:
@@ -285,11 +292,11 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenPrinciple:
     """A principle that the file gets; `found` says what the file has against it."""
 
     scored: Scored
-    found: Found
+    found: FileFindings
 
     @property
     def principle(self) -> Principle:
@@ -298,7 +305,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FileChoice:
     """What a file gets, the best first, those it contradicts behind all others.
 
     Attributes:
@@ -310,7 +317,7 @@ class Choice:
 
     """
 
-    chosen: tuple[Chosen, ...] = ()
+    chosen: tuple[ChosenPrinciple, ...] = ()
     already_said: int = 0
     opposed: int = 0
     not_near: int = 0
@@ -328,14 +335,14 @@ class Chooser:
     """Chooses by the settings; `repeats` lets through what the file says already."""
 
     settings: ResolutionSettings
-    limits: Limits
+    limits: ThresholdTable
     lexicon: Lexicon | None = None
     repeats: bool = False
 
-    def choose(self, offer: Offer, placed: Placed) -> Choice:
+    def choose(self, offer: Offer, placed: PlacedTexts) -> FileChoice:
         """Return what a file gets. Blocks: some ms for each hundred of its statements."""
         bench = self._bench(placed)
-        kept: list[Chosen] = []
+        kept: list[ChosenPrinciple] = []
         said = opposed = 0
         fitting = offer.fitting(placed.page.stacks)
         scored = self._scored(fitting, placed)
@@ -356,14 +363,14 @@ class Chooser:
                 one, other = each.principle, rival.principle
                 # Of the two the higher ranked one is given.
                 if (one.rank, other.id) > (other.rank, one.id):
-                    kept[kept.index(rival)] = Chosen(each, found)
+                    kept[kept.index(rival)] = ChosenPrinciple(each, found)
             else:
-                kept.append(Chosen(each, found))
+                kept.append(ChosenPrinciple(each, found))
         order = sorted(kept, key=lambda each: each.found.against is not None)
         others = len(offer.principles) - len(fitting.principles)
-        return Choice(tuple(order), said, opposed, len(scored) - len(enough), others)
+        return FileChoice(tuple(order), said, opposed, len(scored) - len(enough), others)
 
-    def count(self, offer: Offer, placed: Placed) -> int:
+    def count(self, offer: Offer, placed: PlacedTexts) -> int:
         """Return how many matter enough that the file does not say already. Blocks as `choose`."""
         bench, fitting = self._bench(placed), offer.fitting(placed.page.stacks)
         if placed.page.is_pointer:
@@ -377,7 +384,7 @@ class Chooser:
         order = sorted(scored, key=lambda each: each.principle.id in waiting)
         return [e for e in order if e.score >= least or e.principle.id not in waiting]
 
-    def _bench(self, placed: Placed) -> Bench:
+    def _bench(self, placed: PlacedTexts) -> Bench:
         """Return what compares principles with the file."""
         return Bench(
             placed,
@@ -386,7 +393,7 @@ class Chooser:
             lexicon=self.lexicon,
         )
 
-    def _scored(self, offer: Offer, placed: Placed) -> list[Scored]:
+    def _scored(self, offer: Offer, placed: PlacedTexts) -> list[Scored]:
         """Return the nearest principles, those that matter most first."""
         chosen = self.settings
         weights = RelevanceWeights(chosen.semantic, chosen.rank, chosen.domain)
@@ -402,7 +409,7 @@ class Chooser:
         return sorted(found, key=lambda each: (-each.score, each.principle.id))
 
     def _nearest(
-        self, offer: Offer, placed: Placed
+        self, offer: Offer, placed: PlacedTexts
     ) -> Iterator[tuple[int, Principle, float | None]]:
         """Yield the principles nearest to the file; without vectors those of the highest rank.
 
@@ -628,7 +635,7 @@ class Assignment:
     project: Project
     formatter: Formatter
     target: Target | None
-    wish: Wish
+    wish: ResolutionWish
     present: Sequence[Present] = ()
     embed: Embed | None = None
 

@@ -43,7 +43,7 @@ ATTEMPTS, PAUSE = 200, 0.01
 READ_LIMIT = 4096
 
 
-class State(StrEnum):
+class HomeState(StrEnum):
     """What is known of a home's daemon without asking it."""
 
     RUNNING = "running"
@@ -54,10 +54,10 @@ class State(StrEnum):
 
 
 #: The states of a daemon that is there.
-HELD = frozenset({State.RUNNING, State.STARTING})
+HELD = frozenset({HomeState.RUNNING, HomeState.STARTING})
 
 #: What the file says where the last owner did not say goodbye.
-_UNENDED = frozenset({State.STARTING, State.RUNNING, State.CRASHED})
+_UNENDED = frozenset({HomeState.STARTING, HomeState.RUNNING, HomeState.CRASHED})
 
 #: Where Linux says which life of the machine this is.
 _BOOT = "/proc/sys/kernel/random/boot_id"
@@ -98,7 +98,9 @@ class Lock:
         that this start reads all of it. Raises `HomeUnwritable` when the disk refuses.
         """
         last, boot = read(self.home), _boot()
-        info = LockInfo(os.getpid(), started_at, version, State.STARTING, "", last.epoch + 1, boot)
+        info = LockInfo(
+            os.getpid(), started_at, version, HomeState.STARTING, "", last.epoch + 1, boot
+        )
         try:
             if last.state in _UNENDED and last.boot != boot:
                 self.home.suspect.write_text(
@@ -110,7 +112,7 @@ class Lock:
             message = f"cannot write the lock {self.home.lock}: {error.strerror}; look at its disk"
             raise HomeUnwritable(message) from error
 
-    def say(self, state: State, reason: str = "") -> None:
+    def say(self, state: HomeState, reason: str = "") -> None:
         """Write a new state, and why; a disk that refuses costs the words, nothing else.
 
         So does a later owner: what it wrote stands.
@@ -190,12 +192,12 @@ def read(home: Home) -> LockInfo:
     return LockInfo(**known)
 
 
-def state(home: Home) -> State:
+def state(home: Home) -> HomeState:
     """Return whether the home's daemon is alive, by trying its lock for a moment."""
     try:
         fd = _opened(home, os.O_RDONLY)
     except HomeUnwritable:
-        return State.STOPPED
+        return HomeState.STOPPED
     try:
         free = take_lock(fd, fcntl.LOCK_SH)
     finally:
@@ -204,8 +206,8 @@ def state(home: Home) -> State:
     if free or (said.pid and not _lives(said.pid)):
         # Held by somebody else than who wrote it: a command that is done in a moment. And garbage
         # says nothing about how the last owner ended.
-        return State.CRASHED if said.state in _UNENDED else State.STOPPED
-    return State.STARTING if said.state == State.STARTING else State.RUNNING
+        return HomeState.CRASHED if said.state in _UNENDED else HomeState.STOPPED
+    return HomeState.STARTING if said.state == HomeState.STARTING else HomeState.RUNNING
 
 
 def is_daemon(home: Home) -> bool:

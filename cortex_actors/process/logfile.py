@@ -298,7 +298,7 @@ FIXED = ("seq", "at", "level", "actor", "topic", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LogEntry:
     """One thing that happened."""
 
     seq: int
@@ -333,7 +333,7 @@ class Filter:
             known = ", ".join(LEVELS)
             raise BadInput(f"no log level is called {self.level!r}; the levels are: {known}")
 
-    def passes(self, record: Record) -> bool:
+    def passes(self, record: LogEntry) -> bool:
         """Say whether the reader wants this record."""
         return (
             record.seq > self.since
@@ -344,7 +344,9 @@ class Filter:
         )
 
 
-def made(fixed: tuple[int, int, str, str, str | None, str], fields: Mapping[str, object]) -> Record:
+def made(
+    fixed: tuple[int, int, str, str, str | None, str], fields: Mapping[str, object]
+) -> LogEntry:
     """Return a record with its line of JSON, its text cut to the limit; never raises."""
     seq, at, level, actor, topic, text = fixed
     shown = text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}..."
@@ -356,19 +358,19 @@ def made(fixed: tuple[int, int, str, str, str | None, str], fields: Mapping[str,
     if _TEXT.issuperset(map(type, fields.values())):
         rest = "".join([f", {quoted(name)}: {quoted(str(fields[name]))}" for name in fields])
         if len(rest) <= FIELDS_LIMIT:
-            return Record(seq, at, level, actor, topic, shown, dict(fields), f"{head}{rest}}}")
+            return LogEntry(seq, at, level, actor, topic, shown, dict(fields), f"{head}{rest}}}")
     rest = _plain(fields)
     # Only text is kept: the ring must not keep somebody's objects alive.
-    return Record(seq, at, level, actor, topic, shown, json.loads(rest), f"{head}, {rest[1:]}")
+    return LogEntry(seq, at, level, actor, topic, shown, json.loads(rest), f"{head}, {rest[1:]}")
 
 
-def record_of(found: Mapping[str, object]) -> Record:
+def record_of(found: Mapping[str, object]) -> LogEntry:
     """Return the record that a JSON object describes; what it lacks is empty."""
     seq, at, topic = found.get("seq"), found.get("at"), found.get("topic")
     text = found.get("text", "")
     if "dropped" in found and not text:
         text = f"{found['dropped']} records were dropped here"
-    return Record(
+    return LogEntry(
         seq if isinstance(seq, int) else 0,
         at if isinstance(at, int) and 0 <= at < LATEST else 0,
         str(found.get("level", "info")),
@@ -380,7 +382,7 @@ def record_of(found: Mapping[str, object]) -> Record:
     )
 
 
-def line(record: Record) -> str:
+def line(record: LogEntry) -> str:
     """Return the record for a person, with every control character made visible.
 
     One line, and below it the traceback if there is one, behind a bar that no text can forge.
@@ -416,10 +418,10 @@ _HEAD = re.compile(rb'\{"seq": (\d+), "at": (-?\d+)')
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LogPage:
     """Some records in a row."""
 
-    records: tuple[Record, ...]
+    records: tuple[LogEntry, ...]
     #: The greatest number that was looked at; the one asked for when there is nothing after it.
     last: int
     #: Records before these that the files have no longer, or never had.
@@ -427,7 +429,7 @@ class Page:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _PageReader:
     """Takes lines until a page is full."""
 
     wanted: Filter
@@ -435,7 +437,7 @@ class _Reader:
     before: int
     last: int
     dropped: int = 0
-    records: list[Record] = field(default_factory=list)
+    records: list[LogEntry] = field(default_factory=list)
     size: int = 0
     #: Records lost just before the next line, as the file says.
     lost: int = 0
@@ -464,12 +466,12 @@ class _Reader:
         return True
 
 
-def page(path: Path, wanted: Filter, *, after: int, before: int) -> Page:
+def page(path: Path, wanted: Filter, *, after: int, before: int) -> LogPage:
     """Return the next records with `after` < `seq` < `before` that pass, as many as a page holds.
 
     Records that are gone with the oldest file are counted as dropped, unless `after` is 0.
     """
-    reader = _Reader(wanted, after, before, after)
+    reader = _PageReader(wanted, after, before, after)
     with ExitStack() as stack:
         files = _opened(path, stack)
         if after and files and files[0][0] > after + 1:
@@ -481,7 +483,7 @@ def page(path: Path, wanted: Filter, *, after: int, before: int) -> Page:
             file.seek(0 if number else _offset(file, after))
             if not all(map(reader.take, file)):
                 break
-    return Page(tuple(reader.records), reader.last, max(0, reader.dropped))
+    return LogPage(tuple(reader.records), reader.last, max(0, reader.dropped))
 
 
 def _opened(path: Path, stack: ExitStack) -> list[tuple[int, IO[bytes]]]:

@@ -47,10 +47,10 @@ FOLLOWER_LIMIT, BATCH = 1_000, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class LogBatch:
     """What a follower is given at once; it is false at the end of the stream."""
 
-    records: tuple[logfile.Record, ...] = ()
+    records: tuple[logfile.LogEntry, ...] = ()
     #: Records lost just before these: the reader was slow, or nobody has them any more.
     dropped: int = 0
 
@@ -88,7 +88,7 @@ class Follower:
         self.after = self.wanted.since
         #: Whether it has yet to catch up, rather than being pushed every new record.
         self.behind = True
-        self._queue: deque[logfile.Record] = deque()
+        self._queue: deque[logfile.LogEntry] = deque()
         self._dropped = 0
         self._ended = False
         self._woken = asyncio.Event()
@@ -98,13 +98,13 @@ class Follower:
         """Return itself: it can be read once."""
         return self
 
-    async def __anext__(self) -> Batch:
+    async def __anext__(self) -> LogBatch:
         """Return the next batch; the iteration ends with the stream."""
         if batch := await self.take():
             return batch
         raise StopAsyncIteration
 
-    async def take(self) -> Batch:
+    async def take(self) -> LogBatch:
         """Return what waits, at most 200 records; an empty batch says that the stream ended."""
         while True:
             if self.behind and (self.keep is not None or not (self._queue or self._dropped)):
@@ -113,7 +113,7 @@ class Follower:
                 await self._woken.wait()
             with self.source.guard:
                 # What is kept of the old is known when all of it was seen.
-                batch = Batch() if self.behind and self.keep is not None else self._cut()
+                batch = LogBatch() if self.behind and self.keep is not None else self._cut()
                 # A wake may be late, for records that an earlier batch took along.
                 if batch or (self._ended and not self._queue):
                     return batch
@@ -122,7 +122,7 @@ class Follower:
         """End the stream for this reader; what waits can still be taken."""
         self.source.forget(self)
 
-    def offer(self, record: logfile.Record) -> None:
+    def offer(self, record: logfile.LogEntry) -> None:
         """Queue a record that passes; called under the stream's guard, from any thread."""
         if not self.wanted.passes(record):
             return
@@ -166,10 +166,10 @@ class Follower:
         while self.keep is not None and len(self._queue) > self.keep:
             self._queue.popleft()
 
-    def _cut(self) -> Batch:
+    def _cut(self) -> LogBatch:
         """Take what waits from the queue, and sleep again once it is empty."""
         count = min(len(self._queue), BATCH)
-        batch = Batch(tuple(self._queue.popleft() for _ in range(count)), self._dropped)
+        batch = LogBatch(tuple(self._queue.popleft() for _ in range(count)), self._dropped)
         self._dropped = 0
         if not self._queue and not self._ended:
             self._woken.clear()
@@ -199,7 +199,7 @@ class LogStream:
         #: Held for moments only. Reentrant, because a finaliser may log at any point.
         self.guard = threading.RLock()
         self._clock = clock
-        self._ring: deque[logfile.Record] = deque(maxlen=RING)
+        self._ring: deque[logfile.LogEntry] = deque(maxlen=RING)
         self._followers: set[Follower] = set()
         self._behind: set[Follower] = set()
         #: The last number of earlier lives, the one before our first, and the last we gave.
@@ -275,7 +275,7 @@ class LogStream:
                 self._catch_up(follower)
             return None
 
-    def page(self, wanted: logfile.Filter, *, after: int, before: int) -> logfile.Page:
+    def page(self, wanted: logfile.Filter, *, after: int, before: int) -> logfile.LogPage:
         """Return the next records in the files with `after` < `seq` < `before`; blocks.
 
         What is not there is told as dropped, so that a reader always gets on.
@@ -287,9 +287,9 @@ class LogStream:
         missing = before - after - 1
         if after < self._before:
             missing -= min(before - 1, self._begin) - self._before
-        return logfile.Page((), before - 1, missing if after else 0)
+        return logfile.LogPage((), before - 1, missing if after else 0)
 
-    def recent(self, wanted: logfile.Filter, *, last: int = 10) -> list[logfile.Record]:
+    def recent(self, wanted: logfile.Filter, *, last: int = 10) -> list[logfile.LogEntry]:
         """Return the last records in memory that pass."""
         with self.guard:
             # From the newest on: mostly the first ones pass, and 5,000 take 2 to 8 ms.
@@ -353,7 +353,7 @@ class StreamHandler(logging.Handler):
         )
 
 
-def tail(path: Path, wanted: logfile.Filter, *, last: int) -> list[logfile.Record]:
+def tail(path: Path, wanted: logfile.Filter, *, last: int) -> list[logfile.LogEntry]:
     """Return the last records in the files that pass: how a log is read without its daemon."""
     passing = filter(wanted.passes, map(logfile.record_of, logfile.objects(path)))
     return list(deque(passing, maxlen=min(max(0, last), sys.maxsize)))

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import errors
 from cortex_actors.text import markdown
-from cortex_actors.text.markdown import MAX_BYTES, Kind, Line, kinds, lines
+from cortex_actors.text.markdown import MAX_BYTES, Line, LineKind, kinds, lines
 from cortex_actors.text.sections import Role, sections
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _DIGEST = re.compile(rb"\bsha256=([0-9a-f]{64})\b")
 _LINE_ENDS = re.compile(rb"\r\n?|\n")
 
 #: Kinds of lines in which a mark of ours is one.
-_MARKED = frozenset({Kind.TEXT, Kind.OURS, Kind.MANAGED})
+_MARKED = frozenset({LineKind.TEXT, LineKind.OURS, LineKind.MANAGED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
     if not at:
         return None
     begins = [markdown.begins_ours(found[number].text) for number in at]
-    if begins == [True, False] and what[at[0]] is Kind.OURS:
+    if begins == [True, False] and what[at[0]] is LineKind.OURS:
         return _fence(data, found, begin=at[0], end=at[1], path=path)
     if len(at) > 1 and begins == [True, False] * (len(at) // 2):
         if len(at) == 2:  # noqa: PLR2004 - one pair, but another tool's marks stand around it
@@ -289,7 +289,9 @@ def _checked(data: bytes, body: bytes, *, base: bytes, path: str) -> bytes:
 def _opened(found: Sequence[Line]) -> int:
     """Return the last line, from 1, that is neither code nor in a comment: it opens one."""
     what = kinds(found)
-    return max((n for n, kind in enumerate(what, start=1) if kind is not Kind.OPAQUE), default=1)
+    return max(
+        (n for n, kind in enumerate(what, start=1) if kind is not LineKind.OPAQUE), default=1
+    )
 
 
 def moved_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> bytes:

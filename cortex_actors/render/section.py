@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.text.hazards import visible
-from cortex_actors.text.markdown import Kind, heading, kinds, lines
+from cortex_actors.text.markdown import LineKind, heading, kinds, lines
 from cortex_actors.text.sections import imports
 
 if TYPE_CHECKING:
@@ -264,25 +264,25 @@ _PROMPT = (
 )
 
 
-class Entry(NamedTuple):
+class BulletEntry(NamedTuple):
     """A bullet and the line that is made of it."""
 
     bullet: Bullet
     line: str
 
 
-class Group(NamedTuple):
+class TopicGroup(NamedTuple):
     """A topic and what is known of it, in the order in which it is written."""
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[BulletEntry, ...]
 
 
-class Draft(NamedTuple):
+class SectionDraft(NamedTuple):
     """A text, and its entries from top to bottom."""
 
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[BulletEntry, ...]
 
 
 def line_of(content: str, topic: str) -> str:
@@ -290,28 +290,30 @@ def line_of(content: str, topic: str) -> str:
     return neutral(content.removeprefix(f"{topic}: "))
 
 
-def entry(bullet: Bullet, options: Options) -> Entry | None:
+def entry(bullet: Bullet, options: Options) -> BulletEntry | None:
     """Return a bullet with its line; None when it says nothing that can be written."""
     said = line_of(bullet.content, bullet.topic)
     if not said:
         return None
     mark = "" if bullet.conflict is None else _CONFLICT
-    return Entry(bullet, f"- {mark}{said}{_metadata(bullet) if options.include_metadata else ''}")
+    return BulletEntry(
+        bullet, f"- {mark}{said}{_metadata(bullet) if options.include_metadata else ''}"
+    )
 
 
-def grouped(entries: Iterable[Entry]) -> tuple[Group, ...]:
+def grouped(entries: Iterable[BulletEntry]) -> tuple[TopicGroup, ...]:
     """Return entries by topic: the largest group first, of two the one with the highest rank.
 
     Within a group, the highest ranked comes first, and what contradicts the file after the rest.
     """
-    topics: dict[str, list[Entry]] = {}
+    topics: dict[str, list[BulletEntry]] = {}
     for each in entries:
         topics.setdefault(each.bullet.topic, []).append(each)
-    groups = [Group(name, tuple(sorted(each, key=_place))) for name, each in topics.items()]
+    groups = [TopicGroup(name, tuple(sorted(each, key=_place))) for name, each in topics.items()]
     return tuple(sorted(groups, key=_weight))
 
 
-def section(entries: Iterable[Entry], options: Options) -> Draft:
+def section(entries: Iterable[BulletEntry], options: Options) -> SectionDraft:
     """Return the section of a Markdown file; without entries, its heading and the notice."""
     groups = grouped(entries)
     blocks = [f"## {neutral(options.title) or TITLE}", _notice(groups)]
@@ -320,7 +322,7 @@ def section(entries: Iterable[Entry], options: Options) -> Draft:
     return _draft(blocks, groups)
 
 
-def prompt(entries: Iterable[Entry], _: Options) -> Draft:
+def prompt(entries: Iterable[BulletEntry], _: Options) -> SectionDraft:
     """Return the same as a system prompt: for a reader of plain text, who has no file."""
     groups = grouped(entries)
     blocks = [_PROMPT]
@@ -330,13 +332,13 @@ def prompt(entries: Iterable[Entry], _: Options) -> Draft:
     return _draft(blocks, groups)
 
 
-def _draft(blocks: Sequence[str], groups: Sequence[Group]) -> Draft:
+def _draft(blocks: Sequence[str], groups: Sequence[TopicGroup]) -> SectionDraft:
     """Return blocks with a blank line between two, as a text that ends its last line."""
     entries = tuple(each for group in groups for each in group.entries)
-    return Draft("\n\n".join(blocks) + "\n", entries)
+    return SectionDraft("\n\n".join(blocks) + "\n", entries)
 
 
-def _notice(groups: Sequence[Group]) -> str:
+def _notice(groups: Sequence[TopicGroup]) -> str:
     """Return what stands under the heading, as a quotation."""
     differs = any(each.bullet.conflict is not None for group in groups for each in group.entries)
     sentences = [_MADE, _MEANT, *([_OF_CONFLICTS] if differs else [])]
@@ -348,12 +350,12 @@ def _metadata(bullet: Bullet) -> str:
     return f" *(confidence: {round(bullet.confidence, 2)}, rank: {round(bullet.rank, 2)})*"
 
 
-def _place(each: Entry) -> tuple[bool, float, str]:
+def _place(each: BulletEntry) -> tuple[bool, float, str]:
     """Return where an entry stands in its group; two runs write two equal ranks alike."""
     return each.bullet.conflict is not None, -each.bullet.rank, each.bullet.principle_id
 
 
-def _weight(group: Group) -> tuple[int, float, str]:
+def _weight(group: TopicGroup) -> tuple[int, float, str]:
     """Return where a group stands."""
     return -len(group.entries), -max(each.bullet.rank for each in group.entries), group.name
 
@@ -383,7 +385,7 @@ class Formatter:
     top: str = ""
     imports: bool = False
     most_characters: int | None = None
-    layout: Callable[[Sequence[Entry], Options], Draft] = section
+    layout: Callable[[Sequence[BulletEntry], Options], SectionDraft] = section
 
     @property
     def made(self) -> str:
@@ -408,7 +410,7 @@ class Formatter:
         """
         entries, silent = _entries(bullets, options)
 
-        def fits(draft: Draft) -> bool:
+        def fits(draft: SectionDraft) -> bool:
             small = self.most_characters is None or len(draft.text) <= self._room
             return small and count(draft.text) <= options.max_tokens
 
@@ -432,12 +434,14 @@ class Formatter:
 _MARKS = 200
 
 
-def _entries(bullets: Iterable[Bullet], options: Options) -> tuple[list[Entry], tuple[Bullet, ...]]:
+def _entries(
+    bullets: Iterable[Bullet], options: Options
+) -> tuple[list[BulletEntry], tuple[Bullet, ...]]:
     """Return what can be written, the highest ranked first, and the bullets that cannot.
 
     A line that is already there is not written again.
     """
-    written: dict[str, Entry] = {}
+    written: dict[str, BulletEntry] = {}
     silent: list[Bullet] = []
     for bullet in sorted(bullets, key=lambda each: (-each.rank, each.principle_id)):
         made = entry(bullet, options)
@@ -701,8 +705,8 @@ def _imported(file: Present, formatter: Formatter) -> list[str]:
         for line, kind in zip(text, kinds(text), strict=True)
         if line.text.strip() and heading(line.text) is None and not _is_comment(line.text)
     ]
-    open_text = [line for line, kind in said if kind is Kind.TEXT]
-    only = all(kind is Kind.OURS or imports([line]) for line, kind in said)
+    open_text = [line for line, kind in said if kind is LineKind.TEXT]
+    only = all(kind is LineKind.OURS or imports([line]) for line, kind in said)
     if not formatter.imports and not only:
         return []
     folder = posixpath.dirname(file.path)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from cortex_actors.domain.agent import shown
-from cortex_actors.domain.memory import Crumb, CrumbType, Priority, default_type
+from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority, default_type
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.text.hazards import cleared, hidden, seen, told, visible
 from cortex_actors.text.hazards import mask_secrets as without_secrets
@@ -123,7 +123,7 @@ SESSION_LIMIT, NAME_LIMIT = 128, 64
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class AdmissionRequest:
     """What somebody wants to leave, as a request has it: nothing of it was looked at yet.
 
     Attributes:
@@ -146,7 +146,7 @@ class Given:
 
 
 def crumb(
-    given: Given,
+    given: AdmissionRequest,
     *,
     agent: str,
     name: str,
@@ -154,14 +154,14 @@ def crumb(
     saved_by: str,
     session: str,
     project_id: str = "",
-) -> Crumb:
+) -> CrumbRecord:
     """Return a crumb called `name`, left at a time (UTC microseconds).
 
     `session` is what the session is called where nobody says so. Raises `BadInput`, and `Refused`
     for a secret.
     """
     unfinished = tuple(_entries(given.unfinished, "unfinished_business", given))
-    made = Crumb(
+    made = CrumbRecord(
         id=name,
         agent_id=agent,
         session_id=_session(given, session),
@@ -185,10 +185,14 @@ def crumb(
     return made
 
 
-def again(crumb: Crumb, *, redact: bool) -> Given:
+def again(crumb: CrumbRecord, *, redact: bool) -> AdmissionRequest:
     """Return a crumb as it was given, so that it is looked at like any other."""
-    said = {each.name: getattr(crumb, each.name) for each in fields(Given) if each.name != "redact"}
-    return Given(**said, redact=redact)
+    said = {
+        each.name: getattr(crumb, each.name)
+        for each in fields(AdmissionRequest)
+        if each.name != "redact"
+    }
+    return AdmissionRequest(**said, redact=redact)
 
 
 def word_of(word: object, known: type[T], *, name: str) -> T | None:
@@ -204,13 +208,13 @@ def word_of(word: object, known: type[T], *, name: str) -> T | None:
     raise BadInput(f"no {name} of a crumb is called {shown(word)}; there are {', '.join(known)}")
 
 
-def _text(value: object, name: str, given: Given) -> str:
+def _text(value: object, name: str, given: AdmissionRequest) -> str:
     """Return a text that says something, without secrets and what nobody sees."""
     text = plain(value) if isinstance(value, str) else value
     return admitted(text, what=f"the crumb's {name}", redact=given.redact)
 
 
-def _entries(values: object, name: str, given: Given) -> Iterator[str]:
+def _entries(values: object, name: str, given: AdmissionRequest) -> Iterator[str]:
     """Yield the entries of a list that say something."""
     some = [] if values is None else values
     if not isinstance(some, list | tuple) or any(not isinstance(each, str) for each in some):
@@ -223,7 +227,7 @@ def _entries(values: object, name: str, given: Given) -> Iterator[str]:
             yield _text(each, f"{name} ({number})", given)
 
 
-def _feelings(given: Given) -> dict[str, str]:
+def _feelings(given: AdmissionRequest) -> dict[str, str]:
     """Return feelings with what they are like; a number is written out."""
     found = {}
     for name, value in _named(given.emotional_state, "emotional_state"):
@@ -235,7 +239,7 @@ def _feelings(given: Given) -> dict[str, str]:
     return found
 
 
-def _references(given: Given) -> dict[str, tuple[str, ...]]:
+def _references(given: AdmissionRequest) -> dict[str, tuple[str, ...]]:
     """Return what to look up, by kind; one thing may stand without a list."""
     found = {}
     for kind, value in _named(given.references, "references"):
@@ -262,7 +266,7 @@ def _named(values: object, name: str) -> Iterator[tuple[str, object]]:
         yield admitted(word, what=f"a name in the crumb's {name}", redact=None), value
 
 
-def _session(given: Given, default: str) -> str:
+def _session(given: AdmissionRequest, default: str) -> str:
     """Return what a session is called."""
     name = given.session_id
     if name is None:

@@ -15,7 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Claim, Relation
-from cortex_actors.rules.contradiction import Thresholds, judge, slots
+from cortex_actors.rules.contradiction import ConflictThresholds, judge, slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,16 +108,16 @@ class Suggestion:
 
     domain: str | None
     counts: dict[str, int]
-    thresholds: Thresholds
+    thresholds: ConflictThresholds
     now: Figures
-    suggested: Thresholds
+    suggested: ConflictThresholds
     then: Figures
     reason: str = ""
 
 
 def suggest(
     pairs: Sequence[Decided],
-    thresholds: Thresholds,
+    thresholds: ConflictThresholds,
     *,
     domain: str | None = None,
     lexicon: Lexicon | None = None,
@@ -127,7 +127,7 @@ def suggest(
     A second or so for a thousand pairs: run it on a thread.
     """
     counts = {str(label): sum(each.label is label for each in pairs) for label in Label}
-    trial = _Trial(pairs, lexicon)
+    trial = _ThresholdTrial(pairs, lexicon)
     now = trial.figures(thresholds)
     reason = _too_few(counts)
     best, then = thresholds, now
@@ -140,7 +140,7 @@ def suggest(
     return Suggestion(domain, counts, thresholds, now, best, then, reason)
 
 
-class _Trial:
+class _ThresholdTrial:
     """Judges the same pairs by many thresholds, each pair anew only where that may matter.
 
     A judgement depends on thresholds only by which of them the pair's cosine reaches.
@@ -153,7 +153,7 @@ class _Trial:
         self._pairs = [(each, bool(stand(each.left) & stand(each.right))) for each in pairs]
         self._known: dict[tuple[int, bool, bool], Relation] = {}
 
-    def figures(self, thresholds: Thresholds) -> Figures:
+    def figures(self, thresholds: ConflictThresholds) -> Figures:
         """Return what thresholds make of the pairs."""
         found = []
         for number, (each, related) in enumerate(self._pairs):
@@ -172,7 +172,7 @@ class _Trial:
             merged=found.count((Label.CONTRADICTION, Relation.SAME)),
         )
 
-    def _judged(self, each: Decided, thresholds: Thresholds, *, near: bool) -> Relation:
+    def _judged(self, each: Decided, thresholds: ConflictThresholds, *, near: bool) -> Relation:
         """Return what the rules find; what is not near is never one claim for the reconciler."""
         found = judge(
             each.left, each.right, cosine=each.cosine, thresholds=thresholds, lexicon=self._lexicon
@@ -202,7 +202,7 @@ def _too_few(counts: dict[str, int]) -> str:
     return ""
 
 
-def _tried(thresholds: Thresholds) -> list[Thresholds]:
+def _tried(thresholds: ConflictThresholds) -> list[ConflictThresholds]:
     """Return the thresholds that are tried: those of now, and a grid."""
     grid = [
         replace(thresholds, merge=cluster, cluster=cluster, judged=judged)
@@ -211,7 +211,9 @@ def _tried(thresholds: Thresholds) -> list[Thresholds]:
     return [thresholds, *grid]
 
 
-def _worth(figures: Figures, each: Thresholds, now: Thresholds) -> tuple[float, ...]:
+def _worth(
+    figures: Figures, each: ConflictThresholds, now: ConflictThresholds
+) -> tuple[float, ...]:
     """Return what thresholds are worth, the most important first."""
     merges, conflicts = figures.merges, figures.contradictions
     precision = 1.0 if merges.precision is None else merges.precision

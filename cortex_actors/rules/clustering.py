@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.text.claims import Reading, read, weighty
+from cortex_actors.text.claims import ClaimReading, read, weighty
 from cortex_actors.text.lexicon import Lexicon, Sense, Word, senses
 
 if TYPE_CHECKING:
@@ -212,7 +212,13 @@ def wider(one: Subject, other: Subject, *, is_close: bool, lexicon: Lexicon) -> 
 
 
 def _shown(
-    one: Subject, other: Subject, left: Reading, right: Reading, *, is_close: bool, lexicon: Lexicon
+    one: Subject,
+    other: Subject,
+    left: ClaimReading,
+    right: ClaimReading,
+    *,
+    is_close: bool,
+    lexicon: Lexicon,
 ) -> Iterator[Wider]:
     """Yield what shows that one says it for more."""
     shown = [
@@ -236,7 +242,7 @@ def _by_scope(one: str, other: str) -> Iterator[Wider]:
         yield Wider(not one, f"one holds only in {one or other}")
 
 
-def _by_place(left: Reading, right: Reading) -> Iterator[Wider]:
+def _by_place(left: ClaimReading, right: ClaimReading) -> Iterator[Wider]:
     """Yield the one whose words do not limit it where the other's do."""
     only_left = left.places.keys() - right.places.keys()
     only_right = right.places.keys() - left.places.keys()
@@ -263,13 +269,13 @@ def _is_wider(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(other) and (not one or one > other)
 
 
-def _says(wide: Reading, narrow: Reading) -> bool:
+def _says(wide: ClaimReading, narrow: ClaimReading) -> bool:
     """Tell whether a statement says most of what another one says."""
     common = len(wide.stems.keys() & narrow.stems.keys())
     return common >= FEWEST and common >= COMMON * len(wide.stems)
 
 
-def _beyond(some: Reading, more: Reading, lexicon: Lexicon) -> list[str]:
+def _beyond(some: ClaimReading, more: ClaimReading, lexicon: Lexicon) -> list[str]:
     """Return what a statement says beside all that another one says; empty if it does not."""
     if not FEWEST <= len(some.stems) < len(more.stems) <= LONGER * len(some.stems):
         return []
@@ -315,7 +321,7 @@ ABOUT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class OrderedThing:
     """Something that a statement puts in order.
 
     Attributes:
@@ -330,7 +336,7 @@ class Need:
     comes_first: bool
 
 
-def needs(claim: Claim, lexicon: Lexicon) -> tuple[Need, ...]:
+def needs(claim: Claim, lexicon: Lexicon) -> tuple[OrderedThing, ...]:
     """Return what a statement puts in order, as it says it."""
     said = read(claim, lexicon).wording
     if not any(word.text in _FIRST or word.text in _LATER for word in said.words):
@@ -338,7 +344,7 @@ def needs(claim: Claim, lexicon: Lexicon) -> tuple[Need, ...]:
     return tuple(_found(said.words, senses(said, lexicon), lexicon))
 
 
-def about(need: Need, other: Claim, lexicon: Lexicon) -> float:
+def about(need: OrderedThing, other: Claim, lexicon: Lexicon) -> float:
     """Return how far a statement asks for what another one names, 0 to 1; 0 where it does not.
 
     Naming it by the way is not asking for it, and neither is being against it.
@@ -350,7 +356,9 @@ def about(need: Need, other: Claim, lexicon: Lexicon) -> float:
     return share if share >= ABOUT else 0.0
 
 
-def _found(words: Sequence[Word], turned: Sequence[Sense], lexicon: Lexicon) -> Iterator[Need]:
+def _found(
+    words: Sequence[Word], turned: Sequence[Sense], lexicon: Lexicon
+) -> Iterator[OrderedThing]:
     """Yield what each word names that puts something in order."""
     is_supposed = False
     for number, word in enumerate(words):
@@ -367,7 +375,7 @@ def _found(words: Sequence[Word], turned: Sequence[Sense], lexicon: Lexicon) -> 
         telling = {each for each, stem in named if stem} - _GENERAL
         if telling and len(thing) <= _MOST and _POINTING.isdisjoint(dict(named)):
             said = " ".join([word.text, *(each for each, _ in named)])
-            yield Need(said, thing, comes_first=word.text in _FIRST or is_against)
+            yield OrderedThing(said, thing, comes_first=word.text in _FIRST or is_against)
 
 
 def _is_cue(words: Sequence[Word], number: int) -> bool:
@@ -388,7 +396,7 @@ def _named(words: Sequence[Word], lexicon: Lexicon) -> Iterator[tuple[str, str |
         yield word.text, stem
 
 
-def _first(reading: Reading, lexicon: Lexicon) -> frozenset[str]:
+def _first(reading: ClaimReading, lexicon: Lexicon) -> frozenset[str]:
     """Return the stems of what a statement asks for first; empty if it is against that.
 
     A label says nothing yet, and neither does what is only put in order: "before committing,".

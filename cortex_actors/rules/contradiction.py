@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.sameness import differ, keeps, reordered
-from cortex_actors.text.claims import PORT, Part, Reading, digits, read
+from cortex_actors.text.claims import PORT, ClaimPart, ClaimReading, digits, read
 from cortex_actors.text.lexicon import Lexicon, Sense, standard, stem
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ _USING = frozenset({"use", "always"})
 
 
 def clashes(
-    left: Reading,
-    right: Reading,
+    left: ClaimReading,
+    right: ClaimReading,
     *,
     lexicon: Lexicon,
     are_rules: tuple[bool, bool] = (True, True),
@@ -113,7 +113,7 @@ def clashes(
     yield from _numbers(left, right, are_rows=siblings and not both and not left.label)
 
 
-def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
+def _titles(left: ClaimReading, right: ClaimReading) -> Iterator[Clash]:
     """Yield what one of two statements of one title denies: "No worktrees - ...", no `v2/`."""
     (one, is_no), (other, is_other_no) = _title(left), _title(right)
     if not one or one != other:
@@ -127,7 +127,7 @@ def _titles(left: Reading, right: Reading) -> Iterator[Clash]:
             yield Clash(Family.DENIAL, f"one denies {', '.join(sorted(denied))}, the other has it")
 
 
-def _title(reading: Reading) -> tuple[frozenset[str], bool]:
+def _title(reading: ClaimReading) -> tuple[frozenset[str], bool]:
     """Return the words before a dash near the beginning, and whether they are denied."""
     words = reading.wording.words
     ends = (n for n, word in enumerate(words[:TITLE]) if word.text == _DASH)
@@ -137,7 +137,7 @@ def _title(reading: Reading) -> tuple[frozenset[str], bool]:
 
 
 def _forbidden(
-    one: Reading, other: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool]
+    one: ClaimReading, other: ClaimReading, lexicon: Lexicon, are_rules: tuple[bool, bool]
 ) -> Iterator[Clash]:
     """Yield what one statement orders not to do and the other wants done."""
     if max(len(one.stems), len(other.stems)) > LONG or not are_rules[0]:
@@ -167,7 +167,7 @@ def _forbidden(
 
 
 def _banned(
-    one: Reading, other: Reading, lexicon: Lexicon, *, are_rules: tuple[bool, bool]
+    one: ClaimReading, other: ClaimReading, lexicon: Lexicon, *, are_rules: tuple[bool, bool]
 ) -> Iterator[Clash]:
     """Yield what one statement is wholly against, or wants another thing than, and the other uses.
 
@@ -198,7 +198,7 @@ def _banned(
             yield Clash(Family.DENIAL, f"one forbids {part.told(said)}, the other uses it", kind)
 
 
-def _is_freed(one: Reading, other: Reading, lexicon: Lexicon) -> bool:
+def _is_freed(one: ClaimReading, other: ClaimReading, lexicon: Lexicon) -> bool:
     """Whether a statement lets be what another one forbids but under a condition."""
     words, others = ({each.text for each in some.wording.words} for some in (one, other))
     tied = {each for part in one.parts if part.sense is Sense.ONLY for each in part.stems}
@@ -206,16 +206,16 @@ def _is_freed(one: Reading, other: Reading, lexicon: Lexicon) -> bool:
     return is_tied or bool(others & lexicon.cues["permitting"])
 
 
-def _begins(reading: Reading, stem: str) -> bool:
+def _begins(reading: ClaimReading, stem: str) -> bool:
     """Whether a statement begins with a verb as it is ordered: "Reorder", no "Reordering"."""
     first, parts = reading.wording.words[0].text, reading.parts
     return parts[0].stems[:1] == (stem,) and not first.endswith(("ing", "ed", "s"))
 
 
 def _ordered(
-    part: Part,
-    there: Part,
-    other: Reading,
+    part: ClaimPart,
+    there: ClaimPart,
+    other: ClaimReading,
     around: set[str],
     given: frozenset[str],
 ) -> str | None:
@@ -244,7 +244,7 @@ def _ordered(
     return part.told(both) if len(covered) >= WANTED * len(wanted) else None
 
 
-def _exchanged(left: Reading, right: Reading) -> Iterator[Clash]:
+def _exchanged(left: ClaimReading, right: ClaimReading) -> Iterator[Clash]:
     """Yield two things of which each statement wants one and not the other."""
     for (one, no_one), (other, no_other) in product(_compared(left), _compared(right)):
         wanted, unwanted = {*one.stems} - {*no_one.stems}, {*no_one.stems} - {*one.stems}
@@ -256,14 +256,14 @@ def _exchanged(left: Reading, right: Reading) -> Iterator[Clash]:
             yield Clash(Family.EXCHANGE, reason, confidence=0.9)
 
 
-def _compared(reading: Reading) -> list[tuple[Part, Part]]:
+def _compared(reading: ClaimReading) -> list[tuple[ClaimPart, ClaimPart]]:
     """Return what a statement wants first and what instead of which: "X, not Y", "Y over X"."""
     both = pairwise(reading.parts)
     found = ((a, b) for a, b in both if (a.sense, b.sense) == (Sense.WANTED, Sense.AGAINST))
     return [*islice(found, 1)]
 
 
-def _numbers(left: Reading, right: Reading, *, are_rows: bool) -> Iterator[Clash]:
+def _numbers(left: ClaimReading, right: ClaimReading, *, are_rows: bool) -> Iterator[Clash]:
     """Yield versions and ports that no value satisfies for both.
 
     Entries of a list are for different things, unless they agree on another number.
@@ -303,7 +303,12 @@ class _Swap:
 
 
 def _swapped(
-    left: Reading, right: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool], *, siblings: bool
+    left: ClaimReading,
+    right: ClaimReading,
+    lexicon: Lexicon,
+    are_rules: tuple[bool, bool],
+    *,
+    siblings: bool,
 ) -> Iterator[Clash]:
     """Yield the word in which two statements differ where one says nothing else of its own."""
     for swap in _swaps(left, right, lexicon, are_rules, siblings=siblings):
@@ -320,7 +325,12 @@ def _swapped(
 
 
 def _swaps(
-    left: Reading, right: Reading, lexicon: Lexicon, are_rules: tuple[bool, bool], *, siblings: bool
+    left: ClaimReading,
+    right: ClaimReading,
+    lexicon: Lexicon,
+    are_rules: tuple[bool, bool],
+    *,
+    siblings: bool,
 ) -> Iterator[_Swap]:
     """Yield alternatives, opposites, numbers and code of one label in which two statements differ.
 
@@ -356,7 +366,9 @@ def _swaps(
         yield _Swap(Family.VALUE, one, other, 1, LONG)
 
 
-def _opposites(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[tuple[str, str]]:
+def _opposites(
+    left: ClaimReading, right: ClaimReading, lexicon: Lexicon
+) -> Iterator[tuple[str, str]]:
     """Yield a word of each of two statements which is the other one's opposite."""
     words, others = ({each.text for each in some.wording.words} for some in (left, right))
     for one in sorted(words - others):
@@ -364,12 +376,14 @@ def _opposites(left: Reading, right: Reading, lexicon: Lexicon) -> Iterator[tupl
             yield one, other
 
 
-def _code(reading: Reading) -> str:
+def _code(reading: ClaimReading) -> str:
     """Return the first word of a statement that is code; "" for none."""
     return next((each.text for each in reading.wording.spoken if each.code), "")
 
 
-def _own(left: Reading, right: Reading, here: set[str], there: set[str]) -> tuple[int, int]:
+def _own(
+    left: ClaimReading, right: ClaimReading, here: set[str], there: set[str]
+) -> tuple[int, int]:
     """Return how much each of two statements says beside some words, the lesser first."""
     less, more = sorted(
         len(_beside(some, words) - other.stems.keys() - words)
@@ -378,7 +392,7 @@ def _own(left: Reading, right: Reading, here: set[str], there: set[str]) -> tupl
     return less, more
 
 
-def _beside(reading: Reading, words: set[str]) -> set[str]:
+def _beside(reading: ClaimReading, words: set[str]) -> set[str]:
     """Return the stems outside parentheses of the sentences that have one of some words."""
     some = [part for part in reading.parts if not words.isdisjoint(part.stems)]
     which = {part.sentence for part in some or reading.parts}
@@ -395,7 +409,7 @@ def _are_rows(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one and other) and not (one <= other or other <= one)
 
 
-def apart(left: Reading, right: Reading) -> str | None:
+def apart(left: ClaimReading, right: ClaimReading) -> str | None:
     """Return where two statements hold when that is at different places, or None."""
     for dimension, here in left.places.items():
         there = right.places.get(dimension, frozenset())
@@ -481,7 +495,7 @@ _PATTERNS = tuple((_any_of(word), _any_of(*opposites)) for word, opposites in PA
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class ConflictThresholds:
     """Cosines of one embedding model from which on a likeness means something.
 
     Attributes:
@@ -502,7 +516,7 @@ class Thresholds:
 _SHOWING = frozenset({StatementKind.COMMAND, StatementKind.EXAMPLE})
 
 #: Calibrated for the default model, all-MiniLM-L6-v2.
-DEFAULTS = Thresholds()
+DEFAULTS = ConflictThresholds()
 
 
 def judge(
@@ -510,7 +524,7 @@ def judge(
     right: Claim,
     *,
     cosine: float | None,
-    thresholds: Thresholds = DEFAULTS,
+    thresholds: ConflictThresholds = DEFAULTS,
     lexicon: Lexicon | None = None,
     kinds: tuple[StatementKind | None, StatementKind | None] | None = None,
     siblings: bool = False,
@@ -638,12 +652,12 @@ def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
     return frozenset(_topics(found))
 
 
-def _topics(found: Reading) -> set[str]:
+def _topics(found: ClaimReading) -> set[str]:
     return found.positions.keys() | found.ranges.keys()
 
 
 def _same(
-    left: Claim, right: Claim, score: float, *, thresholds: Thresholds, lexicon: Lexicon
+    left: Claim, right: Claim, score: float, *, thresholds: ConflictThresholds, lexicon: Lexicon
 ) -> Judgement | None:
     """Return two statements as one claim, or None: the same words, or nearly so and one more."""
     one, other = read(left, lexicon), read(right, lexicon)
@@ -667,13 +681,13 @@ def _said(relation: Relation, reason: str) -> Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ThresholdTable:
     """The thresholds that hold, and those of the domains that have their own."""
 
-    default: Thresholds = DEFAULTS
-    by_domain: Mapping[str, Thresholds] = field(default_factory=dict)
+    default: ConflictThresholds = DEFAULTS
+    by_domain: Mapping[str, ConflictThresholds] = field(default_factory=dict)
 
-    def of(self, left: str | None, right: str | None) -> Thresholds:
+    def of(self, left: str | None, right: str | None) -> ConflictThresholds:
         """Return the thresholds of a pair; a domain's own hold only within it."""
         if left is None or left != right:
             return self.default

@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.domain.memory import Convergence
+from cortex_actors.domain.memory import ConvergenceLevel
 from cortex_actors.rules.contradiction import apart, judge
 from cortex_actors.rules.sameness import reordered, stands
 from cortex_actors.text.claims import read
@@ -51,7 +51,7 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AgreeingGroup:
     """Messages that say alike.
 
     Attributes:
@@ -69,10 +69,10 @@ class Group:
         return tuple(sorted({each.agent for each in self.voices}))
 
     @property
-    def kind(self) -> Convergence:
+    def kind(self) -> ConvergenceLevel:
         """How many say so."""
         many = len(self.agents) >= CONSENSUS
-        return Convergence.CONSENSUS if many else Convergence.HARMONY
+        return ConvergenceLevel.CONSENSUS if many else ConvergenceLevel.HARMONY
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,31 +86,31 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ConvergenceResult:
     """What was found among some messages: what agrees, most agents first, and what does not."""
 
-    groups: tuple[Group, ...] = ()
+    groups: tuple[AgreeingGroup, ...] = ()
     apart: tuple[Apart, ...] = ()
 
 
 def converging(
     voices: Sequence[Voice], alike: Likeness, *, threshold: float, min_agents: int = HARMONY
-) -> Found:
+) -> ConvergenceResult:
     """Return the groups among some messages; each message counts in one group at most.
 
     That is the one of most agents, then of most messages, then of the closest. Takes a millisecond
     for 20 messages that are all alike.
     """
     near, apart = _near(voices, alike, threshold)
-    groups: list[Group] = []
+    groups: list[AgreeingGroup] = []
     left = set(range(len(voices)))
     while best := _best(voices, _within(near, left), alike, least=min_agents):
         groups.append(best[1])
         left -= best[0]
-    return Found(tuple(groups), tuple(apart))
+    return ConvergenceResult(tuple(groups), tuple(apart))
 
 
-def around(voices: Sequence[Voice], alike: Likeness, *, threshold: float) -> Group | None:
+def around(voices: Sequence[Voice], alike: Likeness, *, threshold: float) -> AgreeingGroup | None:
     """Return the group that the first of some messages is in; None where nobody agrees with it."""
     near, _ = _near(voices, alike, threshold)
     beside = {0, *near[0]} if near else set()
@@ -170,7 +170,7 @@ def _best(
     *,
     least: int,
     holding: int | None = None,
-) -> tuple[set[int], Group] | None:
+) -> tuple[set[int], AgreeingGroup] | None:
     """Return the group of most agents, with its places; None where none has so many."""
     found = [
         (places, _group(voices, places, alike))
@@ -181,15 +181,15 @@ def _best(
     return min(found, key=_order, default=None)
 
 
-def _order(found: tuple[set[int], Group]) -> tuple[int, int, float, list[int]]:
+def _order(found: tuple[set[int], AgreeingGroup]) -> tuple[int, int, float, list[int]]:
     places, group = found
     return -len(group.agents), -len(places), -group.likeness, sorted(places)
 
 
-def _group(voices: Sequence[Voice], places: set[int], alike: Likeness) -> Group:
+def _group(voices: Sequence[Voice], places: set[int], alike: Likeness) -> AgreeingGroup:
     ordered = sorted(places)
     least = min(alike(one, other) for one, other in combinations(ordered, 2))
-    return Group(tuple(voices[place] for place in ordered), least)
+    return AgreeingGroup(tuple(voices[place] for place in ordered), least)
 
 
 def _cliques(

@@ -59,7 +59,7 @@ class Fading:
     pruned_days: float = 180.0
 
 
-class Standing(NamedTuple):
+class DecayStanding(NamedTuple):
     """How a principle stands, and how many runs in a row found it worth pruning."""
 
     status: str = ACTIVE
@@ -83,7 +83,9 @@ def half_life(frequency: int, *, fading: Fading = DEFAULTS) -> float:
     return fading.half_life_days * (1.0 + math.log(max(frequency, 1)))
 
 
-def faded(now: Standing, rank: float, *, days: float, fading: Fading = DEFAULTS) -> Standing:
+def faded(
+    now: DecayStanding, rank: float, *, days: float, fading: Fading = DEFAULTS
+) -> DecayStanding:
     """Return how a principle stands after one run of decay; `days` since its last observation.
 
     It goes down a step at most in a run, the last step only after `STRIKES` runs in a row, and
@@ -92,10 +94,12 @@ def faded(now: Standing, rank: float, *, days: float, fading: Fading = DEFAULTS)
     if now.status == PRUNED or not _is_worthless(rank, days, fading):
         return ranked(now, rank, days=days, fading=fading)
     strikes = now.strikes + 1
-    return Standing(PRUNED if strikes >= STRIKES else DECAYING, strikes)
+    return DecayStanding(PRUNED if strikes >= STRIKES else DECAYING, strikes)
 
 
-def ranked(now: Standing, rank: float, *, days: float, fading: Fading = DEFAULTS) -> Standing:
+def ranked(
+    now: DecayStanding, rank: float, *, days: float, fading: Fading = DEFAULTS
+) -> DecayStanding:
     """Return how a principle stands whose rank was counted anew, outside a run of decay.
 
     Whoever organises often must not count as many runs of decay: this gives no strike, and takes
@@ -103,11 +107,11 @@ def ranked(now: Standing, rank: float, *, days: float, fading: Fading = DEFAULTS
     observed, and not because a rank has moved.
     """
     if now.status == PRUNED:
-        return Standing() if days <= fading.decaying_days else now
+        return DecayStanding() if days <= fading.decaying_days else now
     if _is_worthless(rank, days, fading):
-        return Standing(DECAYING, now.strikes)
+        return DecayStanding(DECAYING, now.strikes)
     is_old = rank < fading.decaying_rank and days > fading.decaying_days
-    return Standing(DECAYING if is_old else ACTIVE)
+    return DecayStanding(DECAYING if is_old else ACTIVE)
 
 
 def days_since(at: int, now: int) -> int:
@@ -244,7 +248,7 @@ ORDER: Final = tuple(Layer)
 _TENTHS = 10
 
 
-class Step(NamedTuple):
+class LayerStep(NamedTuple):
     """What a memory of a layer needs for the next: accesses, and microseconds since it was said."""
 
     accesses: int
@@ -260,12 +264,12 @@ class Earning:
     working_age_h: float = 24.0
 
     @property
-    def steps(self) -> Mapping[Layer, Step]:
+    def steps(self) -> Mapping[Layer, LayerStep]:
         """Layer -> what it takes to leave it by being read."""
         age = round(self.working_age_h * HOUR)
         return {
-            Layer.SENSORY: Step(self.sensory_accesses),
-            Layer.WORKING: Step(self.working_accesses, age),
+            Layer.SENSORY: LayerStep(self.sensory_accesses),
+            Layer.WORKING: LayerStep(self.working_accesses, age),
         }
 
 
@@ -316,7 +320,7 @@ def ripe_at(layer: Layer, count: int, *, said_at: int, earning: Earning = DOCUME
     return None if step is None or count < step.accesses else said_at + step.age_us
 
 
-def _earned(step: Step, count: int, age_us: int) -> str:
+def _earned(step: LayerStep, count: int, age_us: int) -> str:
     """Return by what a memory has earned the next layer."""
     often = f"Access count {count} >= threshold {step.accesses}"
     if not step.age_us:

@@ -303,15 +303,15 @@ def crumb(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def to_crumb(record: Mapping[str, Any]) -> domain.Crumb:
+def to_crumb(record: Mapping[str, Any]) -> domain.CrumbRecord:
     """Return the crumb of a record that was checked, or that the ledger gave."""
     said = {**record, "agent_id": record["agent"], "session_id": record["session"]}
     said["type"] = domain.CrumbType(record["type"])
     said["priority"] = domain.Priority(record["priority"])
     said["references"] = {kind: tuple(some) for kind, some in record["references"].items()}
     said |= {each: tuple(record[each]) for each in _CRUMB_LISTS}
-    return domain.Crumb(
-        **{each.name: said[each.name] for each in fields(domain.Crumb) if each.name in said}
+    return domain.CrumbRecord(
+        **{each.name: said[each.name] for each in fields(domain.CrumbRecord) if each.name in said}
     )
 
 

@@ -24,7 +24,7 @@ VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class LinkThresholds:
     """Cosines from which on a likeness means something (Cerno's)."""
 
     #: Two may be linked, if they share a domain or a tag.
@@ -37,11 +37,11 @@ class Thresholds:
     neighbours: int = 20
 
 
-DEFAULTS: Final = Thresholds()
+DEFAULTS: Final = LinkThresholds()
 
 
 def may_link(
-    one: Subject, other: Subject, cosine: float, *, thresholds: Thresholds = DEFAULTS
+    one: Subject, other: Subject, cosine: float, *, thresholds: LinkThresholds = DEFAULTS
 ) -> bool:
     """Tell whether two are near enough to be linked by their likeness."""
     if cosine >= thresholds.close:
@@ -56,7 +56,7 @@ def link(
     cosine: float | None,
     *,
     near: bool,
-    thresholds: Thresholds = DEFAULTS,
+    thresholds: LinkThresholds = DEFAULTS,
     lexicon: Lexicon | None = None,
 ) -> Link | None:
     """Return the link of two principles, or None; the same whichever comes first.
@@ -112,7 +112,7 @@ def _alike(
     cosine: float,
     said: Judgement,
     *,
-    thresholds: Thresholds,
+    thresholds: LinkThresholds,
     lexicon: Lexicon,
 ) -> Link | None:
     """Return the link of two that are near and may both hold."""

@@ -145,10 +145,10 @@ _BESIDE = _DENYING | {"do", "does", "did", "any", "a", "an", "the"}
 _LABEL = re.compile(r"\s*(?:\[[^\]\n]{1,60}\]|\([^)\n]{1,60}\)|[A-Z][\w .'-]{0,40}:)\s+")
 _LABELS = 3
 
-#: From `Gates.merge_always` on two texts have this share of the shorter one's words in common. Else
-#: their cosine is this, and one has all words of the other or they share the second of all their
-#: words. A memory keeps every sentence and loses nothing if too much is merged: 3 of 36 labelled
-#: pairs.
+#: From `MergeGates.merge_always` on two texts have this share of the shorter one's words in common.
+#: Else their cosine is this, and one has all words of the other or they share the second of all
+#: their words. A memory keeps every sentence and loses nothing if too much is merged: 3 of 36
+#: labelled pairs.
 _HALF, _MOST = 0.5, 0.6
 
 #: Sentences of a text that are compared one by one; of a longer one the first.
@@ -164,7 +164,7 @@ _REMEMBERED = 1_024
 _WHOLE = 2_000
 
 
-class Verdict(StrEnum):
+class MergeVerdict(StrEnum):
     """What becomes of a candidate."""
 
     MERGE = "merge"
@@ -177,7 +177,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gates:
+class MergeGates:
     """What merging asks for.
 
     Attributes:
@@ -204,7 +204,7 @@ class Gates:
 class Ruled:
     """What the rules say of a candidate, and why."""
 
-    verdict: Verdict
+    verdict: MergeVerdict
     by: Decider
     why: str
 
@@ -214,8 +214,8 @@ def ruled(
     other: str,
     cosine: float,
     *,
-    gates: Gates,
-    thresholds: contradiction.Thresholds,
+    gates: MergeGates,
+    thresholds: contradiction.ConflictThresholds,
     lexicon: Lexicon | None = None,
 ) -> Ruled:
     """Return what the rules say of a text and a candidate: polarity before likeness.
@@ -223,29 +223,29 @@ def ruled(
     A threshold itself counts as reached.
     """
     if cosine < gates.merge_never:
-        return Ruled(Verdict.SKIP, Decider.RULES, f"cosine {cosine:.2f}")
+        return Ruled(MergeVerdict.SKIP, Decider.RULES, f"cosine {cosine:.2f}")
     text, other = _behind_labels(text, other)
     one, another = Claim(text[:_WHOLE]), Claim(other[:_WHOLE])
     found = contradiction.judge(one, another, cosine=cosine, thresholds=thresholds, lexicon=lexicon)
     against = _against(found, text, other, cosine=cosine, thresholds=thresholds, lexicon=lexicon)
     if against is not None:
-        return Ruled(Verdict.CONFLICT, Decider.RULES, against)
+        return Ruled(MergeVerdict.CONFLICT, Decider.RULES, against)
     if says(text, other) or says(other, text):
-        return Ruled(Verdict.MERGE, Decider.RULES, "one says all that the other does")
+        return Ruled(MergeVerdict.MERGE, Decider.RULES, "one says all that the other does")
     # What the rules would not believe a model, they do not believe a cosine either.
     same = Judgement(Relation.SAME, Decider.RULES, f"cosine {cosine:.2f}")
     apart = contradiction.believed(same, one, another, lexicon=lexicon)
     if apart.relation is not Relation.SAME:
-        return Ruled(Verdict.SKIP, Decider.RULES, apart.reason)
+        return Ruled(MergeVerdict.SKIP, Decider.RULES, apart.reason)
     if _share(one, another, cosine, always=gates.merge_always, lexicon=lexicon):
-        return Ruled(Verdict.MERGE, Decider.RULES, same.reason)
-    return Ruled(Verdict.ASK, Decider.RULES, found.reason)
+        return Ruled(MergeVerdict.MERGE, Decider.RULES, same.reason)
+    return Ruled(MergeVerdict.ASK, Decider.RULES, found.reason)
 
 
 def are_opposites(text: str, other: str) -> bool:
     """Tell whether two texts that are near each other cannot both hold."""
-    found = ruled(text, other, 1.0, gates=Gates(), thresholds=contradiction.DEFAULTS)
-    return found.verdict is Verdict.CONFLICT
+    found = ruled(text, other, 1.0, gates=MergeGates(), thresholds=contradiction.DEFAULTS)
+    return found.verdict is MergeVerdict.CONFLICT
 
 
 def believed(
@@ -253,10 +253,10 @@ def believed(
 ) -> Ruled:
     """Return what a model's word on an open candidate comes to; nobody's word keeps them two."""
     if said is None:
-        return Ruled(Verdict.SKIP, Decider.RULES, "nobody is sure that they say the same")
+        return Ruled(MergeVerdict.SKIP, Decider.RULES, "nobody is sure that they say the same")
     found = contradiction.believed(said, Claim(text), Claim(other), lexicon=lexicon)
-    verdict = {Relation.SAME: Verdict.MERGE, Relation.CONTRADICTION: Verdict.CONFLICT}
-    return Ruled(verdict.get(found.relation, Verdict.SKIP), found.decider, found.reason)
+    verdict = {Relation.SAME: MergeVerdict.MERGE, Relation.CONTRADICTION: MergeVerdict.CONFLICT}
+    return Ruled(verdict.get(found.relation, MergeVerdict.SKIP), found.decider, found.reason)
 
 
 def faithful(cosines: Sequence[float], least: float) -> bool:
@@ -305,7 +305,7 @@ def _against(
     other: str,
     *,
     cosine: float,
-    thresholds: contradiction.Thresholds,
+    thresholds: contradiction.ConflictThresholds,
     lexicon: Lexicon | None,
 ) -> str | None:
     """Return why two texts, or two of their sentences, cannot both hold; None where they can."""

@@ -87,7 +87,7 @@ OF_ITSELF = {
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class PromotionThresholds:
     """How much of everything promotion asks for; each is enough when it is reached."""
 
     confidence: float = 0.7
@@ -111,7 +111,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PromotionStanding:
     """What is known about an insight beside itself.
 
     Attributes:
@@ -136,7 +136,7 @@ class Standing:
 
 
 #: What automatic promotion asks for when nothing else is configured.
-DEFAULTS = Thresholds()
+DEFAULTS = PromotionThresholds()
 
 #: Cosine from which on two rules of two projects are about one thing, so that one of them is worth
 #: offering: of what two portfolios of six real projects offer from here on 10 of 11 are wanted,
@@ -155,7 +155,11 @@ def agrees(one: str, other: str, *, cosine: float) -> bool:
 
 
 def unmet(
-    insight: Insight, standing: Standing, *, now: int, thresholds: Thresholds = DEFAULTS
+    insight: Insight,
+    standing: PromotionStanding,
+    *,
+    now: int,
+    thresholds: PromotionThresholds = DEFAULTS,
 ) -> tuple[Requirement, ...]:
     """Return what the insight still lacks; empty when it has earned its promotion."""
     checks = requirements(insight, standing, now=now, thresholds=thresholds)
@@ -194,7 +198,11 @@ def decided(
 
 
 def requirements(
-    insight: Insight, standing: Standing, *, now: int, thresholds: Thresholds = DEFAULTS
+    insight: Insight,
+    standing: PromotionStanding,
+    *,
+    now: int,
+    thresholds: PromotionThresholds = DEFAULTS,
 ) -> tuple[Requirement, ...]:
     """Return every check in the order of `Need`; `now` is in UTC microseconds."""
     active = insight.status is InsightStatus.ACTIVE
@@ -317,7 +325,7 @@ SHOWN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RankStep:
     """One step: what it is about, what it does, and the value after it."""
 
     about: str
@@ -325,20 +333,20 @@ class Step:
     value: float
 
 
-def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tuple[Step, ...]:
+def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tuple[RankStep, ...]:
     """Return the steps from the base to the confidence; what changes nothing is left out."""
     floor, kept = confidence_floor(evidence.observations), kept_confidence(evidence)
     is_long = kept >= SHOWN
     value = max(BASE, floor) + (0.0 if is_long else kept)
     times = "once" if evidence.observations == 1 else f"{evidence.observations} times"
-    found = [Step(f"seen {times}", "base" if floor <= BASE else "more than the base", value)]
+    found = [RankStep(f"seen {times}", "base" if floor <= BASE else "more than the base", value)]
     if is_long:
         days = (evidence.last_seen - (evidence.first_seen or evidence.last_seen)) / DAY
         value += kept
-        found.append(Step(f"kept for {in_days(round(days))}", f"+{kept:.2f}", value))
+        found.append(RankStep(f"kept for {in_days(round(days))}", f"+{kept:.2f}", value))
     if more := PER_PROJECT * max(evidence.projects - 1, 0):
         value = min(value + more, 1.0)
-        found.append(Step(f"said by {evidence.projects} projects", f"+{more:.2f}", value))
+        found.append(RankStep(f"said by {evidence.projects} projects", f"+{more:.2f}", value))
     value = min(value, 1.0)
     days = (now - evidence.last_seen) / DAY
     for holds, about, factor in (
@@ -348,7 +356,7 @@ def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tu
     ):
         if holds:
             value *= factor
-            found.append(Step(about, f"x {factor:g}", value))
+            found.append(RankStep(about, f"x {factor:g}", value))
     return tuple(found)
 
 
@@ -389,7 +397,7 @@ class RankWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RankPart:
     """One part of a rank: how much of it there is, and how much of the whole it may make."""
 
     name: str
@@ -407,7 +415,7 @@ class Part:
 RANK_DEFAULTS: Final = RankWeights()
 
 
-def rank(found: Iterable[Part]) -> float:
+def rank(found: Iterable[RankPart]) -> float:
     """Return the rank that parts make, 0 to 1."""
     return min(math.fsum(each.points for each in found), 1.0)
 
@@ -420,7 +428,7 @@ def parts(
     quality: float = 0.5,
     links: int = 0,
     weights: RankWeights = RANK_DEFAULTS,
-) -> tuple[Part, ...]:
+) -> tuple[RankPart, ...]:
     """Return what a rank is made of; the points of the parts make the rank.
 
     Weights that do not make 1 are divided by their sum, so that a rank stays a share. Raises
@@ -431,7 +439,7 @@ def parts(
     values = RankWeights(confidence, often, recency, quality, linked)
     whole = math.fsum(astuple(weights))
     return tuple(
-        Part(name, value, weight / whole)
+        RankPart(name, value, weight / whole)
         for name, value, weight in zip(
             RankWeights.__slots__, astuple(values), astuple(weights), strict=True
         )

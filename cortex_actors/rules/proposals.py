@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.rules.sameness import overlap
-from cortex_actors.text.claims import SPELT, Reading, read
+from cortex_actors.text.claims import SPELT, ClaimReading, read
 from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, standard, stem, table
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _no_duplicate(
     return clash or ("one is against what the other says" if is_turned else "")
 
 
-def _numbers_differ(left: Reading, right: Reading) -> list[str]:
+def _numbers_differ(left: ClaimReading, right: ClaimReading) -> list[str]:
     """Return of what two statements give different numbers; nothing if one number is the same."""
     one, other = _numbers(left), _numbers(right)
     both = sorted(one.keys() & other.keys())
@@ -167,7 +167,7 @@ def _numbers_differ(left: Reading, right: Reading) -> list[str]:
     return [one[each][1] for each in both]
 
 
-def _numbers(said: Reading) -> dict[str, tuple[tuple[str, ...], str]]:
+def _numbers(said: ClaimReading) -> dict[str, tuple[tuple[str, ...], str]]:
     """Return stem of what may be counted -> the numbers in or beside it, and the word itself."""
     words = [each for each in said.wording.spoken if each.text not in STOP_WORDS]
     counted: dict[str, tuple[tuple[str, ...], str]] = {}
@@ -194,14 +194,14 @@ def _things(words: list[Word], place: int) -> Iterator[str]:
                 return
 
 
-def _choices_differ(left: Reading, right: Reading, *, lexicon: Lexicon) -> str:
+def _choices_differ(left: ClaimReading, right: ClaimReading, *, lexicon: Lexicon) -> str:
     """Return of what two statements name different choices, without those they are against."""
     one, other = _chosen(left, lexicon), _chosen(right, lexicon)
     both = sorted(one.keys() & other.keys())
     return ", ".join(each for each in both if not one[each] & other[each])
 
 
-def _chosen(said: Reading, lexicon: Lexicon) -> dict[str, set[str]]:
+def _chosen(said: ClaimReading, lexicon: Lexicon) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for word in said.wording.spoken:
         of, choice = _choices().get(word.text, ("", ""))
@@ -223,7 +223,7 @@ def _choices() -> dict[str, tuple[str, str]]:
     }
 
 
-def _measures_differ(left: Reading, right: Reading) -> str:
+def _measures_differ(left: ClaimReading, right: ClaimReading) -> str:
     """Return the measures and versions for which two statements give different bounds."""
     both = left.ranges.keys() & right.ranges.keys()
     return ", ".join(
@@ -231,7 +231,7 @@ def _measures_differ(left: Reading, right: Reading) -> str:
     )
 
 
-def _names_differ(left: Reading, right: Reading) -> float:
+def _names_differ(left: ClaimReading, right: ClaimReading) -> float:
     """Return the share of other words in common where each has names that the other lacks."""
     one, other = left.names - left.numbers, right.names - right.numbers
     if not one or not other or one & other:

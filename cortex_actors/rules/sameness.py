@@ -33,7 +33,7 @@ from difflib import SequenceMatcher
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from cortex_actors.text.claims import SPELT, Reading, digits
+from cortex_actors.text.claims import SPELT, ClaimReading, digits
 from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, stem, table
 from cortex_actors.text.summary import sentences
 
@@ -69,7 +69,9 @@ class Difference(Enum):
     WORDS = auto()
 
 
-def align(left: Reading, right: Reading, *, lexicon: Lexicon) -> tuple[float, list[Difference]]:
+def align(
+    left: ClaimReading, right: ClaimReading, *, lexicon: Lexicon
+) -> tuple[float, list[Difference]]:
     """Return the share of words that two statements have in one order, and where they differ."""
     one, other = left.wording.spoken[:MOST], right.wording.spoken[:MOST]
     matcher = SequenceMatcher(None, _keys(one, lexicon), _keys(other, lexicon), autojunk=False)
@@ -126,7 +128,7 @@ BRIEF = 3
 VERBATIM = 0.8
 
 
-def overlap(left: Reading, right: Reading) -> tuple[float, float]:
+def overlap(left: ClaimReading, right: ClaimReading) -> tuple[float, float]:
     """Return how much of both, and of the shorter one, two statements share."""
     one, other = set(left.stems), set(right.stems)
     if not one or not other:
@@ -135,12 +137,12 @@ def overlap(left: Reading, right: Reading) -> tuple[float, float]:
     return both / len(one | other), both / min(len(one), len(other))
 
 
-def differ(left: Reading, right: Reading, *, lexicon: Lexicon) -> str | None:
+def differ(left: ClaimReading, right: ClaimReading, *, lexicon: Lexicon) -> str | None:
     """Return what keeps two statements apart however alike they are, or None."""
     return _facts_differ(left, right) or stands(left, right) or _words(left, right, lexicon)
 
 
-def _facts_differ(left: Reading, right: Reading) -> str | None:
+def _facts_differ(left: ClaimReading, right: ClaimReading) -> str | None:
     """Return the command, number, name or label in which two statements differ."""
     if left.command != right.command:
         return "they are different commands"
@@ -152,7 +154,7 @@ def _facts_differ(left: Reading, right: Reading) -> str | None:
     return "their labels differ" if is_other else None
 
 
-def stands(left: Reading, right: Reading) -> str | None:
+def stands(left: ClaimReading, right: ClaimReading) -> str | None:
     """Return what one statement is against, excepts or wants, and the other does not."""
     stand, denied, others = settled(left, right), _denied(left), _denied(right)
     # What they settled may be what one is against, if it is known what that is.
@@ -167,7 +169,7 @@ def stands(left: Reading, right: Reading) -> str | None:
     return None
 
 
-def _words(left: Reading, right: Reading, lexicon: Lexicon) -> str | None:
+def _words(left: ClaimReading, right: ClaimReading, lexicon: Lexicon) -> str | None:
     """Return what stands in the place of what, where two statements are else alike."""
     one, other = ({each.text for each in some.wording.words} for some in (left, right))
     if any(lexicon.distinct.get(each, frozenset()) & (other - one) for each in one - other):
@@ -182,25 +184,25 @@ def _words(left: Reading, right: Reading, lexicon: Lexicon) -> str | None:
     return None
 
 
-def _turned(left: Reading, right: Reading) -> bool:
+def _turned(left: ClaimReading, right: ClaimReading) -> bool:
     """Whether one statement is against something that the other wants."""
     return any(right.stems.get(each) is Sense.WANTED for each in _denied(left))
 
 
-def _denied(reading: Reading) -> set[str]:
+def _denied(reading: ClaimReading) -> set[str]:
     """Return the stems that a statement is against."""
     against = {Sense.AGAINST, Sense.BARRED}
     return {stem for stem, sense in reading.stems.items() if sense in against}
 
 
-def settled(left: Reading, right: Reading) -> list[str]:
+def settled(left: ClaimReading, right: ClaimReading) -> list[str]:
     """Return the things of which two statements choose, or reject, the same one."""
     both = left.positions.keys() & right.positions.keys()
     stands = {slot: (left.positions[slot].stand, right.positions[slot].stand) for slot in both}
     return sorted(slot for slot, (one, other) in stands.items() if one and one == other)
 
 
-def keeps(fuller: Reading, other: Reading) -> bool:
+def keeps(fuller: ClaimReading, other: ClaimReading) -> bool:
     """Tell whether a statement says all that another one says, and may stand for it.
 
     Its words hold those of the other one, wanted or forbidden as there; numbers, names, conditions
@@ -217,7 +219,7 @@ def keeps(fuller: Reading, other: Reading) -> bool:
     return its < mine and len(its) >= LESS and not narrower
 
 
-def is_local(reading: Reading) -> bool:
+def is_local(reading: ClaimReading) -> bool:
     """Tell whether a fact is no claim by itself: a few words, or an entry of a list of files.
 
     Its heading says what it is about, and each project has its own `package.json`.
@@ -227,24 +229,24 @@ def is_local(reading: Reading) -> bool:
     return is_entry or len(reading.stems) <= BRIEF
 
 
-def _claims(reading: Reading) -> frozenset[tuple[str, bool]]:
+def _claims(reading: ClaimReading) -> frozenset[tuple[str, bool]]:
     """Return the words of a statement, each with whether it is against that."""
     denied = _denied(reading)
     return frozenset((digits(each), each in denied) for each in reading.stems)
 
 
-def _numbers(reading: Reading) -> frozenset[str]:
+def _numbers(reading: ClaimReading) -> frozenset[str]:
     """Return the numbers of a statement in digits."""
     return frozenset(map(digits, reading.numbers))
 
 
-def _bounds(reading: Reading) -> tuple[object, ...]:
+def _bounds(reading: ClaimReading) -> tuple[object, ...]:
     """Return what two statements of one claim share: numbers, names, conditions and limits."""
     limits = LIMITING & _plain(reading)
     return _numbers(reading), reading.names, reading.conditional, reading.excepting, limits
 
 
-def _plain(reading: Reading) -> frozenset[str]:
+def _plain(reading: ClaimReading) -> frozenset[str]:
     """Return the words and signs of a statement outside code."""
     return frozenset(each.text for each in reading.wording.words if not each.code)
 

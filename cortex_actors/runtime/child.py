@@ -234,7 +234,7 @@ GRACE = 1.0
 READ_AHEAD = 2**20
 
 
-class ChildError(CortexError):
+class ChildHandlerError(CortexError):
     """A child's handler raised; `kind` is the name of the exception's class."""
 
     def __init__(self, message: str, kind: str) -> None:
@@ -447,7 +447,7 @@ class ChildProcess:
             answer.set_result((header["result"], body))
         else:
             text = f"{self.name} failed: {error['type']}: {error['text']}"
-            answer.set_exception(ChildError(text, error["type"]))
+            answer.set_exception(ChildHandlerError(text, error["type"]))
 
     def _why(self) -> object:
         if self._killed:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pykka._types import OptExcInfo
 
 
-class Asked(Protocol):
+class PendingReply(Protocol):
     """A reply somebody waits for."""
 
     @property
@@ -61,7 +61,7 @@ class Waiter(Protocol):
     turn: int
 
     @property
-    def waits(self) -> Sequence[Asked]:
+    def waits(self) -> Sequence[PendingReply]:
         """Return the replies that the running handler waits for."""
 
 

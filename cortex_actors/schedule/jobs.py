@@ -33,7 +33,7 @@ LATE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class JobResult:
     """What a run came to: what the log is to say ("" for nothing), and what is still to commit.
 
     Effects and events commit together with the job's row, so that a run which is noted has told
@@ -60,7 +60,7 @@ class Job:
     #: Seconds between two runs.
     every: float
     #: Does it.
-    run: Callable[[], Awaitable[Done]]
+    run: Callable[[], Awaitable[JobResult]]
     #: Seconds by which chance may put a run off.
     jitter: float = 0.0
     #: Gives the seconds since the last run of any life, as the disk has it; None without one. A job
@@ -115,7 +115,7 @@ class Timer:
         self._clock = clock
         self._nap: asyncio.Task[None] | None = None
         self._is_wanted = False
-        self._waiting: list[asyncio.Future[Done]] = []
+        self._waiting: list[asyncio.Future[JobResult]] = []
 
     async def rest(self, seconds: float, spawn: Spawn) -> None:
         """Return after that many seconds, or when somebody asks for the job."""
@@ -125,9 +125,9 @@ class Timer:
             await asyncio.wait([self._nap])
         self._is_wanted = False
 
-    def hurry(self) -> asyncio.Future[Done]:
+    def hurry(self) -> asyncio.Future[JobResult]:
         """Return what the next run will come to, or the one in hand, and begin it now."""
-        answer: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[JobResult] = asyncio.get_running_loop().create_future()
         self._waiting.append(answer)
         if self.since is None:
             self._is_wanted = True
@@ -139,7 +139,7 @@ class Timer:
         """Note that the job is in hand."""
         self.since, self.due = self._clock.monotonic(), None
 
-    def end(self, come_to: Done | Exception) -> None:
+    def end(self, come_to: JobResult | Exception) -> None:
         """Tell those who wait what a run came to."""
         self.since = None
         waiting, self._waiting = self._waiting, []

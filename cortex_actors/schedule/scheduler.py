@@ -46,10 +46,10 @@ from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.schedule.jobs import Done, Job, Timer, again, age_of, first, late
+from cortex_actors.schedule.jobs import Job, JobResult, Timer, again, age_of, first, late
 from cortex_actors.storage import passages, projects
 from cortex_actors.storage.events import Publisher
-from cortex_actors.storage.health.file import NO_LIMIT, Reader, Scope, words
+from cortex_actors.storage.health.file import NO_LIMIT, CheckupScope, LedgerReader, words
 from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
 from cortex_actors.storage.ledger.files import Halt
@@ -74,19 +74,19 @@ SOURCE = "scheduler"
 
 
 @dataclass(frozen=True, slots=True)
-class Errands:
+class JobPreparer:
     """Prepares what a run says or writes; the scheduler commits it with the job's row."""
 
     publisher: Publisher
     clock: Clock
     #: How principles fade.
-    scales: principle_decay.Scales = principle_decay.DEFAULTS
+    scales: principle_decay.DecayScales = principle_decay.DEFAULTS
 
-    async def request(self, topic: str, payload: Payload, said: str) -> Done:
+    async def request(self, topic: str, payload: Payload, said: str) -> JobResult:
         """Say an event that has another actor do something."""
-        return Done(said, say=[self.publisher.event(topic, payload)])
+        return JobResult(said, say=[self.publisher.event(topic, payload)])
 
-    async def decay(self) -> Done:
+    async def decay(self) -> JobResult:
         """Let principles fade that nobody observes any more; one step down at most in a run.
 
         The last step takes several runs in a row, and the time is that of the ledger's last events
@@ -100,16 +100,16 @@ class Errands:
 
         found = await self.publisher.records.read(judged)
         if not found:
-            return Done()
+            return JobResult()
         organise = [self.publisher.event(ORGANISATION_REQUESTED, Nothing())]
         # Judged again where it is written: some may have been observed or distilled meanwhile.
-        return Done(
+        return JobResult(
             _steps(found),
             work=lambda connection: principle_decay.write(connection, judged(connection)),
             say=organise if any(each.status != each.before for each in found) else (),
         )
 
-    async def digest(self) -> Done:
+    async def digest(self) -> JobResult:
         """Say what was learned since the last digest, and keep that as a run, if it is anything."""
         begun = self.clock.now()
 
@@ -120,10 +120,10 @@ class Errands:
 
         found = await self.publisher.records.read(query)
         if not found.news:
-            return Done()
+            return JobResult()
         now = self.clock.now()
-        run = projects.Run.at(projects.KIND, now, started_at=begun, counts=asdict(found))
-        return Done(_told(found), work=lambda connection: projects.record(connection, run))
+        run = projects.PipelineRun.at(projects.KIND, now, started_at=begun, counts=asdict(found))
+        return JobResult(_told(found), work=lambda connection: projects.record(connection, run))
 
 
 def _told(found: projects.Digest) -> str:
@@ -178,11 +178,11 @@ class Upkeep:
         seconds = round(self.clock.monotonic() - begun, 3)
         return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": seconds}
 
-    async def back_up(self) -> Done:
+    async def back_up(self) -> JobResult:
         """Copy the ledger if it was written, and delete what is no longer kept."""
-        return Done(await self._threads.run(self._copied_and_tidied))
+        return JobResult(await self._threads.run(self._copied_and_tidied))
 
-    async def prune(self) -> Done:
+    async def prune(self) -> JobResult:
         """Delete what was handled long ago, a little at a time."""
         handled, before = await self._pruned(backups.prune, self.keep_days)
         written, earlier = await self._pruned(projects.prune, self.journal_days)
@@ -192,9 +192,9 @@ class Upkeep:
             said.append("words of forgotten memories")
         while due:
             due = await self.records.write(memory_delete.wipe)
-        return Done(", ".join(said), wrote=bool(said))
+        return JobResult(", ".join(said), wrote=bool(said))
 
-    async def check(self) -> Done:
+    async def check(self) -> JobResult:
         """Read the whole ledger; raises `DiskFault` when it is damaged.
 
         Nobody who writes waits for that, unless there are words to be made anew.
@@ -205,7 +205,7 @@ class Upkeep:
             if await self.records.write(partial(passages.mend, words=name)):
                 log.warning("%s were not the words of the texts; they were made anew", name)
                 mended = True
-        return Done(said, wrote=mended)
+        return JobResult(said, wrote=mended)
 
     def backup_age(self) -> float | None:
         """Return the seconds since the newest copy (on the thread)."""
@@ -271,8 +271,8 @@ class Upkeep:
             return "", False
         faults.whole(ledger, self._halt)
         backups.note_check(self.home.backups, now)
-        scope = Scope(ledger, now, model="", online=True)
-        with Reader(ledger, self.clock, self._halt) as reader:
+        scope = CheckupScope(ledger, now, model="", online=True)
+        with LedgerReader(ledger, self.clock, self._halt) as reader:
             found = reader.ask(lambda opened: list(words(opened, scope)), within=NO_LIMIT)
         return "every page of the ledger is sound", any(each.repair for each in found)
 
@@ -283,25 +283,25 @@ class Custody:
 
     tending: Tending
 
-    async def attention(self) -> Done:
+    async def attention(self) -> JobResult:
         """Write the attention that memories have now, and say which have faded."""
         found = await self.tending.weigh()
         if not found.updated:
-            return Done()
+            return JobResult()
         said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
-        return Done(said, wrote=True)
+        return JobResult(said, wrote=True)
 
-    async def promotions(self) -> Done:
+    async def promotions(self) -> JobResult:
         """Let memories sink that were read often enough and are old enough by now."""
         moved = await self.tending.sink_ripe()
-        return Done(f"{len(moved)} memories promoted", wrote=True) if moved else Done()
+        return JobResult(f"{len(moved)} memories promoted", wrote=True) if moved else JobResult()
 
-    async def archive(self) -> Done:
+    async def archive(self) -> JobResult:
         """Put memories away that have lain faded for `memory.archive_days`; none for 0."""
         gone = await self.tending.archive(self.tending.settings.archive_days)
         if not gone:
-            return Done()
-        return Done(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
+            return JobResult()
+        return JobResult(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
 
 
 class Diary:
@@ -329,14 +329,14 @@ class Diary:
             due = now + round(job.every * SECOND)
             self.keep(JobRow(job.name, job.every, job.jitter, due_at=due))
         if new:
-            await self.write(Done())
+            await self.write(JobResult())
 
     def keep(self, row: JobRow) -> None:
         """Remember how a job stands; it is written with the next that is."""
         self._rows[row.name] = row
         self._unwritten.add(row.name)
 
-    async def write(self, done: Done) -> None:
+    async def write(self, done: JobResult) -> None:
         """Commit what a run wants done, with every row that waits, and publish what it says.
 
         All of it or nothing: raises as `Records.write` does, and then the rows wait on.
@@ -374,7 +374,7 @@ class Trying:
     clock: Clock
     well_at: int | None = None
 
-    async def run(self) -> Done:
+    async def run(self) -> JobResult:
         """Try it, unless nobody has written since it went well; tell only what did not.
 
         Raises `RoundTripFailed`, so that it is tried again soon.
@@ -384,12 +384,12 @@ class Trying:
             # Has nobody written since?
             settled = since + _SETTLING
             if await self.look(lambda: float(backups.written(self.ledger) <= settled)):
-                return Done()
+                return JobResult()
         found = await self.trial()
         self.well_at = self.clock.now() if found["state"] == "ok" else None
         if found["state"] == "failed":
             raise errors.RoundTripFailed(str(found["reason"]))
-        return Done(str(found["reason"]))
+        return JobResult(str(found["reason"]))
 
 
 class Scheduler(AsyncioActor):
@@ -437,7 +437,7 @@ class Scheduler(AsyncioActor):
             home, records, clock, settings, keep_days=keep_days, journal_days=journal_days
         )
         publisher = Publisher(bus, records, SOURCE)
-        self._errands = Errands(publisher, clock, principle_decay.Scales.of(organisation))
+        self._errands = JobPreparer(publisher, clock, principle_decay.DecayScales.of(organisation))
         self._custody = Custody(Tending(publisher, clock, memory, SOURCE))
         look = self._upkeep.look
         self._trying = trial and Trying(trial, look, home.ledger, clock)
@@ -457,7 +457,7 @@ class Scheduler(AsyncioActor):
         work = partial(self._upkeep.copy, to)
         return self.spawn(self._tasks.run("backup", work), name="backup")
 
-    def run_now(self, name: str) -> asyncio.Future[Done]:
+    def run_now(self, name: str) -> asyncio.Future[JobResult]:
         """Do a job now, or wait for the run in hand, and return what it came to.
 
         Its timer begins again with that. Raises `NotFound` naming the jobs there are, and whatever
@@ -488,7 +488,7 @@ class Scheduler(AsyncioActor):
         said = "principles are distilled"
         organise = partial(errands.request, ORGANISATION_REQUESTED, Nothing(), said)
 
-        def put_off(name: str, every: float, run: Callable[[], Awaitable[Done]]) -> Job:
+        def put_off(name: str, every: float, run: Callable[[], Awaitable[JobResult]]) -> Job:
             return Job(name, every, run, late(every, chosen.jitter_s))
 
         jobs = (

@@ -21,7 +21,7 @@ from unicodedata import normalize
 import sqlalchemy as sa
 
 from cortex_actors.domain.agent import BUILT_IN, DEFAULT, KNOWN, Agent, unknown
-from cortex_actors.domain.memory import PROBE, Crumb, CrumbType, Priority
+from cortex_actors.domain.memory import PROBE, CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
 from cortex_actors.storage.tables import columns, dialect
@@ -173,7 +173,7 @@ _NEWEST: tuple[sa.ColumnElement[Any], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CrumbFilter:
     """Which crumbs are meant; what is left out narrows nothing.
 
     Attributes:
@@ -196,7 +196,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class CrumbTally:
     """How many crumbs there are; a word that none has is not counted."""
 
     by_priority: dict[str, int]
@@ -208,7 +208,7 @@ class Tally:
         return sum(self.by_type.values())
 
 
-def leave(connection: sa.Connection, crumb: Crumb) -> None:
+def leave(connection: sa.Connection, crumb: CrumbRecord) -> None:
     """Write a crumb, to be found from now on; an agent that is not known yet becomes so."""
     know(connection, (crumb.agent_id,), at=crumb.left_at)
     links = {kind: list(some) for kind, some in crumb.references.items()}
@@ -217,28 +217,28 @@ def leave(connection: sa.Connection, crumb: Crumb) -> None:
     remake(connection, (crumb.id,))
 
 
-def list_crumbs(connection: sa.Connection, wanted: Wanted, *, limit: int) -> list[Crumb]:
+def list_crumbs(connection: sa.Connection, wanted: CrumbFilter, *, limit: int) -> list[CrumbRecord]:
     """Return the crumbs that are meant, newest first."""
     query = sa.select(crumbs).where(*_conditions(wanted)).order_by(*_NEWEST).limit(limit)
     return [_crumb(row) for row in connection.execute(query)]
 
 
-def tally(connection: sa.Connection, wanted: Wanted) -> Tally:
+def tally(connection: sa.Connection, wanted: CrumbFilter) -> CrumbTally:
     """Return how many crumbs are meant, by priority and by type."""
     where = _conditions(wanted)
     words = (_ROWS.priority, _ROWS.type)
-    return Tally(*(columns.count_by(connection, word, *where) for word in words))
+    return CrumbTally(*(columns.count_by(connection, word, *where) for word in words))
 
 
 def load_crumbs(
     connection: sa.Connection, ids: Iterable[str], *, reader: str | None = None
-) -> dict[str, Crumb]:
+) -> dict[str, CrumbRecord]:
     """Return the crumbs among those ids that may be read."""
     query = sa.select(crumbs).where(readable(reader))
     return {row.id: _crumb(row) for row in columns.rows_in(connection, query, _ROWS.id, ids)}
 
 
-def like(connection: sa.Connection, crumb: Crumb) -> Crumb | None:
+def like(connection: sa.Connection, crumb: CrumbRecord) -> CrumbRecord | None:
     """Return the crumb of the same agent, session and moment that says the same; None without."""
     row = connection.execute(
         sa.select(crumbs)
@@ -262,7 +262,7 @@ def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     return passages.put(connection, COLLECTION, items=wanted, texts=texts, before={})
 
 
-def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+def _conditions(wanted: CrumbFilter) -> list[sa.ColumnElement[bool]]:
     """Return what a row must meet to be meant."""
     said = {"agent_id": wanted.agent, "project_id": wanted.project_id}
     asked = columns.same(crumbs, priority=wanted.priority, type=wanted.type, **said)
@@ -276,7 +276,7 @@ def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-def _crumb(row: sa.Row[Any]) -> Crumb:
+def _crumb(row: sa.Row[Any]) -> CrumbRecord:
     """Return a row as a crumb."""
     references = {kind: tuple(some) for kind, some in row.links.items()}
-    return columns.entity(Crumb, row, references=references)
+    return columns.entity(CrumbRecord, row, references=references)

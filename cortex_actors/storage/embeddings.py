@@ -25,7 +25,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from cortex_actors.domain.memory import PAIRED, Place
+from cortex_actors.domain.memory import PAIRED, SearchPlace
 from cortex_actors.storage.tables import dialect
 from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows
 from cortex_actors.storage.tables.schema import index_ops, memories, passages, vectors
@@ -128,7 +128,8 @@ _BARE = (
 
 #: The collection of the index that a passage lies in.
 INDEX: sa.ColumnElement[str] = sa.case(
-    (passages.c.place == Place.PAIRED, passages.c.collection + PAIRED), else_=passages.c.collection
+    (passages.c.place == SearchPlace.PAIRED, passages.c.collection + PAIRED),
+    else_=passages.c.collection,
 )
 
 
@@ -251,7 +252,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingText:
     """A text that has no vector of a model yet, and the number of the row that has it."""
 
     row: int
@@ -266,20 +267,24 @@ def progress(connection: sa.Connection, model_id: str) -> Progress:
     return Progress(count_rows(connection, texts), done)
 
 
-def without(connection: sa.Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:
+def without(
+    connection: sa.Connection, model_id: str, *, after: int, limit: int
+) -> list[WaitingText]:
     """Return the next passages whose text has no vector of a model, past one of them."""
     row = passages.c
     query = sa.select(row.id, row.text, row.text_hash).where(row.id > after)
     query = query.where(~_has(model_id, row.text_hash)).order_by(row.id).limit(limit)
-    return [Waiting(*each) for each in connection.execute(query)]
+    return [WaitingText(*each) for each in connection.execute(query)]
 
 
-def unheard(connection: sa.Connection, model_id: str, *, after: int, limit: int) -> list[Waiting]:
+def unheard(
+    connection: sa.Connection, model_id: str, *, after: int, limit: int
+) -> list[WaitingText]:
     """Return the next memories whose text has no vector of a model, past one of them."""
     row = memories.c
     query = sa.select(_ROW, row.text, row.text_hash).where(after < _ROW)
     query = query.where(~_has(model_id, row.text_hash)).order_by(_ROW).limit(limit)
-    return [Waiting(*each) for each in connection.execute(query)]
+    return [WaitingText(*each) for each in connection.execute(query)]
 
 
 def missing(connection: sa.Connection, model_id: str, limit: int) -> Sequence[bytes]:

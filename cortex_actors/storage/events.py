@@ -142,7 +142,7 @@ _COLUMNS = (events.c.seq, events.c.id, events.c.topic, events.c.source, events.c
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DeliveryStanding:
     """How one consumer stands to an event that it has not handled."""
 
     seq: int
@@ -165,7 +165,7 @@ class StoredEvent:
     topic: str
     source: str
     at: int
-    standings: Sequence[Standing]
+    standings: Sequence[DeliveryStanding]
 
     @property
     def state(self) -> str:
@@ -175,7 +175,7 @@ class StoredEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EventFilter:
     """Which events to list; with both `waiting` and `dead`, those that are either."""
 
     #: A shell pattern.
@@ -187,7 +187,7 @@ class Wanted:
     limit: int = 20
 
 
-def listed(connection: sa.Connection, wanted: Wanted) -> list[StoredEvent]:
+def listed(connection: sa.Connection, wanted: EventFilter) -> list[StoredEvent]:
     """Return the newest events that are wanted, newest first; of each error its last line."""
     query: sa.Select[Any] = (
         sa.select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
@@ -248,7 +248,9 @@ def numbers(connection: sa.Connection, names: Sequence[str]) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _standings(connection: sa.Connection, seqs: Sequence[int], *, whole: bool) -> list[Standing]:
+def _standings(
+    connection: sa.Connection, seqs: Sequence[int], *, whole: bool
+) -> list[DeliveryStanding]:
     """Return who has not handled events, and how far they came."""
     lists = (deliveries, "waiting", deliveries.c.due_at), (dead_letters, "dead", dead_letters.c.at)
     queries = (_standings_query(*each).where(each[0].c.seq.in_(seqs)) for each in lists)
@@ -256,7 +258,9 @@ def _standings(connection: sa.Connection, seqs: Sequence[int], *, whole: bool) -
     error = both.c.error if whole else sa.func.substr(both.c.error, -END)
     chosen = (both.c.seq, both.c.consumer, both.c.state, both.c.attempts, both.c.at)
     rows = connection.execute(sa.select(*chosen, error.label("error")).order_by(both.c.consumer))
-    return [Standing(*row[:5], row.error if whole else _last_line(row.error)) for row in rows]
+    return [
+        DeliveryStanding(*row[:5], row.error if whole else _last_line(row.error)) for row in rows
+    ]
 
 
 def _standings_query(table: Any, state: str, at: Any) -> sa.Select[Any]:

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import LIVE, Granularity, Insight, InsightSource
-from cortex_actors.domain.memory import Passage, Place
+from cortex_actors.domain.memory import Passage, SearchPlace
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
 from cortex_actors.storage.embeddings import embedded_text
@@ -392,4 +392,4 @@ def _passages(row: sa.Row[Any]) -> Sequence[Passage]:
         before = row.heading or None
         return passages.of_item(row.content, collection=COLLECTION, item_id=row.id, before=before)
     said = embedded_text(row.heading, row.content)
-    return [Passage(COLLECTION, row.id, Place.BOTH, said, row.text_hash)]
+    return [Passage(COLLECTION, row.id, SearchPlace.BOTH, said, row.text_hash)]

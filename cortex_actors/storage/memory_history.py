@@ -64,7 +64,7 @@ _EMPTY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MemoryChange:
     """One thing that was done.
 
     Attributes:
@@ -102,7 +102,7 @@ class Change:
         return "edit" if self.is_edit else str(self.kind)
 
 
-def note(connection: sa.Connection, *changes: Change) -> list[int]:
+def note(connection: sa.Connection, *changes: MemoryChange) -> list[int]:
     """Write down what was done; return the numbers of the changes."""
     numbers = []
     for each in changes:
@@ -121,7 +121,7 @@ def listed(
     reader: str | None = None,
     limit: int = 50,
     skip: int = 0,
-) -> tuple[list[Change], int]:
+) -> tuple[list[MemoryChange], int]:
     """Return changes, newest first, and how many there are in all.
 
     Of one memory (as the others of a change, too), of a kind. With a reader, only those of memories
@@ -133,7 +133,7 @@ def listed(
     return [_change(row, reader) for row in rows], total
 
 
-def one(connection: sa.Connection, number: int, *, reader: str | None = None) -> Change:
+def one(connection: sa.Connection, number: int, *, reader: str | None = None) -> MemoryChange:
     """Return a change by the number that somebody was told; the owner may know an agent's, too.
 
     Raises `NotFound`. An agent's number is looked for in all changes it may know of.
@@ -165,7 +165,7 @@ def is_known(connection: sa.Connection, memory_id: str, *, reader: str | None) -
 
 def last(
     connection: sa.Connection, memory_id: str, *kinds: ChangeKind, reader: str | None = None
-) -> Change | None:
+) -> MemoryChange | None:
     """Return the newest change of a memory that stands and is of one of those kinds."""
     row = memory_changes.c
     query = sa.select(memory_changes).where(
@@ -175,7 +175,7 @@ def last(
     return None if found is None else _change(found, reader)
 
 
-def number_of(change: Change, reader: str | None) -> int:
+def number_of(change: MemoryChange, reader: str | None) -> int:
     """Return the number by which somebody is told of a change.
 
     The owner is told its row's. Rows count everybody's changes, so an agent would learn by the
@@ -216,9 +216,9 @@ def _narrowed(
     return query
 
 
-def _change(row: sa.Row[Any], reader: str | None) -> Change:
+def _change(row: sa.Row[Any], reader: str | None) -> MemoryChange:
     """Return a row as a change, as somebody is told of it."""
-    change = entity(Change, row)
+    change = entity(MemoryChange, row)
     return replace(change, number=number_of(change, reader))
 
 
@@ -257,7 +257,7 @@ SAID = "NOT EXISTS (SELECT 1 FROM memories AS p WHERE p.merged_into = below.id)"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LineageNode:
     """One memory of a lineage.
 
     Attributes:
@@ -310,7 +310,7 @@ def below(connection: sa.Connection, ids: Iterable[str]) -> set[str]:
     return {each for (each,) in execute_for(connection, _BELOW, wanted)} - wanted
 
 
-def tree(connection: sa.Connection, memory_id: str) -> list[Node]:
+def tree(connection: sa.Connection, memory_id: str) -> list[LineageNode]:
     """Return what a memory was made of: itself first, then each part with all of its own.
 
     Nothing for one that is unknown. The parts of a whole come in the order of the merge.
@@ -323,9 +323,9 @@ def tree(connection: sa.Connection, memory_id: str) -> list[Node]:
 
 def _walked(
     root: str, said: Mapping[str, tuple[MemoryStatus, str]], parts: Mapping[str, list[str]]
-) -> list[Node]:
+) -> list[LineageNode]:
     """Return the nodes below one in the order in which they are read, each once."""
-    found: list[Node] = []
+    found: list[LineageNode] = []
     seen: set[str] = set()
     waiting: list[tuple[str, str | None, int]] = [(root, None, 0)] if root in said else []
     while waiting:
@@ -335,7 +335,7 @@ def _walked(
         seen.add(each)
         status, abstract = said[each]
         mine = parts.get(each, [])
-        found.append(Node(each, status, abstract, depth, parent, is_leaf=not mine))
+        found.append(LineageNode(each, status, abstract, depth, parent, is_leaf=not mine))
         waiting.extend((part, each, depth + 1) for part in reversed(mine))
     return found
 
@@ -402,7 +402,7 @@ def deepen(
         placed = {"layer": layer, "layer_since": at, "promoted_at": at}
         lift(connection, name, {**placed, "attention": FRESH, "weighed_at": at, "due_at": None})
         told = {**before, "to": str(layer)}
-        note(connection, Change(kind, name, by=by, at=at, before=told, reason=reason))
+        note(connection, MemoryChange(kind, name, by=by, at=at, before=told, reason=reason))
         moved.append(name)
     return moved
 
@@ -435,6 +435,6 @@ def pin(
         if row.status == MemoryStatus.ACTIVE or not pins:
             fasten(connection, name, at if pins else None)
             before = {"pinned_at": row.pinned_at}
-            note(connection, Change(kind, name, by=by, at=at, before=before))
+            note(connection, MemoryChange(kind, name, by=by, at=at, before=before))
             changed.append(name)
     return changed

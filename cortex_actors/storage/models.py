@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: Columns of a `Chosen`, as `chosen` reads them past SQLAlchemy.
+#: Columns of a `ChosenModel`, as `chosen` reads them past SQLAlchemy.
 _CHOSEN = "SELECT id, provider, name, dimension FROM embedding_models WHERE state = ?"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenModel:
     """A model, and what its provider is made of again.
 
     `name` is None where an earlier version of the ledger did not say it.
@@ -50,7 +50,7 @@ class Retired:
     since: int
 
 
-def chosen(path: Path, *, state: str = "active") -> Chosen | None:
+def chosen(path: Path, *, state: str = "active") -> ChosenModel | None:
     """Return the active (or coming) model of a ledger that nobody has opened; reads some pages.
 
     None where there is no ledger, or it is of an earlier version, or cannot be read: what becomes
@@ -64,20 +64,20 @@ def chosen(path: Path, *, state: str = "active") -> Chosen | None:
             row = opened.execute(_CHOSEN, (state,)).fetchone()
     except UNREADABLE:
         return None
-    return None if row is None or row[1] is None else Chosen(*row)
+    return None if row is None or row[1] is None else ChosenModel(*row)
 
 
-def active(connection: Connection) -> Chosen | None:
+def active(connection: Connection) -> ChosenModel | None:
     """Return the model that answers; None in a home that has none yet."""
     return _one(connection, embedding_models.c.state == "active")
 
 
-def coming(connection: Connection) -> Chosen | None:
+def coming(connection: Connection) -> ChosenModel | None:
     """Return the model that is on its way."""
     return _one(connection, embedding_models.c.state == "coming")
 
 
-def find(connection: Connection, model_id: str) -> Chosen | None:
+def find(connection: Connection, model_id: str) -> ChosenModel | None:
     """Return a model that is known by its id."""
     return _one(connection, embedding_models.c.id == model_id)
 
@@ -92,7 +92,7 @@ def retired(connection: Connection) -> list[Retired]:
     return [Retired(*row) for row in connection.execute(query)]
 
 
-def settle(connection: Connection, model: Chosen, at: int) -> Chosen:
+def settle(connection: Connection, model: ChosenModel, at: int) -> ChosenModel:
     """Write down a model as the active one where there is none; return the active one.
 
     Of an active model whose name is not known, the name is written down.
@@ -104,7 +104,7 @@ def settle(connection: Connection, model: Chosen, at: int) -> Chosen:
     return found
 
 
-def begin(connection: Connection, model: Chosen, at: int) -> None:
+def begin(connection: Connection, model: ChosenModel, at: int) -> None:
     """Have a model come; its vectors that are stored already count.
 
     Raises `Refused` when it is the active one, or while another one is on its way.
@@ -123,7 +123,7 @@ def begin(connection: Connection, model: Chosen, at: int) -> None:
     _set(connection, model, "coming", at=at)
 
 
-def retarget(connection: Connection, model: Chosen, at: int, *, instead_of: str) -> None:
+def retarget(connection: Connection, model: ChosenModel, at: int, *, instead_of: str) -> None:
     """Let another model come in place of the one on its way.
 
     If that one has vectors, of an earlier time, it is retired again, so that they are forgotten.
@@ -163,7 +163,7 @@ def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at:
     return 0
 
 
-def cancel(connection: Connection, at: int) -> Chosen | None:
+def cancel(connection: Connection, at: int) -> ChosenModel | None:
     """End the migration that is under way, and return its model; what it has made is kept.
 
     Begun again, it goes on from there, until the model is forgotten.
@@ -204,15 +204,15 @@ def strangers(connection: Connection) -> list[str]:
     return found
 
 
-def _one(connection: Connection, which: ColumnElement[bool]) -> Chosen | None:
+def _one(connection: Connection, which: ColumnElement[bool]) -> ChosenModel | None:
     """Return the one model for which a condition holds."""
     row = connection.execute(select(embedding_models).where(which)).one_or_none()
     if row is None:
         return None
-    return Chosen(row.id, row.provider or "sentence-transformers", row.name, row.dimension)
+    return ChosenModel(row.id, row.provider or "sentence-transformers", row.name, row.dimension)
 
 
-def _set(connection: Connection, model: Chosen, state: str, *, at: int) -> None:
+def _set(connection: Connection, model: ChosenModel, state: str, *, at: int) -> None:
     """Write a model's row."""
     row = as_row(embedding_models, model, id=model.model_id, state=state, since=at)
     put_rows(connection, embedding_models, [row])

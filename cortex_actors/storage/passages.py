@@ -15,7 +15,7 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.memory import Passage, Place, index_of
+from cortex_actors.domain.memory import Passage, SearchPlace, index_of
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import faults
@@ -47,10 +47,10 @@ def of_item(
 ) -> list[Passage]:
     """Return the passages of an item; `before` is its predecessor's text, None without one."""
     if before is None:
-        return [_passage(collection, item_id, Place.BOTH, text)]
+        return [_passage(collection, item_id, SearchPlace.BOTH, text)]
     return [
-        _passage(collection, item_id, Place.ALONE, text),
-        _passage(collection, item_id, Place.PAIRED, f"{before}\n{text}"),
+        _passage(collection, item_id, SearchPlace.ALONE, text),
+        _passage(collection, item_id, SearchPlace.PAIRED, f"{before}\n{text}"),
     ]
 
 
@@ -74,7 +74,7 @@ def replace(
     # Has the words written now: where they are damaged, the commit itself would fail otherwise.
     _change(connection, "flush")
     _change(connection, "flushed")
-    left = [(index_of(collection, Place(place)), item) for _, item, place, _ in gone]
+    left = [(index_of(collection, SearchPlace(place)), item) for _, item, place, _ in gone]
     _tell(connection, put_=[(each.index, each.item_id) for each in new], left=left)
 
 
@@ -150,7 +150,7 @@ def disagreeing(connection: Connection, lists: Iterable[str] = LISTS) -> list[st
     return found
 
 
-def _passage(collection: str, item_id: str, place: Place, text: str) -> Passage:
+def _passage(collection: str, item_id: str, place: SearchPlace, text: str) -> Passage:
     """Return a passage with the hash of its text."""
     return Passage(
         collection, item_id, place, text, sha256(text.encode("utf-8", "surrogatepass")).digest()

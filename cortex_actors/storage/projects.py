@@ -24,7 +24,7 @@ from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BeingWritten
 from cortex_actors.files.repository import is_weak
-from cortex_actors.files.swap import Entry, State
+from cortex_actors.files.swap import WriteEntry, WriteState
 from cortex_actors.storage.embeddings import count_unembedded
 from cortex_actors.storage.tables.columns import (
     as_row,
@@ -272,7 +272,7 @@ FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PipelineRun:
     """One run that has ended; it is written in the transaction of what it did."""
 
     id: str
@@ -291,14 +291,14 @@ class Run:
     dry_run: bool = False
 
     @classmethod
-    def at(cls, kind: str, now: int, **known: Any) -> Run:
+    def at(cls, kind: str, now: int, **known: Any) -> PipelineRun:
         """Return a run that began and ended at a moment, with an id of its own."""
         whole = {"id": f"run_{ulid(now)}", "started_at": now, "finished_at": now, **known}
         return cls(kind=kind, **whole)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunFilter:
     """Which runs somebody wants to see."""
 
     kind: str | None = None
@@ -308,23 +308,23 @@ class Wanted:
     limit: int = 20
 
 
-def record(connection: sa.Connection, run: Run) -> None:
+def record(connection: sa.Connection, run: PipelineRun) -> None:
     """Write a run."""
     connection.execute(sa.insert(runs).values(as_row(runs, run, counts=dict(run.counts))))
 
 
-def latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[Run]:
+def latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[PipelineRun]:
     """Return the newest runs of an actor, newest first."""
     query = sa.select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
-    return [entity(Run, row) for row in connection.execute(query.limit(limit))]
+    return [entity(PipelineRun, row) for row in connection.execute(query.limit(limit))]
 
 
-def listed(connection: sa.Connection, wanted: Wanted) -> list[Run]:
+def listed(connection: sa.Connection, wanted: RunFilter) -> list[PipelineRun]:
     """Return the runs that are wanted, newest first: by id, which begins with its time."""
     query = sa.select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
     state = FAILED if wanted.failed else None
     query = query.where(*same(runs, kind=wanted.kind, project_id=wanted.project_id, state=state))
-    return [entity(Run, row) for row in connection.execute(query)]
+    return [entity(PipelineRun, row) for row in connection.execute(query)]
 
 
 def kinds(connection: sa.Connection) -> list[str]:
@@ -399,7 +399,7 @@ def digest(connection: sa.Connection, start: int, end: int) -> Digest:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingWork:
     """What waits, or is in hand.
 
     Attributes:
@@ -416,7 +416,7 @@ class Waiting:
     others: int
 
 
-def waiting(connection: sa.Connection, model: str) -> Waiting:
+def waiting(connection: sa.Connection, model: str) -> WaitingWork:
     """Return what waits now."""
     query = (
         sa.select(events.c.topic, sa.func.count())
@@ -425,7 +425,7 @@ def waiting(connection: sa.Connection, model: str) -> Waiting:
         .group_by(events.c.topic)
     )
     counts = {topic: int(count) for topic, count in connection.execute(query)}
-    return Waiting(
+    return WaitingWork(
         scans=counts.pop(SCAN_REQUESTED, 0),
         files=counts.pop(FILE_CHANGED, 0),
         texts=count_unembedded(connection, model),
@@ -441,7 +441,7 @@ class Writes:
         self._records = records
         self._clock = clock
 
-    async def begin(self, entry: Entry) -> Entry:
+    async def begin(self, entry: WriteEntry) -> WriteEntry:
         """Note a write; return it with its number. Raises `BeingWritten`."""
         return await self._records.write(lambda connection: begin(connection, entry))
 
@@ -451,7 +451,7 @@ class Writes:
         await self._records.write(lambda c: _set(c, seq, displaced=displaced), vital=True)
 
     async def end(
-        self, seq: int, state: State, *, aside: str = "", undone: int | None = None
+        self, seq: int, state: WriteState, *, aside: str = "", undone: int | None = None
     ) -> None:
         """Say how a write ended, and what of it still lies in the folder."""
         at = self._clock.now()
@@ -460,7 +460,7 @@ class Writes:
             end(connection, seq, state, at=at, aside=aside)
             if undone is not None:
                 # What it has left in its folder is still watched.
-                _set(connection, undone, state=State.UNDONE, ended_at=at)
+                _set(connection, undone, state=WriteState.UNDONE, ended_at=at)
 
         await self._records.write(unit, vital=True)
 
@@ -468,7 +468,7 @@ class Writes:
         """Say that nothing of a write lies in the folder any more."""
         await self._records.write(lambda c: _set(c, seq, aside=""), vital=True)
 
-    async def unfinished(self, path: str | None = None) -> Sequence[Entry]:
+    async def unfinished(self, path: str | None = None) -> Sequence[WriteEntry]:
         """Return writes that are pending or have left something in their folder, oldest first.
 
         All of them are asked for at the end of a queue: what a crashed resolver began and the
@@ -478,37 +478,39 @@ class Writes:
             return await self._records.write(unfinished, vital=True)
         return await self._records.read(lambda connection: unfinished(connection, path))
 
-    async def last(self, path: str) -> Entry | None:
+    async def last(self, path: str) -> WriteEntry | None:
         """Return the newest write into a file that stands; None when there is none."""
         return await self._records.read(lambda connection: last(connection, path))
 
 
-def begin(connection: sa.Connection, entry: Entry) -> Entry:
+def begin(connection: sa.Connection, entry: WriteEntry) -> WriteEntry:
     """Note a write. Raises `BeingWritten` when another one into the file is pending."""
     row = as_row(file_writes, entry, before_bytes=entry.before, before_sha256=entry.before_sha256)
     del row["seq"]
-    pending = sa.and_(file_writes.c.path == entry.path, file_writes.c.state == State.PENDING)
+    pending = sa.and_(file_writes.c.path == entry.path, file_writes.c.state == WriteState.PENDING)
     if connection.execute(sa.select(file_writes.c.seq).where(pending)).first() is not None:
         raise BeingWritten.of(entry.path)
     added = sa.insert(file_writes).values(row).returning(file_writes.c.seq)
     return replace(entry, seq=connection.execute(added).scalar_one())
 
 
-def end(connection: sa.Connection, seq: int, state: State, *, at: int, aside: str = "") -> None:
+def end(
+    connection: sa.Connection, seq: int, state: WriteState, *, at: int, aside: str = ""
+) -> None:
     """Say how a write ended, and what of it still lies in the folder."""
     _set(connection, seq, state=state, ended_at=at, aside=aside)
 
 
-def unfinished(connection: sa.Connection, path: str | None = None) -> list[Entry]:
+def unfinished(connection: sa.Connection, path: str | None = None) -> list[WriteEntry]:
     """Return writes that are pending or have left something in their folder, oldest first."""
-    open_ = sa.or_(file_writes.c.state == State.PENDING, file_writes.c.aside != "")
+    open_ = sa.or_(file_writes.c.state == WriteState.PENDING, file_writes.c.aside != "")
     where = open_ if path is None else sa.and_(file_writes.c.path == path, open_)
     return [_entry(row) for row in connection.execute(_rows().where(where))]
 
 
-def last(connection: sa.Connection, path: str) -> Entry | None:
+def last(connection: sa.Connection, path: str) -> WriteEntry | None:
     """Return the newest write into a file that stands; None when there is none."""
-    return next(iter(of(connection, path, 1, state=State.DONE)), None)
+    return next(iter(of(connection, path, 1, state=WriteState.DONE)), None)
 
 
 def unknown(connection: sa.Connection) -> list[tuple[str, str]]:
@@ -524,7 +526,7 @@ def unknown(connection: sa.Connection) -> list[tuple[str, str]]:
     query = (
         sa.select(file_writes.c.path, file_writes.c.agent)
         .join(projects, projects.c.id == file_writes.c.project_id)
-        .where(file_writes.c.state == State.DONE, projects.c.active == 1, ~later)
+        .where(file_writes.c.state == WriteState.DONE, projects.c.active == 1, ~later)
         .distinct()
         .order_by(file_writes.c.path, file_writes.c.agent)
     )
@@ -532,8 +534,8 @@ def unknown(connection: sa.Connection) -> list[tuple[str, str]]:
 
 
 def of(
-    connection: sa.Connection, path: str, limit: int = 20, *, state: State | None = None
-) -> list[Entry]:
+    connection: sa.Connection, path: str, limit: int = 20, *, state: WriteState | None = None
+) -> list[WriteEntry]:
     """Return the newest writes into a file, newest first; all, or those in one state."""
     found = _rows().where(*same(file_writes, path=path, state=state))
     newest = found.order_by(None).order_by(file_writes.c.seq.desc()).limit(limit)
@@ -565,6 +567,6 @@ def _set(connection: sa.Connection, seq: int, **values: object) -> None:
     change_in(connection, file_writes.c.seq, [seq], values)
 
 
-def _entry(row: sa.Row[Any]) -> Entry:
+def _entry(row: sa.Row[Any]) -> WriteEntry:
     """Return a row as an entry."""
-    return entity(Entry, row, before=row.before_bytes)
+    return entity(WriteEntry, row, before=row.before_bytes)

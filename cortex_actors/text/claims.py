@@ -200,7 +200,7 @@ _HEADING = re.compile(r"[^\w.+#-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ClaimPosition:
     """Which of several alternatives one statement wants, and which it is against."""
 
     wanted: frozenset[str]
@@ -216,7 +216,7 @@ class Position:
 
 def positions(
     words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon
-) -> dict[str, Position]:
+) -> dict[str, ClaimPosition]:
     """Return slot -> what a statement chooses there; a tool that is run, `npm ci`, is no choice."""
     found: dict[str, dict[str, Sense]] = {}
     for number, (word, sense) in enumerate(zip(words, senses, strict=True)):
@@ -230,7 +230,7 @@ def positions(
         if not is_aside and not (beside and beside[0].code == word.code > 0):
             found.setdefault(known[0], {})[known[1]] = sense
     return {
-        slot: Position(
+        slot: ClaimPosition(
             frozenset(each for each, sense in its.items() if sense is Sense.WANTED),
             frozenset(each for each, sense in its.items() if sense is not Sense.WANTED),
         )
@@ -239,7 +239,7 @@ def positions(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ClaimPart:
     """Words in a row of one sentence that a statement does one thing with.
 
     Attributes:
@@ -273,7 +273,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClaimReading:
     """What one statement says.
 
     Attributes:
@@ -292,12 +292,12 @@ class Reading:
     """
 
     wording: Wording
-    parts: tuple[Part, ...]
+    parts: tuple[ClaimPart, ...]
     stems: Mapping[str, Sense]
     bare: frozenset[str]
     names: frozenset[str]
     numbers: frozenset[str]
-    positions: Mapping[str, Position]
+    positions: Mapping[str, ClaimPosition]
     ranges: Mapping[str, Range]
     places: Mapping[str, frozenset[str]]
     within: frozenset[str]
@@ -315,7 +315,7 @@ class Reading:
 
 
 @lru_cache(maxsize=KEPT)
-def read(claim: Claim, lexicon: Lexicon) -> Reading:
+def read(claim: Claim, lexicon: Lexicon) -> ClaimReading:
     """Return what a statement says; what stands above it only tells of what it speaks."""
     said = wording(claim.text)
     turned = senses(said, lexicon)
@@ -323,7 +323,7 @@ def read(claim: Claim, lexicon: Lexicon) -> Reading:
     weights = [weighty(word, lexicon) for word in said.words]
     plain = list(_without_examples(said.words))
     parts = tuple(_Cutter(said.words, turned, weights, lexicon).parts())
-    return Reading(
+    return ClaimReading(
         wording=said,
         parts=parts,
         stems=_stems(parts),
@@ -389,7 +389,7 @@ class _Cutter:
         self._supposing = lexicon.cues["supposing"]
         self._against = lexicon.cues["against"]
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[ClaimPart]:
         """Yield the parts that say something."""
         since = sentence = 0
         for number in (*self._ends(_ENDS), len(self._words)):
@@ -409,7 +409,7 @@ class _Cutter:
             if self._words[number].text in signs and not self._words[number].code:
                 yield number
 
-    def _part(self, since: int, first: int, end: int, *, sentence: int) -> Part:
+    def _part(self, since: int, first: int, end: int, *, sentence: int) -> ClaimPart:
         """Return the part between two words of a sentence that begins at a third one."""
         words = self._words
         said = [(n, stem) for n in range(first, end) if (stem := self._said[n])]
@@ -418,7 +418,7 @@ class _Cutter:
         begins = next(ifs, until)
         # Only of what is denied is asked how, and whether each word is meant for itself.
         denied = said if self._turned[first] in {Sense.AGAINST, Sense.BARRED} else []
-        return Part(
+        return ClaimPart(
             self._turned[first],
             sentence,
             orders=bool(denied) and self._is_order(since, denied[0][0]),
@@ -462,7 +462,7 @@ class _Cutter:
         return begins or before in _DEMANDING or (before == "," and denial == "never")
 
 
-def _stems(parts: Sequence[Part]) -> dict[str, Sense]:
+def _stems(parts: Sequence[ClaimPart]) -> dict[str, Sense]:
     """Return each stem with what the statement does with it; wanted once is wanted."""
     found: dict[str, Sense] = {}
     for part in parts:

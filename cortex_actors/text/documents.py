@@ -19,12 +19,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from cortex_actors.text import markdown
-from cortex_actors.text.markdown import Heading, Part, Scanner, heading, lines, underlined
+from cortex_actors.text.markdown import Heading, Scanner, TextPart, heading, lines, underlined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cortex_actors.text.markdown import Line, Row
+    from cortex_actors.text.markdown import Line, ScannedLine
 
 
 #: Raised with every change of what comes of a document: what was read before is then read anew.
@@ -38,7 +38,7 @@ _HEADING, _LANGUAGE = 200, 40
 
 
 @dataclass(slots=True)
-class Passage:
+class DocumentRun:
     """A run of a document: paragraphs, or one block of code, below some headings.
 
     `headings` are outermost first, the document's title left out.
@@ -57,15 +57,15 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ParsedDocument:
     """A document as it was read."""
 
     title: str
     tags: tuple[str, ...]
-    passages: tuple[Passage, ...]
+    passages: tuple[DocumentRun, ...]
 
 
-def document(data: bytes, *, path: str) -> Document:
+def document(data: bytes, *, path: str) -> ParsedDocument:
     """Return a document; `path` names it in errors, and is its title where it has no heading.
 
     Raises `FileTooLarge` and `NotText`; nothing else, whatever the bytes are. Linear.
@@ -73,10 +73,10 @@ def document(data: bytes, *, path: str) -> Document:
     markdown.require_room(len(data), path=path, what="a document")
     text = lines(data, path=path)
     front = markdown.length([line.text for line in text])
-    reader = _Reader()
+    reader = _DocumentReader()
     for line in _said(text, front):
         reader.read(line)
-    return Document(
+    return ParsedDocument(
         title=reader.title or PurePath(path).stem or path,
         tags=markdown.tags("\n".join(line.text for line in text[:front])),
         passages=tuple(each for each in reader.found if each.text),
@@ -97,12 +97,12 @@ def _said(text: Sequence[Line], front: int) -> Iterator[str | None]:
         number = number + 1 if end is None else end
 
 
-class _Reader:
+class _DocumentReader:
     """Where a reader stands: under which headings, in text or in code."""
 
     def __init__(self) -> None:
         self.title = ""
-        self.found: list[Passage] = [Passage(())]
+        self.found: list[DocumentRun] = [DocumentRun(())]
         self._scanner = Scanner()
         self._open: list[Heading] = []
         #: The line above, while it may be a heading that the next one underlines.
@@ -114,11 +114,11 @@ class _Reader:
             self._scanner, self._above = Scanner(), ""
             return
         row = self._scanner.read(text)
-        if row.part is Part.COMMENT or _is_comment(row):
+        if row.part is TextPart.COMMENT or _is_comment(row):
             return
-        if row.part is Part.FENCE:
+        if row.part is TextPart.FENCE:
             self._begin(is_code=True, language=_language(row.rest))
-        elif row.part is Part.FENCE_END:
+        elif row.part is TextPart.FENCE_END:
             self._begin()
         elif row.inside:
             if not self.found[-1].is_code:
@@ -130,7 +130,7 @@ class _Reader:
                 # A line left of the list item ends the fence inside.
                 self._begin()
             alone = not row.depth and not row.goes_on
-            title = heading(text) if alone and row.part is Part.TEXT else None
+            title = heading(text) if alone and row.part is TextPart.TEXT else None
             below = underlined(self._above, text) if self._above else None
             if title is None and below is not None:
                 self.found[-1].lines.pop()
@@ -155,10 +155,10 @@ class _Reader:
     def _begin(self, *, is_code: bool = False, language: str | None = None) -> None:
         """Begin another passage."""
         under = tuple(each.text for each in self._open if each.text)
-        self.found.append(Passage(under, is_code, language))
+        self.found.append(DocumentRun(under, is_code, language))
 
 
-def _is_comment(row: Row) -> bool:
+def _is_comment(row: ScannedLine) -> bool:
     """Whether a line is one comment and nothing else."""
     rest = row.rest.strip()
     return not row.inside and rest.startswith("<!--") and rest.endswith("-->")
@@ -204,7 +204,7 @@ class Piece:
     refs: tuple[str, ...] = ()
 
 
-def pieces(passages: Iterable[Passage]) -> list[Piece]:
+def pieces(passages: Iterable[DocumentRun]) -> list[Piece]:
     """Return the pieces of a document, in its order; linear."""
     found = [piece for each in _whole(passages) for piece in _split(each)]
     return [replace(each, refs=refs(each.text)) for each in found]
@@ -221,7 +221,7 @@ def refs(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each[:_LONGEST] for each in said if each))[:REFS]
 
 
-def _whole(passages: Iterable[Passage]) -> list[Piece]:
+def _whole(passages: Iterable[DocumentRun]) -> list[Piece]:
     """Return passages as pieces of any length; what is too short goes into a neighbour.
 
     That is the one before it, under the same headings or above them, or else the one behind it.

@@ -25,7 +25,7 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 
 
-class Placed(NamedTuple):
+class PlacedRecord(NamedTuple):
     """A record and where it stands, in words."""
 
     place: str
@@ -34,7 +34,7 @@ class Placed(NamedTuple):
     found: Any
 
 
-def lines(chunks: Iterable[str]) -> Iterator[Placed]:
+def lines(chunks: Iterable[str]) -> Iterator[PlacedRecord]:
     """Yield the objects of JSON Lines; blank lines are passed over. Raises `BadInput`."""
     left, number = "", 0
     for chunk in chain(chunks, "\n"):
@@ -42,12 +42,12 @@ def lines(chunks: Iterable[str]) -> Iterator[Placed]:
         for line in whole:
             number += 1
             if line.strip():
-                yield Placed(f"line {number}", "", _value(line, f"line {number}"))
+                yield PlacedRecord(f"line {number}", "", _value(line, f"line {number}"))
         if len(left) > LONGEST:
             raise BadInput(f"line {number + 1} has more than {LONGEST:,} characters")
 
 
-def collections(chunks: Iterable[str]) -> Iterator[Placed]:
+def collections(chunks: Iterable[str]) -> Iterator[PlacedRecord]:
     """Yield the records of a JSON object's collections, and every other key as `("key", "")`.
 
     Raises `BadInput` for what is no such object, or breaks off.
@@ -60,12 +60,12 @@ def collections(chunks: Iterable[str]) -> Iterator[Placed]:
             for name in text.names():
                 yield from _records(text, name)
         else:
-            yield Placed(key, "", text.value(key))
+            yield PlacedRecord(key, "", text.value(key))
     if text.peek():
         raise BadInput("there is more behind the end of the object")
 
 
-def _records(text: _Text, name: str) -> Iterator[Placed]:
+def _records(text: _Text, name: str) -> Iterator[PlacedRecord]:
     """Yield the records of one collection's list."""
     text.expect("[")
     number = 0
@@ -73,7 +73,7 @@ def _records(text: _Text, name: str) -> Iterator[Placed]:
         if number:
             text.expect(",")
         place = f"collections.{name}[{number}]"
-        yield Placed(place, name, text.value(place))
+        yield PlacedRecord(place, name, text.value(place))
         number += 1
     text.expect("]")
 

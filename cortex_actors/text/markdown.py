@@ -325,7 +325,7 @@ _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 
 
-class Kind(Enum):
+class LineKind(Enum):
     """What a line is to whoever looks for headings."""
 
     #: May be a heading.
@@ -340,7 +340,7 @@ class Kind(Enum):
     MANAGED = auto()
 
 
-class Part(Enum):
+class TextPart(Enum):
     """What a line is to whoever reads what the text says."""
 
     BLANK = auto()
@@ -353,10 +353,10 @@ class Part(Enum):
     COMMENT = auto()
 
 
-class Row(NamedTuple):
+class ScannedLine(NamedTuple):
     """A line as the scanner has read it."""
 
-    part: Part
+    part: TextPart
     #: What stands behind its indentation and its list markers.
     rest: str
     #: List items that it stands in, and how many of them it begins.
@@ -371,20 +371,20 @@ class Row(NamedTuple):
 
 
 #: The kind of each stretch that nobody wrote by hand.
-_KINDS = {Whose.OURS: Kind.OURS, Whose.ANOTHER_TOOL: Kind.MANAGED}
+_KINDS = {Whose.OURS: LineKind.OURS, Whose.ANOTHER_TOOL: LineKind.MANAGED}
 
 
-def kinds(lines: Sequence[Line]) -> list[Kind]:
+def kinds(lines: Sequence[Line]) -> list[LineKind]:
     """Return the kind of each line; one pass, linear in the number of bytes."""
     stretches = marked_stretches(lines)
     front = length([line.text for line in lines])
-    found = [Kind.FRONT_MATTER] * front
+    found = [LineKind.FRONT_MATTER] * front
     scanner = Scanner()
     while len(found) < len(lines):
         number = len(found)
         opaque = scanner.read(lines[number].text).inside
         if opaque or number not in stretches:
-            found.append(Kind.OPAQUE if opaque else Kind.TEXT)
+            found.append(LineKind.OPAQUE if opaque else LineKind.TEXT)
         else:
             stretch = stretches[number]
             found += [_KINDS[stretch.whose]] * (stretch.end - number)
@@ -405,20 +405,20 @@ class Scanner:
         #: Whether a paragraph is open, which a line without a block of its own goes on.
         self._paragraph = False
 
-    def read(self, text: str) -> Row:
+    def read(self, text: str) -> ScannedLine:
         """Take the next line and return what it is."""
         stripped = text.lstrip(" \t")
-        inside = Part.COMMENT if self._opener == _COMMENT_OPENS else Part.CODE
+        inside = TextPart.COMMENT if self._opener == _COMMENT_OPENS else TextPart.CODE
         if not stripped:
             self._paragraph = False
-            part = inside if self._opener else Part.BLANK
-            return Row(part, "", len(self._items), inside=bool(self._opener))
+            part = inside if self._opener else TextPart.BLANK
+            return ScannedLine(part, "", len(self._items), inside=bool(self._opener))
         column = _columns(text)
         if self._opener and column >= self._base:
             if self._closes(stripped, column):
-                inside = Part.COMMENT if self._opener == _COMMENT_OPENS else Part.FENCE_END
+                inside = TextPart.COMMENT if self._opener == _COMMENT_OPENS else TextPart.FENCE_END
                 self._opener = ""
-            return Row(inside, stripped, len(self._items), inside=True)
+            return ScannedLine(inside, stripped, len(self._items), inside=True)
         # A line left of the list item ends the item, and with it the fence inside.
         self._opener = ""
         return self._open(stripped, column)
@@ -443,23 +443,23 @@ class Scanner:
             and not run.strip(self._opener[0])
         )
 
-    def _open(self, stripped: str, column: int) -> Row:
+    def _open(self, stripped: str, column: int) -> ScannedLine:
         """Leave and enter list items, and open what this line opens."""
         rest, column, opened = self._enter(stripped, column)
         depth = len(self._items)
         if column - self._base >= _CODE_INDENT:
-            part = Part.TEXT if self._paragraph else Part.CODE
-            return Row(part, rest, depth, opened, goes_on=self._paragraph)
-        part = Part.TEXT
+            part = TextPart.TEXT if self._paragraph else TextPart.CODE
+            return ScannedLine(part, rest, depth, opened, goes_on=self._paragraph)
+        part = TextPart.TEXT
         goes_on = self._paragraph and not _starts_block(rest)
         fence = _FENCE.match(rest)
         if fence is not None:
-            self._opener, part = fence[0], Part.FENCE
+            self._opener, part = fence[0], TextPart.FENCE
         elif rest.startswith(_COMMENT_OPENS) and _COMMENT_END not in rest:
-            self._opener, part = _COMMENT_OPENS, Part.COMMENT
+            self._opener, part = _COMMENT_OPENS, TextPart.COMMENT
         self._paragraph = bool(rest) and not _starts_block(rest)
         step = self._step if opened else 0
-        return Row(part, rest, depth, opened, goes_on=goes_on, step=step)
+        return ScannedLine(part, rest, depth, opened, goes_on=goes_on, step=step)
 
     def _enter(self, stripped: str, column: int) -> tuple[str, int, int]:
         """Return the line behind its list markers, its column, and how many items it opens."""
@@ -552,7 +552,7 @@ def underlined(line: str, underline: str) -> Heading | None:
     return Heading(1 if underline.startswith("=") else 2, line.strip())
 
 
-class Trail:
+class HeadingTrail:
     """The headings that a reader stands under; each ends those of its level and below."""
 
     def __init__(self, above: tuple[str, ...] = (), *, level: int = 0) -> None:

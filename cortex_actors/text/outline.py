@@ -17,7 +17,14 @@ from enum import Enum, auto
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from cortex_actors.text.markdown import UNDERLINE, Part, Row, Scanner, heading, underlined
+from cortex_actors.text.markdown import (
+    UNDERLINE,
+    ScannedLine,
+    Scanner,
+    TextPart,
+    heading,
+    underlined,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +45,7 @@ _TAGS = re.compile(r"(?:</?[A-Za-z][^<>]{0,400}>[ \t]*)+")
 _FIELD = re.compile(r"(?:description|globs|alwaysApply|applyTo|paths)[ \t]*:")
 
 
-class Form(Enum):
+class BlockForm(Enum):
     """What a block is."""
 
     HEADING = auto()
@@ -58,7 +65,7 @@ class Block:
     a block is in, and its own of a table or of code; -1 outside of any.
     """
 
-    form: Form
+    form: BlockForm
     first: int
     last: int
     depth: int = 0
@@ -77,7 +84,7 @@ class Block:
 def outline(texts: Sequence[str]) -> list[Block]:
     """Return the blocks of a section's lines; one pass, linear in their length."""
     found: list[Block] = []
-    reader = _Reader()
+    reader = _OutlineReader()
     for number, text in enumerate(texts):
         reader.read(number, text, found)
     blocks = [each for block in found for each in _split(block)]
@@ -93,14 +100,14 @@ def _number(blocks: Iterable[Block]) -> None:
     newest: dict[int, Block] = {}
     ended: set[int] = set()
     for block in blocks:
-        if block.form is Form.HEADING:
+        if block.form is BlockForm.HEADING:
             newest.clear()
         ended.update(depth for depth in newest if depth > block.depth)
         item = newest.get(block.depth)
         is_open = item is not None and block.depth not in ended
-        if block.form in {Form.TABLE, Form.CODE}:
+        if block.form in {BlockForm.TABLE, BlockForm.CODE}:
             block.listed = block.first
-        elif block.form is Form.ITEM:
+        elif block.form is BlockForm.ITEM:
             ordered = block.step > 0
             goes_on = is_open or (item is not None and ordered and block.step == item.step + 1)
             block.listed = block.first
@@ -112,7 +119,7 @@ def _number(blocks: Iterable[Block]) -> None:
             block.listed, block.step = item.listed, item.step
 
 
-class _Reader:
+class _OutlineReader:
     """Where a reader stands: in which block, and whether in a quotation."""
 
     def __init__(self) -> None:
@@ -124,21 +131,21 @@ class _Reader:
     def read(self, number: int, text: str, found: list[Block]) -> None:
         """Take the next line."""
         row = self._row(text)
-        title = heading(row.rest) if row.part is Part.TEXT and not row.goes_on else None
-        if row.part in {Part.FENCE_END, Part.CODE}:
+        title = heading(row.rest) if row.part is TextPart.TEXT and not row.goes_on else None
+        if row.part in {TextPart.FENCE_END, TextPart.CODE}:
             # Take a line of code, or the one that closes it.
-            if self._block is None or self._block.form is not Form.CODE:
-                self._begin(Block(Form.CODE, number, number, row.depth), found)
+            if self._block is None or self._block.form is not BlockForm.CODE:
+                self._begin(Block(BlockForm.CODE, number, number, row.depth), found)
             assert self._block is not None  # noqa: S101 - a fact for mypy
-            if row.part is Part.CODE:
+            if row.part is TextPart.CODE:
                 self._block.take(number, row.rest)
             else:
                 self._block.last = number
                 self._block = None
-        elif row.part is Part.FENCE:
+        elif row.part is TextPart.FENCE:
             language = row.rest.strip("`~ \t")
-            self._begin(Block(Form.CODE, number, number, row.depth, language=language), found)
-        elif row.part is not Part.TEXT or (not row.rest and not row.opened):
+            self._begin(Block(BlockForm.CODE, number, number, row.depth, language=language), found)
+        elif row.part is not TextPart.TEXT or (not row.rest and not row.opened):
             self._block = None
         elif _TAGS.fullmatch(row.rest):
             # What is indented below a tag is not the rest of a paragraph.
@@ -146,7 +153,7 @@ class _Reader:
             self._block = None
         elif title is not None:
             # One in a list item is the item's label.
-            form = Form.ITEM if row.depth else Form.HEADING
+            form = BlockForm.ITEM if row.depth else BlockForm.HEADING
             said = f"**{title.text}**" if row.depth else title.text
             found.append(Block(form, number, number, row.depth, [said], title.level, step=row.step))
             self._block = None
@@ -155,10 +162,10 @@ class _Reader:
         elif _RULE.fullmatch(row.rest.rstrip()) or (self._block is not None and row.goes_on):
             self._underline(number, row.rest)
         else:
-            form = Form.ITEM if row.opened else Form.TEXT
+            form = BlockForm.ITEM if row.opened else BlockForm.TEXT
             self._begin(Block(form, number, number, row.depth, [row.rest], step=row.step), found)
 
-    def _row(self, text: str) -> Row:
+    def _row(self, text: str) -> ScannedLine:
         """Return what the scanner makes of a line, without its marks of a quotation."""
         quote = _QUOTE.match(text) if ">" in text else None
         quoted = quote is not None and (self._quoted or not self._in_code)
@@ -175,7 +182,7 @@ class _Reader:
     @property
     def _in_code(self) -> bool:
         """Whether the block is code, whose lines are left as they are."""
-        return self._block is not None and self._block.form is Form.CODE
+        return self._block is not None and self._block.form is BlockForm.CODE
 
     def _begin(self, block: Block, found: list[Block]) -> None:
         """Come to another block."""
@@ -185,18 +192,18 @@ class _Reader:
     def _underline(self, number: int, text: str) -> None:
         """Make a heading of the line above, if it is one; else it is a rule."""
         block, self._block = self._block, None
-        if block is None or block.form is not Form.TEXT or block.depth:
+        if block is None or block.form is not BlockForm.TEXT or block.depth:
             return
         title = underlined(block.lines[0], text) if len(block.lines) == 1 else None
         if all(_FIELD.match(line) for line in block.lines):
             block.lines.clear()
         elif title is not None:
-            block.form, block.last, block.level = Form.HEADING, number, title.level
+            block.form, block.last, block.level = BlockForm.HEADING, number, title.level
 
 
 def _split(block: Block) -> Iterator[Block]:
     """Yield what a run of lines holds: text and tables."""
-    if block.form not in {Form.TEXT, Form.ITEM}:
+    if block.form not in {BlockForm.TEXT, BlockForm.ITEM}:
         yield block
         return
     part = Block(block.form, block.first, block.first, block.depth, step=block.step)
@@ -204,19 +211,19 @@ def _split(block: Block) -> Iterator[Block]:
     while number < len(lines):
         if number + 1 < len(lines) and "|" in lines[number] and _delimits(lines[number + 1]):
             yield part
-            part = _part(Form.TABLE, block, number)
+            part = _part(BlockForm.TABLE, block, number)
             while number < len(lines) and "|" in lines[number]:
                 part.take(block.first + number, lines[number])
                 number += 1
             yield part
-            part = _part(Form.TEXT, block, number)
+            part = _part(BlockForm.TEXT, block, number)
         else:
             part.take(block.first + number, lines[number])
             number += 1
     yield part
 
 
-def _part(form: Form, block: Block, number: int) -> Block:
+def _part(form: BlockForm, block: Block, number: int) -> Block:
     """Return a part of a block that begins at one of its lines."""
     return Block(form, block.first + number, block.first + number, block.depth)
 
@@ -250,7 +257,7 @@ _RULES = re.compile(r"(?:never|always|avoid|do not|don['\u2019]?t|prefer|use|mak
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
 
 
-class Run(NamedTuple):
+class TextRun(NamedTuple):
     """A text, and the numbers of its first and last line in the paragraph, from 0."""
 
     first: int
@@ -258,7 +265,7 @@ class Run(NamedTuple):
     text: str
 
 
-def runs(lines: Sequence[str], *, broken: bool = True) -> Iterator[Run]:
+def runs(lines: Sequence[str], *, broken: bool = True) -> Iterator[TextRun]:
     """Yield the texts that a paragraph's lines are; all of it as one unless it may be `broken`."""
     if not lines:
         return
@@ -270,7 +277,7 @@ def runs(lines: Sequence[str], *, broken: bool = True) -> Iterator[Run]:
         if number == len(lines) or (broken and _breaks(lines[number - 1], lines[number], width)):
             text = one_line(lines[first:number])
             if text:
-                yield Run(first, number - 1, text)
+                yield TextRun(first, number - 1, text)
             first = number
 
 

@@ -36,7 +36,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from cortex_actors.domain.project import Fragment, file_hash
 from cortex_actors.text import markdown
-from cortex_actors.text.markdown import Heading, Kind, Line, Trail, heading, lines, underlined
+from cortex_actors.text.markdown import (
+    Heading,
+    HeadingTrail,
+    Line,
+    LineKind,
+    heading,
+    lines,
+    underlined,
+)
 from cortex_actors.text.statements import bare
 from cortex_actors.text.terms import matches
 
@@ -111,9 +119,9 @@ class _Cut(NamedTuple):
 
 #: What begins at the first line of a kind.
 _ROLES = {
-    Kind.FRONT_MATTER: Role.FRONT_MATTER,
-    Kind.OURS: Role.RESOLVED,
-    Kind.MANAGED: Role.MANAGED,
+    LineKind.FRONT_MATTER: Role.FRONT_MATTER,
+    LineKind.OURS: Role.RESOLVED,
+    LineKind.MANAGED: Role.MANAGED,
 }
 
 
@@ -128,10 +136,10 @@ def sections(data: bytes, *, path: str) -> tuple[Section, ...]:
     return tuple(_section(text, cut, end) for cut, end in zip(cuts, ends, strict=True))
 
 
-def _cuts(text: Sequence[Line], kinds: Sequence[Kind]) -> Iterator[_Cut]:
+def _cuts(text: Sequence[Line], kinds: Sequence[LineKind]) -> Iterator[_Cut]:
     """Yield where each section starts; the first one starts at line 0."""
-    reader = _Reader(_split(text, kinds))
-    previous: Kind | None = None
+    reader = _SectionReader(_split(text, kinds))
+    previous: LineKind | None = None
     for number, (line, kind) in enumerate(zip(text, kinds, strict=True)):
         if number and line.start == line.end:
             # Behind the final line end; without bytes of its own it starts nothing.
@@ -143,17 +151,17 @@ def _cuts(text: Sequence[Line], kinds: Sequence[Kind]) -> Iterator[_Cut]:
                 yield cut
             elif previous is None or previous in _ROLES:
                 yield reader.around._replace(line=number, skip=0)
-        elif previous is not kind or (kind is Kind.OURS and markdown.begins_ours(line.text)):
+        elif previous is not kind or (kind is LineKind.OURS and markdown.begins_ours(line.text)):
             yield _Cut(number, role)
         previous = kind
 
 
-class _Reader:
+class _SectionReader:
     """Where a reader stands: under which headings, in whose words, behind which text."""
 
     def __init__(self, split: _Split) -> None:
         self._split = split
-        self._trail = Trail()
+        self._trail = HeadingTrail()
         #: What the text belongs to where no heading says otherwise.
         self.around = _Cut(0, Role.TEXT)
         #: Whether the section has said anything but headings yet.
@@ -162,19 +170,21 @@ class _Reader:
         #: The line above, if it began a paragraph: the one below may make a heading of it.
         self._first = ""
 
-    def read(self, number: int, text: str, kind: Kind) -> _Cut | None:
+    def read(self, number: int, text: str, kind: LineKind) -> _Cut | None:
         """Take the next line of a human's, and return the section that starts there, if one does.
 
         An unmarked section of ours ends at the next H1 or H2 alone: those we never write inside.
         """
-        found = heading(text) if kind is Kind.TEXT else None
-        cut = None if kind is not Kind.TEXT else self._cut(number, text, found)
+        found = heading(text) if kind is LineKind.TEXT else None
+        cut = None if kind is not LineKind.TEXT else self._cut(number, text, found)
         if cut is not None:
             self.around, self._said = cut, False
         title = found or underlined(self._first, text) if self._first or found else None
         if title is not None:
             self._trail.enter(title)
-        begins = self._blank and found is None and kind is Kind.TEXT and not _BELONGS.match(text)
+        begins = (
+            self._blank and found is None and kind is LineKind.TEXT and not _BELONGS.match(text)
+        )
         self._first = text if begins else ""
         self._said = self._said or (found is None and bool(text.strip()))
         self._blank = not text.strip() or found is not None
@@ -200,7 +210,7 @@ class _Reader:
         return None
 
 
-def _split(text: Sequence[Line], kinds: Sequence[Kind]) -> _Split:
+def _split(text: Sequence[Line], kinds: Sequence[LineKind]) -> _Split:
     """Return what this file is split at."""
     # Ours does not count: writing it into a file must not change how the rest is split.
     levels = [found.level for found in _of_humans(text, kinds)]
@@ -211,11 +221,11 @@ def _split(text: Sequence[Line], kinds: Sequence[Kind]) -> _Split:
     return _Split.H3 if _Split.H3 in levels else _Split.PARAGRAPHS
 
 
-def _of_humans(text: Sequence[Line], kinds: Sequence[Kind]) -> Iterable[Heading]:
+def _of_humans(text: Sequence[Line], kinds: Sequence[LineKind]) -> Iterable[Heading]:
     """Yield the headings that are not in a section of ours, marked or not."""
     ours = False
     for line, kind in zip(text, kinds, strict=True):
-        found = heading(line.text) if kind is Kind.TEXT else None
+        found = heading(line.text) if kind is LineKind.TEXT else None
         if found is None:
             continue
         if found.level <= _Split.H2:
@@ -320,7 +330,7 @@ def left_out(data: bytes, *, path: str) -> int:
     if b"<!--" not in data and b"</" not in data:
         # No mark could end anything; saves a second pass over most files.
         return 0
-    return markdown.kinds(lines(data, path=path)).count(Kind.MANAGED)
+    return markdown.kinds(lines(data, path=path)).count(LineKind.MANAGED)
 
 
 class Parser(Protocol):

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from cortex_actors.domain.project import Fragment, Statement, StatementKind
 from cortex_actors.text import outline as tables
 from cortex_actors.text.lexicon import patterns, table
-from cortex_actors.text.markdown import Heading, Trail, heading, lines
-from cortex_actors.text.outline import Block, Form, Run, outline, runs, spread
+from cortex_actors.text.markdown import Heading, HeadingTrail, heading, lines
+from cortex_actors.text.outline import Block, BlockForm, TextRun, outline, runs, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -411,7 +411,7 @@ _NEGATIVE = _PATTERNS["negative"]
 class Surroundings:
     """Headings, the label of the paragraphs below it, and the items that a list is nested in."""
 
-    def __init__(self, trail: Trail) -> None:
+    def __init__(self, trail: HeadingTrail) -> None:
         """Begin under some headings."""
         self._trail = trail
         self._label = ""
@@ -512,7 +512,7 @@ _SAYS = 5
 
 
 #: Bytes up to which a text is not cut into its sentences; the row of a table never is.
-_WHOLE = {Form.TEXT: ITEM, Form.ITEM: ITEM, Form.TABLE: 4 * MOST}
+_WHOLE = {BlockForm.TEXT: ITEM, BlockForm.ITEM: ITEM, BlockForm.TABLE: 4 * MOST}
 
 
 class _Said(NamedTuple):
@@ -534,7 +534,7 @@ def statements(fragment: Fragment) -> tuple[Statement, ...]:
     is no command, names, links, trees of folders and figures make no statement.
     """
     text = lines(fragment.raw, path=fragment.source_path)
-    reader = _Reader(_surroundings(fragment, text[0].text))
+    reader = _StatementReader(_surroundings(fragment, text[0].text))
     found = reader.read([block for block in outline([line.text for line in text]) if block.lines])
     return tuple(
         Statement(
@@ -558,14 +558,14 @@ def _surroundings(fragment: Fragment, first: str) -> Surroundings:
     """Return what a fragment's first line stands under; its heading may be that line."""
     own = heading(first)
     if own is not None and own.text == fragment.heading:
-        return Surroundings(Trail(fragment.above, level=own.level - 1))
-    trail = Trail(fragment.above, level=1)
+        return Surroundings(HeadingTrail(fragment.above, level=own.level - 1))
+    trail = HeadingTrail(fragment.above, level=1)
     if fragment.heading:
         trail.enter(Heading(2, fragment.heading))
     return Surroundings(trail)
 
 
-class _Reader:
+class _StatementReader:
     """Where a reader stands in a section, block by block."""
 
     def __init__(self, around: Surroundings) -> None:
@@ -576,14 +576,14 @@ class _Reader:
         told = -1
         for number, block in enumerate(blocks):
             following = blocks[number + 1] if number + 1 < len(blocks) else None
-            if block.form is Form.HEADING:
+            if block.form is BlockForm.HEADING:
                 self._around.head(Heading(block.level, block.lines[0]))
-            elif block.form is Form.CODE:
+            elif block.form is BlockForm.CODE:
                 if told != number:
                     yield from self._commands(block, commands(block.lines, block.language))
-            elif block.form is Form.TABLE:
+            elif block.form is BlockForm.TABLE:
                 for row, text in tables.rows(block.lines):
-                    yield from self._say(Run(row, row, text), block)
+                    yield from self._say(TextRun(row, row, text), block)
             else:
                 yield from self._text(block, following)
                 if self._only_command(following) and introduces(block.lines[-1]):
@@ -592,7 +592,7 @@ class _Reader:
     def _text(self, block: Block, following: Block | None) -> Iterator[_Said]:
         """Yield what a paragraph or a list item says."""
         self._around.leave(block.depth)
-        parts = list(runs(block.lines, broken=block.form is Form.TEXT))
+        parts = list(runs(block.lines, broken=block.form is BlockForm.TEXT))
         for number, part in enumerate(parts):
             inner = following if number + 1 == len(parts) else None
             if is_label(part.text) and (inner is not None or number + 1 < len(parts)):
@@ -605,10 +605,10 @@ class _Reader:
                 yield from self._introduction(part, block, inner)
             else:
                 yield from self._say(part, block)
-                if block.form is Form.ITEM:
+                if block.form is BlockForm.ITEM:
                     self._around.lead(block.depth, part.text)
 
-    def _introduction(self, part: Run, block: Block, inner: Block) -> Iterator[_Said]:
+    def _introduction(self, part: TextRun, block: Block, inner: Block) -> Iterator[_Said]:
         """Yield what stands in front of the sentence that leads in; that one, too, before code.
 
         The one command of a fence completes it; before other code it is said where it is a rule.
@@ -623,18 +623,18 @@ class _Reader:
                 del before[-1]
         yield from self._say(part._replace(text=" ".join(before)), block, tail=final)
         *_, span = spread(block.lines[part.first : part.last + 1], [*before, final])
-        run = Run(part.first + span[0], part.first + span[1], final)
+        run = TextRun(part.first + span[0], part.first + span[1], final)
         if only is not None:
             run = run._replace(text=f"{final} `{only.bare}`")
             last = inner.first + _offset(inner) + only.last
             yield from (each._replace(last=last) for each in self._say(run, block))
-        elif inner.form is Form.CODE and _is_rule(final):
+        elif inner.form is BlockForm.CODE and _is_rule(final):
             yield from self._say(run, block)
         self._around.lead(block.depth, lead)
 
     def _only_command(self, block: Block | None) -> Command | None:
         """Return the command that a block is, if it is one and nothing else."""
-        if block is None or block.form is not Form.CODE:
+        if block is None or block.form is not BlockForm.CODE:
             return None
         found = commands(block.lines, block.language)
         return found[0] if len(found) == 1 else None
@@ -654,17 +654,17 @@ class _Reader:
                 lead_in = self._around.lead_in
                 yield _Said(*span, text, StatementKind.COMMAND, under, block, lead_in)
 
-    def _say(self, run: Run, block: Block, *, tail: str = "") -> Iterator[_Said]:
+    def _say(self, run: TextRun, block: Block, *, tail: str = "") -> Iterator[_Said]:
         """Yield the statements of a text; `tail` is what stands behind it on its lines."""
         if not run.text:
             return
-        listed = block.form is not Form.TEXT or block.depth > 0
+        listed = block.form is not BlockForm.TEXT or block.depth > 0
         pieces = sentences(run.text, whole=_WHOLE[block.form] if listed else PARAGRAPH)
         path, label = self._around.path, ""
         lines = block.lines[run.first : run.last + 1]
         spans = spread(lines, (*pieces, tail))
         for number, (piece, span) in enumerate(zip(pieces, spans, strict=False)):
-            text = self._worded(piece) if block.form is not Form.TEXT and not number else piece
+            text = self._worded(piece) if block.form is not BlockForm.TEXT and not number else piece
             under = (*path, label) if label else path
             label = label or label_of(piece)
             kind = kind_of(text, under)
@@ -692,6 +692,6 @@ def _offset(code: Block) -> int:
 
 def _belongs(inner: Block | None, block: Block) -> bool:
     """Whether a block is what the text of another introduces."""
-    if inner is None or inner.form in {Form.HEADING, Form.TEXT}:
+    if inner is None or inner.form in {BlockForm.HEADING, BlockForm.TEXT}:
         return False
-    return inner.form is not Form.ITEM or inner.depth > block.depth
+    return inner.form is not BlockForm.ITEM or inner.depth > block.depth

@@ -36,8 +36,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.domain.hit import REMOTE, Hit, also, lines_of, marked
-from cortex_actors.domain.memory import Crumb, CrumbType, Priority
+from cortex_actors.domain.hit import REMOTE, RankedHit, also, lines_of, marked
+from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.text.hazards import hidden, mask_secrets, told, visible
 from cortex_actors.text.lexicon import STOP_WORDS
@@ -147,7 +147,7 @@ _ENTRY = re.compile(r"(?:-|\d+\.)(?: |$)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def render(crumb: Crumb) -> str:
+def render(crumb: CrumbRecord) -> str:
     """Return a crumb as a text."""
     told = [f"{name}: {value}" for name, value in crumb.emotional_state.items()]
     named = [f"{kind}: {', '.join(map(_quoted, of))}" for kind, of in crumb.references.items()]
@@ -173,7 +173,7 @@ def render(crumb: Crumb) -> str:
     )
 
 
-def parse(text: str) -> Crumb:
+def parse(text: str) -> CrumbRecord:
     """Return the crumb that a text shows; its id is empty, because the text does not say it.
 
     A timestamp without a zone is one of UTC. Raises `BadInput` for a text that is no crumb, or
@@ -197,7 +197,7 @@ def parse(text: str) -> Crumb:
         raise BadInput(f"cannot read the crumb: nothing stands under {SUMMARY_HEADING!r}")
     emotions = (each.partition(":") for each in _entries(parts[EMOTIONS]))
     references = (each.partition(":") for each in _entries(parts[REFERENCES]))
-    return Crumb(
+    return CrumbRecord(
         id="",
         agent_id=_field(head, _TO)[1],
         session_id=_field(head, re.compile(r"From: (.+)"))[1].strip(),
@@ -425,7 +425,7 @@ def tokens(text: str) -> int:
     return max(math.ceil(len(text) / CHARACTERS), 1)
 
 
-def price(hit: Hit) -> int:
+def price(hit: RankedHit) -> int:
     """Return what a hit costs: its lines of an answer, and the text that a store found it by.
 
     That text is in no line, but programs read it.
@@ -441,8 +441,8 @@ def absent_price(absent: Iterable[tuple[str, str]]) -> int:
 
 
 def format_recalled(
-    hits: Iterable[Hit],
-    beside: Iterable[Hit] = (),
+    hits: Iterable[RankedHit],
+    beside: Iterable[RankedHit] = (),
     *,
     absent: Iterable[tuple[str, str]] = (),
     budget: int | None = None,
@@ -459,7 +459,7 @@ def format_recalled(
     return next(each for each in some if budget is None or tokens(f"{each}\n") <= budget)
 
 
-def _entry(number: int, hit: Hit) -> str:
+def _entry(number: int, hit: RankedHit) -> str:
     """Return the lines of one hit; what has no abstract has its heading or its first sentence."""
     ours: Mapping[str, Any] = hit.extra if hit.trust != REMOTE else {}
     section = ours.get("section")
@@ -505,7 +505,7 @@ def _line(text: str) -> str:
     return visible(" ".join(text.split())[:_REASON])
 
 
-def _origin(hit: Hit) -> str:
+def _origin(hit: RankedHit) -> str:
     """Return which other program said it, what about it is suspicious, and how far it holds."""
     if hit.trust != REMOTE:
         newer = hit.extra.get("newer_than")

@@ -35,7 +35,7 @@ log = logging.getLogger("cortex.watchlist")
 AGAIN = 5.0
 
 
-class Watchers(Protocol):
+class WatcherStarter(Protocol):
     """Starts and ends watchers under their supervisor."""
 
     async def start_watcher(self, project: Project) -> None:
@@ -70,7 +70,7 @@ class Watchlist(Consumer):
         *,
         settings: WatchingSettings,
         threads: Threads,
-        watchers: Watchers,
+        watchers: WatcherStarter,
     ) -> None:
         """Remember whom to ask."""
         super().__init__(desk)

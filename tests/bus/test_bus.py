@@ -8,7 +8,7 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import CUSTOM_NAMES
 from cortex_actors.bus.commits import Delivery, Outcome
-from cortex_actors.domain.event import Custom, Life, Payload
+from cortex_actors.domain.event import ActorLife, Custom, Payload
 from cortex_actors.errors import BadInput, LedgerDown, UnknownTopic
 from tests.bus.gated import CHANGE, Gated, change
 
@@ -83,7 +83,7 @@ class TestPublish:
         """An event about the program's own life is heard and not stored."""
         heard: list[Event[Payload]] = []
         bus.subscribe("actor:*", heard.append)
-        event = await bus.publish(topics.ACTOR_STARTED, Life("ledger"), source="storage")
+        event = await bus.publish(topics.ACTOR_STARTED, ActorLife("ledger"), source="storage")
 
         assert [event] == heard
         assert event.seq is None

@@ -11,7 +11,7 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.commits import Delivery, Outcome
-from cortex_actors.bus.consumer import Lanes
+from cortex_actors.bus.consumer import DeliveryLanes
 from cortex_actors.domain.event import Event, FileChanged, ScanRequested
 from cortex_actors.errors import LedgerDown
 from cortex_actors.runtime.actor import AsyncioActor
@@ -278,7 +278,7 @@ def delivery(*seqs: int, project: str = "prj_1", path: str = "/a") -> Delivery:
 class TestLanes:
     async def test_conflated(self) -> None:
         """Of events that are handled as one, the first counts."""
-        lanes, went = Lanes(), list[int]()
+        lanes, went = DeliveryLanes(), list[int]()
         places = [lanes.enter(delivery(*seqs)) for seqs in ((5,), (3, 9), (7,))]
         tasks = [asyncio.ensure_future(lanes.turn(place)) for place in places]
         for _ in range(3):
@@ -293,13 +293,13 @@ class TestLanes:
     @pytest.mark.parametrize("project", ["prj_2", ""])
     async def test_beside(self, project: str) -> None:
         """Another project's is not waited for, nor is one of no project."""
-        lanes = Lanes()
+        lanes = DeliveryLanes()
         lanes.enter(delivery(1, project=project))
         await lanes.turn(lanes.enter(delivery(2)))
 
     async def test_halted(self) -> None:
         """Once one is given back, so are all behind it, until all of them have left."""
-        lanes = Lanes()
+        lanes = DeliveryLanes()
         first, second, other = (
             lanes.enter(delivery(1)),
             lanes.enter(delivery(2)),

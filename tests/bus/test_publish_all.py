@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.domain.event import FileChanged, Life, Payload
+from cortex_actors.domain.event import ActorLife, FileChanged, Payload
 from cortex_actors.errors import LedgerDown, MailboxFull, UnknownTopic
 from cortex_actors.testing import eventually
 from tests.bus.gated import CHANGE, Gated, change
@@ -52,7 +52,7 @@ class TestPublishAll:
         heard: list[str] = []
         bus.subscribe("*", lambda event: heard.append(event.topic))
         names = [topics.FILE_CHANGED, topics.ACTOR_STARTED, topics.FILE_CHANGED]
-        payloads = [CHANGE, Life("ledger"), CHANGE]
+        payloads = [CHANGE, ActorLife("ledger"), CHANGE]
         await bus.publish_all(list(zip(names, payloads, strict=True)), source="test")
 
         assert names == heard

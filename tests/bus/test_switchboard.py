@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cortex_actors import topics
 from cortex_actors.bus.bus import CUSTOM_NAMES, Switchboard, covers
 from cortex_actors.bus.commits import _widest, refuse_too_large
-from cortex_actors.domain.event import Custom, FileChanged, Ids, Life, Nothing, Payload, plain
+from cortex_actors.domain.event import ActorLife, Custom, FileChanged, Ids, Nothing, Payload, plain
 from cortex_actors.errors import BadInput, UnknownTopic
 
 #: What a body may hold.
@@ -140,7 +140,7 @@ class TestSize:
         """The estimate holds for typed payloads, too."""
         payloads: list[Payload] = [
             FileChanged(text, text),
-            Life(text),
+            ActorLife(text),
             Ids(tuple(several)),
             Nothing(),
         ]

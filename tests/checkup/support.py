@@ -20,7 +20,7 @@ from tests.flow.support import copied, follow, grown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.doctor.checks import Look
+    from cortex_actors.doctor.checks import CheckRound
     from cortex_actors.domain.hit import Diagnosis
 
 #: Where paths of the projects stand in the ledger.
@@ -65,7 +65,7 @@ class Case:
         with closing(sqlite3.connect(self.home.ledger)) as opened:
             return opened.execute(query).fetchone()[0]
 
-    def look(self, **circumstances: Any) -> Look:
+    def look(self, **circumstances: Any) -> CheckRound:
         """Run every check but the index's own."""
         given = {"online": False, **circumstances}
         return checks.look(Patient(self.home, self.settings, self.clock, **given), Halt())

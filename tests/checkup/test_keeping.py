@@ -47,7 +47,7 @@ class TestLock:
         """The last daemon's bad end is a note."""
         held = lock.acquire(case.home)
         held.take_over(started_at=1, version="0")
-        held.say(lock.State.CRASHED, "it burned")
+        held.say(lock.HomeState.CRASHED, "it burned")
         held.close()
 
         ((severity, text),) = notes(case, "lock")

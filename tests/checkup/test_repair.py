@@ -12,7 +12,7 @@ from cortex_actors.doctor import checks, doctor
 from cortex_actors.doctor.doctor import Ward
 from cortex_actors.doctor.models import Patient
 from cortex_actors.domain.hit import Repair
-from cortex_actors.storage.health.file import Reader
+from cortex_actors.storage.health.file import LedgerReader
 from cortex_actors.storage.health.rows import MENDS
 from cortex_actors.storage.ledger import offline
 from cortex_actors.storage.ledger.files import Halt
@@ -31,7 +31,7 @@ async def treated(case: Case) -> list[str]:
     said: list[str] = []
 
     async def read(query: Callable[[Connection], Any]) -> Any:
-        with Reader(case.home.ledger, case.clock, Halt()) as reader:
+        with LedgerReader(case.home.ledger, case.clock, Halt()) as reader:
             return reader.ask(query)
 
     async def write(unit: Callable[[Connection], Any]) -> Any:

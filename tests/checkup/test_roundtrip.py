@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.doctor.doctor import RoundTrip, State
+from cortex_actors.doctor.doctor import RoundTrip, StepState
 from cortex_actors.domain.hit import Severity
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import LedgerDown
@@ -89,7 +89,7 @@ class TestTrip:
         """A probe is remembered, found, forgotten and looked for again, as the probe's agent."""
         trip = await trial(desk)
 
-        assert (State.OK, "") == (trip.state, trip.reason)
+        assert (StepState.OK, "") == (trip.state, trip.reason)
         assert ["tidy", "remember", "recall", "forget", "gone"] == [s.step for s in trip.steps]
         assert ["remember", "recall", "forget", "recall"] == desk.asked
         assert {PROBE} == desk.callers
@@ -115,7 +115,7 @@ class TestTrip:
         desk.kept["mem_old"] = "Cortex tries itself with probe number 1."
         trip = await trial(desk)
 
-        assert State.OK is trip.state
+        assert StepState.OK is trip.state
         assert {} == desk.kept
 
     async def test_json(self, desk: Staged, trial: RoundTrip) -> None:
@@ -137,7 +137,7 @@ class TestDegraded:
         desk.lists = list(lists)
         trip = await trial(desk)
 
-        assert State.DEGRADED is trip.state
+        assert StepState.DEGRADED is trip.state
         assert works in trip.reason
         assert {} == desk.kept
 
@@ -156,7 +156,7 @@ class TestFailed:
         desk.raising["remember"] = LedgerDown("the disk is gone")
         trip = await trial(desk)
 
-        assert (State.FAILED, "remember: the disk is gone") == (trip.state, trip.reason)
+        assert (StepState.FAILED, "remember: the disk is gone") == (trip.state, trip.reason)
         assert ["tidy", "remember"] == [each.step for each in trip.steps]
 
     async def test_not_found(self, desk: Staged, trial: RoundTrip) -> None:
@@ -234,5 +234,5 @@ class TestOneAtATime:
         """Two trials at once do not remove each other's probe."""
         trips = await asyncio.gather(trial(desk), trial(desk))
 
-        assert [State.OK, State.OK] == [trip.state for trip in trips]
+        assert [StepState.OK, StepState.OK] == [trip.state for trip in trips]
         assert 2 == desk.asked.count("remember")

@@ -146,7 +146,7 @@ class TestRestore:
         """Under a daemon that runs nothing is exchanged."""
         held = lock.acquire(filed.home)
         held.take_over(started_at=EPOCH, version="0")
-        held.say(lock.State.RUNNING)
+        held.say(lock.HomeState.RUNNING)
         code = cortex(filed, "restore", "--yes")
         held.close()
 

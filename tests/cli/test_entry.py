@@ -403,7 +403,7 @@ class TestOlderDaemon:
         monkeypatch.setattr(
             "cortex_actors.process.lock.read", lambda home: lock.LockInfo(version="0.0.9")
         )
-        monkeypatch.setattr("cortex_actors.process.lock.state", lambda home: lock.State.RUNNING)
+        monkeypatch.setattr("cortex_actors.process.lock.state", lambda home: lock.HomeState.RUNNING)
 
         def launch(where: Home, *, timeout: float) -> tuple[Any, float]:
             done.append("launch")

@@ -14,7 +14,7 @@ from cortex_actors.home import Home
 from cortex_actors.storage import models
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from tests.embedding.compiling import DAMAGES, MAKING, put
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def shown(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     return found
 
 
-def settle(home: Home, chosen: Chosen) -> None:
+def settle(home: Home, chosen: ChosenModel) -> None:
     """Let a model be the one that answers."""
     engine = connection.writing(home.ledger)
     with engine.begin() as opened:
@@ -80,7 +80,7 @@ def settle(home: Home, chosen: Chosen) -> None:
     engine.dispose()
 
 
-def rows(home: Home) -> dict[str, Chosen | None]:
+def rows(home: Home) -> dict[str, ChosenModel | None]:
     """Return the models in the ledger."""
     engine = connection.writing(home.ledger)
     with engine.begin() as opened:
@@ -139,14 +139,14 @@ class TestStatus:
 
     def test_ledger(self, ledger: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """The ledger's model counts, not the settings'."""
-        settle(ledger, Chosen("tiny@00", "sentence-transformers", "/tiny", 2))
+        settle(ledger, ChosenModel("tiny@00", "sentence-transformers", "/tiny", 2))
 
         assert "tiny@00" == shown(capsys, "status")["id"]
 
     def test_lost(self, ledger: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """A compiled model that answers and is gone is told, with the mend."""
         lost = f"{DEFAULT}+int8-00000000"
-        settle(ledger, Chosen(lost, "sentence-transformers", DEFAULT, 384))
+        settle(ledger, ChosenModel(lost, "sentence-transformers", DEFAULT, 384))
         found = shown(capsys, "status")
 
         assert "int8" == found["form"]
@@ -211,7 +211,7 @@ class TestPrepare:
 
     def test_moved(self, ledger: Home, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A float model that is not what it was is no source of the compiled form."""
-        settle(ledger, Chosen("tiny@00", "sentence-transformers", str(tiny), 2))
+        settle(ledger, ChosenModel("tiny@00", "sentence-transformers", str(tiny), 2))
         code, _, err = run(capsys, "prepare")
 
         assert 66 == code
@@ -242,7 +242,7 @@ class TestUse:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """A home that has a model begins a migration; a folder may be given from where one is."""
-        settle(ledger, Chosen(DEFAULT, "sentence-transformers", DEFAULT, 384))
+        settle(ledger, ChosenModel(DEFAULT, "sentence-transformers", DEFAULT, 384))
         monkeypatch.chdir(tiny.parent)
 
         assert "next start" == shown(capsys, "use", "tiny")["how"]
@@ -252,7 +252,9 @@ class TestUse:
 
     def test_same(self, ledger: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """The model that answers, compiled or not, is refused."""
-        settle(ledger, Chosen(f"{DEFAULT}+int8-00000000", "sentence-transformers", DEFAULT, 384))
+        settle(
+            ledger, ChosenModel(f"{DEFAULT}+int8-00000000", "sentence-transformers", DEFAULT, 384)
+        )
         code, _, err = run(capsys, "use", DEFAULT)
 
         assert 77 == code

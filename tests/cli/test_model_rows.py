@@ -14,15 +14,15 @@ from cortex_actors.home import Home
 from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from tests.embedding.compiling import put
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 #: The model that answers, and one that no daemon could make a vector with.
-SMALL = Chosen("hashing-v1-8", "hashing", "hashing-v1-8", 8)
-HUGE = Chosen("hashing-v1-999999999", "hashing", "hashing-v1-999999999", 999_999_999)
+SMALL = ChosenModel("hashing-v1-8", "hashing", "hashing-v1-8", 8)
+HUGE = ChosenModel("hashing-v1-999999999", "hashing", "hashing-v1-999999999", 999_999_999)
 
 #: The shipped model.
 MINI = "all-MiniLM-L6-v2"
@@ -86,7 +86,7 @@ class TestPrepare:
         code = entry.main(["embeddings", "cancel"])
         engine = connection.writing(home.ledger)
         with engine.begin() as opened:
-            models.begin(opened, Chosen(MINI, "sentence-transformers", MINI, 384), 3)
+            models.begin(opened, ChosenModel(MINI, "sentence-transformers", MINI, 384), 3)
         engine.dispose()
         made = put(home.models, MINI)
         capsys.readouterr()

@@ -99,12 +99,12 @@ class TestStored:
         """The lock goes on telling how the last daemon ended."""
         with closing(lock.acquire(home)) as owner:
             owner.take_over(started_at=1, version="1")
-            owner.say(lock.State.STOPPED, "it was told to")
+            owner.say(lock.HomeState.STOPPED, "it was told to")
         before = home.lock.read_bytes()
         entry.main(["publish", "custom:x"])
 
         assert before == home.lock.read_bytes()
-        assert lock.State.STOPPED == lock.state(home)
+        assert lock.HomeState.STOPPED == lock.state(home)
 
 
 class TestRefused:

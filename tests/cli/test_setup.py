@@ -22,7 +22,7 @@ from cortex_actors.errors import NotWritten, Refused
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, VERBS
 from cortex_actors.text import jsonc
-from cortex_actors.text.markdown import Kind, kinds, lines
+from cortex_actors.text.markdown import LineKind, kinds, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -333,8 +333,8 @@ class TestInstructions:
 
         what = dict(zip((each.text for each in found), kinds(found), strict=True))
         ours = {kind for text, kind in what.items() if "`r" in text or "`crumb" in text}
-        assert {Kind.MANAGED} == ours
-        assert Kind.TEXT is what["- Use pnpm."]
+        assert {LineKind.MANAGED} == ours
+        assert LineKind.TEXT is what["- Use pnpm."]
 
     @pytest.mark.parametrize("text", ["", "# A\n", "# A\n\n", "# A", "# A\n\n<!-- x -->\n"])
     def test_returns(self, text: str) -> None:

@@ -259,7 +259,9 @@ class TestBlocks:
     def test_wide(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Texts stand in a column of their own, whatever their letters, and no line ends blank."""
         show.blocks(
-            "two", [show.Block("漢字", "an entry", ["about"]), show.Block("1", "x")], empty="none"
+            "two",
+            [show.ListEntry("漢字", "an entry", ["about"]), show.ListEntry("1", "x")],
+            empty="none",
         )
 
         assert "two\n\n漢字  an entry\n      about\n\n1     x\n" == capsys.readouterr().out

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.connection import Line
-from cortex_actors.federation.answers import Asked
+from cortex_actors.endpoint.connection import StoreConnection
+from cortex_actors.federation.answers import OutgoingQuestion
 from cortex_actors.federation.binding import ADAPTERS
 from cortex_actors.federation.store import StoreSpec
 
@@ -69,18 +69,18 @@ class Case:
         user, at, _ = parts.netloc.rpartition("@")
         return urlunsplit(parts._replace(netloc=f"{user}{at}127.0.0.1:{port}"))
 
-    def asked(self, text: str = "", limit: int = 5, seconds: float = LONG) -> Asked:
+    def asked(self, text: str = "", limit: int = 5, seconds: float = LONG) -> OutgoingQuestion:
         """Return a question; the one it knows something about unless another is given."""
         text = text or self.question
         vector = self.vector(text) if self.vector else None
-        return Asked(text, limit, seconds, vector, self.model)
+        return OutgoingQuestion(text, limit, seconds, vector, self.model)
 
     @asynccontextmanager
     async def opened(self, **changed: Any) -> AsyncIterator[Adapter]:
         """Give its adapter, on a line of its own, as the roster makes one."""
         spec = self.spec(**changed)
         token = self.token if spec.url == self.url else TOKEN
-        adapter = ADAPTERS[self.type](spec, Line(spec.url, SystemClock(), token=token))
+        adapter = ADAPTERS[self.type](spec, StoreConnection(spec.url, SystemClock(), token=token))
         try:
             yield adapter
         finally:

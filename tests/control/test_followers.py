@@ -13,7 +13,7 @@ import pytest
 
 from cortex_actors.gateways import connection
 from cortex_actors.gateways import control as module
-from cortex_actors.process.logfile import Filter, Record
+from cortex_actors.process.logfile import Filter, LogEntry
 from cortex_actors.testing import eventually
 from tests.control.wire import connect, raw
 
@@ -114,7 +114,7 @@ class TestHistory:
         looked: list[int] = []
         passes = Filter.passes
 
-        def counted(wanted: Filter, record: Record) -> bool:
+        def counted(wanted: Filter, record: LogEntry) -> bool:
             looked.append(record.seq)
             return passes(wanted, record)
 
@@ -134,9 +134,9 @@ class TestHistory:
         name = "follow" if follow else "recent"
         looks = getattr(desk.logs, name)
 
-        def noted(*args: object, **named: object) -> Follower | list[Record]:
+        def noted(*args: object, **named: object) -> Follower | list[LogEntry]:
             turns.append(turn)
-            found: Follower | list[Record] = looks(*args, **named)
+            found: Follower | list[LogEntry] = looks(*args, **named)
             return found
 
         def count() -> None:

@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
 from cortex_actors.home import Home
 from cortex_actors.process import lock
-from cortex_actors.process.lock import LockInfo, State
+from cortex_actors.process.lock import HomeState, LockInfo
 from cortex_actors.storage.ledger import faults
 
 if TYPE_CHECKING:
@@ -72,16 +72,16 @@ class TestOwnership:
     @pytest.mark.parametrize(
         ("state", "boot", "doubted"),
         [
-            (State.RUNNING, "another", True),
-            (State.STARTING, "another", True),
-            (State.CRASHED, "another", True),
-            (State.RUNNING, "", True),  # an earlier version did not say
-            (State.STOPPED, "another", False),
-            (State.RUNNING, None, False),
+            (HomeState.RUNNING, "another", True),
+            (HomeState.STARTING, "another", True),
+            (HomeState.CRASHED, "another", True),
+            (HomeState.RUNNING, "", True),  # an earlier version did not say
+            (HomeState.STOPPED, "another", False),
+            (HomeState.RUNNING, None, False),
         ],
     )
     def test_machine_went_down(
-        self, home: Home, owner: lock.Lock, state: State, boot: str | None, doubted: bool
+        self, home: Home, owner: lock.Lock, state: HomeState, boot: str | None, doubted: bool
     ) -> None:
         """The ledger is doubted where the machine went down under the owner before, else not."""
         owner.say(state)
@@ -107,7 +107,7 @@ class TestOwnership:
         owner.close()
 
         assert not os.get_inheritable(fd)
-        assert State.STARTING == lock.state(home)
+        assert HomeState.STARTING == lock.state(home)
         child.close()
 
     def test_other_descriptor(self, home: Home, owner: lock.Lock, tmp_path: Path) -> None:
@@ -126,29 +126,29 @@ class TestOwnership:
 class TestState:
     def test_no_file(self, home: Home) -> None:
         """A home without a lock file is stopped."""
-        assert State.STOPPED == lock.state(home)
+        assert HomeState.STOPPED == lock.state(home)
 
     def test_held(self, home: Home, owner: lock.Lock) -> None:
         """While the lock is held, its owner says whether it is ready."""
         before = lock.state(home)
-        owner.say(State.RUNNING)
+        owner.say(HomeState.RUNNING)
 
-        assert (State.STARTING, State.RUNNING) == (before, lock.state(home))
+        assert (HomeState.STARTING, HomeState.RUNNING) == (before, lock.state(home))
 
-    @pytest.mark.parametrize("said", [State.STARTING, State.RUNNING, State.CRASHED])
-    def test_let_go_without_a_word(self, home: Home, owner: lock.Lock, said: State) -> None:
+    @pytest.mark.parametrize("said", [HomeState.STARTING, HomeState.RUNNING, HomeState.CRASHED])
+    def test_let_go_without_a_word(self, home: Home, owner: lock.Lock, said: HomeState) -> None:
         """An owner that is gone and did not say that it stopped has crashed."""
         owner.say(said)
         owner.close()
 
-        assert State.CRASHED == lock.state(home)
+        assert HomeState.CRASHED == lock.state(home)
 
     def test_stopped(self, home: Home, owner: lock.Lock) -> None:
         """An owner that said so has stopped, and its reason is kept."""
-        owner.say(State.STOPPED, "asked to")
+        owner.say(HomeState.STOPPED, "asked to")
         owner.close()
 
-        assert State.STOPPED == lock.state(home)
+        assert HomeState.STOPPED == lock.state(home)
         assert "asked to" == lock.read(home).reason
 
 
@@ -162,12 +162,12 @@ class TestInfo:
         home.lock.write_bytes(garbage)
 
         assert LockInfo() == lock.read(home)
-        assert State.RUNNING == lock.state(home)
+        assert HomeState.RUNNING == lock.state(home)
 
     def test_shorter_text(self, home: Home, owner: lock.Lock) -> None:
         """What a longer text left behind does not spoil a shorter one."""
-        owner.say(State.STOPPED, "x" * 500)
-        owner.say(State.STOPPED, "y")
+        owner.say(HomeState.STOPPED, "x" * 500)
+        owner.say(HomeState.STOPPED, "y")
 
         assert "y" == lock.read(home).reason
         assert 1 == home.lock.read_text().count("\n")

@@ -13,7 +13,7 @@ import pytest
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
 from cortex_actors.home import Home
 from cortex_actors.process import lock
-from cortex_actors.process.lock import ATTEMPTS, LockInfo, State
+from cortex_actors.process.lock import ATTEMPTS, HomeState, LockInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> Paused:
     return patch
 
 
-def wrote(home: Home, state: State, pid: int) -> None:
+def wrote(home: Home, state: HomeState, pid: int) -> None:
     """Leave behind what an owner wrote."""
     home.lock.write_text(json.dumps({"pid": pid, "state": state, "epoch": 7, "reason": "r"}))
 
@@ -72,9 +72,9 @@ class TestWaiting:
 
         assert 3 == len(pauses)
 
-    @pytest.mark.parametrize("said", [State.RUNNING, State.STARTING, State.STOPPED])
+    @pytest.mark.parametrize("said", [HomeState.RUNNING, HomeState.STARTING, HomeState.STOPPED])
     def test_after_a_dead_daemon(
-        self, home: Home, holder: IO[str], paused: Paused, said: State
+        self, home: Home, holder: IO[str], paused: Paused, said: HomeState
     ) -> None:
         """It waits, too, where the file names a daemon that is no more."""
         wrote(home, said, NOBODY)
@@ -93,7 +93,7 @@ class TestWaiting:
 
     def test_not_for_a_daemon(self, home: Home, holder: IO[str], paused: Paused) -> None:
         """For a daemon it does not wait at all."""
-        wrote(home, State.RUNNING, os.getpid())
+        wrote(home, HomeState.RUNNING, os.getpid())
         pauses = paused(lambda _: None)
         with pytest.raises(AlreadyRunning, match=f"pid {os.getpid()}"):
             lock.acquire(home)
@@ -116,7 +116,7 @@ class TestWaiting:
 
     def test_started_meanwhile(self, home: Home, holder: IO[str], paused: Paused) -> None:
         """A daemon that was faster ends the waiting."""
-        pauses = paused(lambda _: wrote(home, State.STARTING, os.getpid()))
+        pauses = paused(lambda _: wrote(home, HomeState.STARTING, os.getpid()))
         with pytest.raises(AlreadyRunning, match=f"pid {os.getpid()}"):
             lock.acquire(home)
 
@@ -126,9 +126,15 @@ class TestWaiting:
 class TestState:
     @pytest.mark.parametrize(
         ("said", "told"),
-        [(State.RUNNING, State.CRASHED), (State.STOPPED, State.STOPPED), ("", State.RUNNING)],
+        [
+            (HomeState.RUNNING, HomeState.CRASHED),
+            (HomeState.STOPPED, HomeState.STOPPED),
+            ("", HomeState.RUNNING),
+        ],
     )
-    def test_held_by_a_command(self, home: Home, holder: IO[str], said: State, told: State) -> None:
+    def test_held_by_a_command(
+        self, home: Home, holder: IO[str], said: HomeState, told: HomeState
+    ) -> None:
         """Meanwhile the state is how the last daemon ended; garbage may be a daemon's."""
         wrote(home, said, NOBODY if said else 0)
 
@@ -139,7 +145,7 @@ class TestState:
         first = lock.acquire(home)
         first.take_over(started_at=1, version="1")
         home.lock.write_text(json.dumps({"pid": 2, "state": "running", "epoch": 9}))
-        first.say(State.STOPPED, "asked to")
+        first.say(HomeState.STOPPED, "asked to")
         first.close()
 
         assert (9, "running") == (lock.read(home).epoch, lock.read(home).state)
@@ -154,7 +160,7 @@ class TestOddFiles:
         second.take_over(started_at=1, version="1")
         first.close()
 
-        assert State.STARTING == lock.state(home)
+        assert HomeState.STARTING == lock.state(home)
         second.close()
 
     def test_replaced_while_it_is_taken(self, home: Home, paused: Paused) -> None:
@@ -181,7 +187,7 @@ class TestOddFiles:
     def test_huge(self, home: Home) -> None:
         """A huge file says nothing, and is short once it has an owner."""
         home.lock.write_bytes(b"[" * 10_000_000)
-        assert (LockInfo(), State.STOPPED) == (lock.read(home), lock.state(home))
+        assert (LockInfo(), HomeState.STOPPED) == (lock.read(home), lock.state(home))
 
         owner = lock.acquire(home)
         owner.take_over(started_at=1, version="1")
@@ -193,7 +199,7 @@ class TestOddFiles:
         """A folder or a pipe in its place is nobody's lock: 73, and what to do."""
         getattr(os, make)(home.lock)
 
-        assert (LockInfo(), State.STOPPED) == (lock.read(home), lock.state(home))
+        assert (LockInfo(), HomeState.STOPPED) == (lock.read(home), lock.state(home))
         with pytest.raises(HomeUnwritable, match="remove it"):
             lock.acquire(home)
 
@@ -206,14 +212,14 @@ class TestOddFiles:
         # Root may open anything.
         monkeypatch.setattr("cortex_actors.process.lock.os.open", refuse)
 
-        assert State.STOPPED == lock.state(home)
+        assert HomeState.STOPPED == lock.state(home)
         with pytest.raises(HomeUnwritable, match="check who owns"):
             lock.acquire(home)
 
     @pytest.mark.parametrize("pid", [0, -1, 2**70])
     def test_no_pid(self, home: Home, holder: IO[str], paused: Paused, pid: int) -> None:
         """A number that no process can have is nobody's."""
-        wrote(home, State.RUNNING, pid)
+        wrote(home, HomeState.RUNNING, pid)
         pauses = paused(lambda _: None)
         with pytest.raises(AlreadyRunning, match="another command"):
             lock.acquire(home)

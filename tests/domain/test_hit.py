@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from cortex_actors.domain.hit import Hit, Recall
+from cortex_actors.domain.hit import RankedHit, Recall
 
 
 class TestScore:
@@ -13,12 +13,12 @@ class TestScore:
     )
     def test_bounds(self, given: float, kept: float) -> None:
         """A hit's score lies between 0 and 1, whatever a store computed."""
-        assert kept == Hit("m1", "text", given, "memory").score
+        assert kept == RankedHit("m1", "text", given, "memory").score
 
     def test_not_a_number(self) -> None:
         """A score that is no number is refused with the hit and store it came from."""
         with pytest.raises(ValueError, match=r"m1.*memory"):
-            Hit("m1", "text", math.nan, "memory")
+            RankedHit("m1", "text", math.nan, "memory")
 
 
 class TestRecall:
@@ -28,6 +28,6 @@ class TestRecall:
 
     def test_hashable(self) -> None:
         """Answers can be kept in a set although a store may add anything to them."""
-        hit = Hit("m1", "text", 0.5, "memory", extra={"layer": ["a"]})
+        hit = RankedHit("m1", "text", 0.5, "memory", extra={"layer": ["a"]})
 
         assert 1 == len({Recall("q", (hit,)), Recall("q", (hit,))})

@@ -17,7 +17,7 @@ PAYLOADS = st.one_of(
     st.builds(shape.AccumulationComplete, st.text(), st.none() | st.text(), IDS),
     st.builds(shape.ResolutionRequested, st.text(), st.text(), st.booleans()),
     st.builds(shape.Ids, IDS),
-    st.builds(shape.Life, st.text(), st.text()),
+    st.builds(shape.ActorLife, st.text(), st.text()),
     st.builds(shape.Custom, st.dictionaries(st.text(), st.integers() | st.none())),
 )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cortex_actors.embedding.openai import OpenAIProvider
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.testing import eventually
 from tests.endpoint.server import FakeServer, Reply, Request, document, error, listening
@@ -104,4 +104,4 @@ async def provided(
 
 async def recovered(provider: OpenAIProvider) -> None:
     """Wait until a provider is ready again."""
-    await eventually(lambda: provider.state is State.READY)
+    await eventually(lambda: provider.state is ProviderState.READY)

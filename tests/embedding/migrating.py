@@ -12,7 +12,7 @@ from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage import embeddings, models, passages
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from cortex_actors.testing import eventually
 from tests.storage.support import opened, text_hash
 from tests.storage.things import put_passages
@@ -52,10 +52,10 @@ class Steered(HashingProvider):
         await super().close()
 
 
-def chosen(dimension: int) -> Chosen:
+def chosen(dimension: int) -> ChosenModel:
     """Return the hashing model of so many numbers."""
     name = f"hashing-v1-{dimension}"
-    return Chosen(name, "hashing", name, dimension)
+    return ChosenModel(name, "hashing", name, dimension)
 
 
 async def no_time() -> None:
@@ -70,14 +70,14 @@ class Seat:
         #: Models by name: what `make` and `candidate` give.
         self.known: dict[str, Provider] = {f"hashing-v1-{n}": Steered(n) for n in (8, 12, 16)}
         self.taken: list[str] = []
-        self.settled: Chosen | None = None
+        self.settled: ChosenModel | None = None
         #: What compiling gives, or how it fails.
-        self.form: Chosen | Exception | None = None
+        self.form: ChosenModel | Exception | None = None
         self.compiles = 0
         #: What a compile waits for.
         self.compiling: Callable[[], Awaitable[object]] = no_time
 
-    def make(self, chosen: Chosen | None) -> Provider:
+    def make(self, chosen: ChosenModel | None) -> Provider:
         """Return the provider of a model."""
         assert chosen is not None
         missing = AbsentProvider(chosen.model_id, chosen.dimension, "it is not here")
@@ -88,16 +88,16 @@ class Seat:
         del kind
         return self.known.get(name, AbsentProvider(name, 1, "it is not here"))
 
-    def row(self, provider: Provider, name: str, kind: str | None = None) -> Chosen:
+    def row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
         """Return what the ledger is to keep."""
-        return Chosen(provider.model_id, kind or "hashing", name, provider.dimension)
+        return ChosenModel(provider.model_id, kind or "hashing", name, provider.dimension)
 
-    def first(self) -> Chosen:
+    def first(self) -> ChosenModel:
         """Return the first model."""
         provider = self.provider
-        return Chosen(provider.model_id, "hashing", provider.model_id, provider.dimension)
+        return ChosenModel(provider.model_id, "hashing", provider.model_id, provider.dimension)
 
-    def settle(self, chosen: Chosen) -> None:
+    def settle(self, chosen: ChosenModel) -> None:
         """Note what the ledger says."""
         self.settled = chosen
 
@@ -105,7 +105,7 @@ class Seat:
         """Return nothing."""
         return ""
 
-    async def compiled(self, model: Chosen, on_step: Callable[[str], None]) -> Chosen:
+    async def compiled(self, model: ChosenModel, on_step: Callable[[str], None]) -> ChosenModel:
         """Return the compiled form, or fail."""
         del model
         on_step("quantising")
@@ -116,7 +116,7 @@ class Seat:
         assert self.form is not None
         return self.form
 
-    async def take(self, chosen: Chosen, provider: Provider) -> None:
+    async def take(self, chosen: ChosenModel, provider: Provider) -> None:
         """Let another one answer."""
         self.taken.append(chosen.model_id)
         before, self.provider = self.provider, provider

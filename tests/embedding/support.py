@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from cortex_actors.embedding.factory import HashingProvider
-from cortex_actors.embedding.provider import State, refusal
+from cortex_actors.embedding.provider import ProviderState, refusal
 from cortex_actors.errors import BadInput, EmbedderDown
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ManualClock:
 class StagedProvider:
     """The hashing provider, with a state, a gate and poison that the test controls."""
 
-    def __init__(self, state: State = State.READY) -> None:
+    def __init__(self, state: ProviderState = ProviderState.READY) -> None:
         self._real = HashingProvider()
         self.model_id = self._real.model_id
         self.dimension = self._real.dimension
@@ -98,13 +98,13 @@ class StagedProvider:
     async def close(self) -> None:
         self.closed += 1
 
-    def become(self, state: State) -> None:
+    def become(self, state: ProviderState) -> None:
         """Change the state, and let those know who wait for it."""
         self.state = state
         self._settled.set()
 
-    async def settled(self) -> State:
-        while self.state is State.LOADING:
+    async def settled(self) -> ProviderState:
+        while self.state is ProviderState.LOADING:
             self._settled.clear()
             await self._settled.wait()
         return self.state

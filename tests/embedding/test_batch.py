@@ -6,30 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.pool import Cause, Line
+from cortex_actors.embedding.pool import Cause, EmbeddingQueue
 from cortex_actors.errors import MailboxFull
 
 
 @pytest.fixture
-def line() -> Line:
+def line() -> EmbeddingQueue:
     """Give a line with batches of three, half a second and room for five."""
-    return Line(items=3, seconds=0.5, limit=5)
+    return EmbeddingQueue(items=3, seconds=0.5, limit=5)
 
 
-def taken(line: Line, at: float, *, urgent: bool = False) -> list[str]:
+def taken(line: EmbeddingQueue, at: float, *, urgent: bool = False) -> list[str]:
     """Return the texts that a lane gives now."""
     batch = line.take(at, urgent=urgent)
     return batch.texts if batch else []
 
 
 class TestDue:
-    def test_empty(self, line: Line) -> None:
+    def test_empty(self, line: EmbeddingQueue) -> None:
         """Nothing is ever due in an empty line."""
         assert line.due(0.0, urgent=False) is None
         assert line.due(0.0, urgent=True) is None
         assert line.take(99.0, urgent=False) is None
 
-    def test_time(self, line: Line) -> None:
+    def test_time(self, line: EmbeddingQueue) -> None:
         """A few texts go when the oldest has waited long enough."""
         line.add(["a"], urgent=False, at=1.0)
         line.add(["b"], urgent=False, at=1.4)
@@ -38,7 +38,7 @@ class TestDue:
         assert [] == taken(line, 1.25)
         assert ["a", "b"] == taken(line, 1.5)
 
-    def test_items(self, line: Line) -> None:
+    def test_items(self, line: EmbeddingQueue) -> None:
         """A full batch goes at once, in the order of arrival, and leaves the rest."""
         line.add("abcd", urgent=False, at=1.0)
 
@@ -46,7 +46,7 @@ class TestDue:
         assert 0.5 == line.due(1.0, urgent=False)
         assert 1 == len(line)
 
-    def test_cause(self, line: Line) -> None:
+    def test_cause(self, line: EmbeddingQueue) -> None:
         """A batch says why it goes, and how long each of its texts has waited."""
         line.add("ab", urgent=False, at=1.0)
         line.add("c", urgent=False, at=1.25)
@@ -66,7 +66,7 @@ class TestDue:
 class TestBulk:
     def test_more(self) -> None:
         """When more than a batch waits, as many go at once as the model likes best."""
-        line = Line(items=2, seconds=0.5, limit=50, bulk=5)
+        line = EmbeddingQueue(items=2, seconds=0.5, limit=50, bulk=5)
         line.add("abcdefg", urgent=False, at=0.0)
 
         assert list("abcde") == taken(line, 0.0)
@@ -74,7 +74,7 @@ class TestBulk:
 
     def test_never_fewer(self) -> None:
         """A model that likes small batches still gets those that the settings ask for."""
-        line = Line(items=3, seconds=0.5, limit=50, bulk=1)
+        line = EmbeddingQueue(items=3, seconds=0.5, limit=50, bulk=1)
         line.add("abcd", urgent=False, at=0.0)
 
         assert list("abc") == taken(line, 0.0)
@@ -83,7 +83,7 @@ class TestBulk:
 class TestTurns:
     def test_small_request(self) -> None:
         """A request of two is done with the next batch, however much waits before it."""
-        line = Line(items=4, seconds=0.5, limit=100)
+        line = EmbeddingQueue(items=4, seconds=0.5, limit=100)
         line.add("abcdefghij", urgent=False, at=0.0)
         line.add("yz", urgent=False, at=0.1)
 
@@ -91,7 +91,7 @@ class TestTurns:
 
     def test_goes_round(self) -> None:
         """Turns go on where the last batch ended, and each request keeps its order."""
-        line = Line(items=3, seconds=0.5, limit=100)
+        line = EmbeddingQueue(items=3, seconds=0.5, limit=100)
         line.add("abc", urgent=False, at=0.0)
         line.add("xyz", urgent=False, at=0.0)
 
@@ -108,7 +108,7 @@ class Asked:
 
 
 class TestUrgent:
-    def test_first(self, line: Line) -> None:
+    def test_first(self, line: EmbeddingQueue) -> None:
         """An urgent text is due at once and goes without the patient ones."""
         line.add("ab", urgent=False, at=1.0)
         line.add("q", urgent=True, at=1.0)
@@ -118,7 +118,7 @@ class TestUrgent:
         assert [] == taken(line, 1.0)
         assert ["a", "b"] == taken(line, 1.5)
 
-    def test_moves_up(self, line: Line) -> None:
+    def test_moves_up(self, line: EmbeddingQueue) -> None:
         """A waiting text that has become urgent goes once, and now."""
         line.add("ab", urgent=False, at=1.0)
         line.add("b", urgent=True, at=1.0)
@@ -127,7 +127,7 @@ class TestUrgent:
         assert ["b"] == taken(line, 1.0, urgent=True)
         assert ["a"] == taken(line, 1.5)
 
-    def test_stays_urgent(self, line: Line) -> None:
+    def test_stays_urgent(self, line: EmbeddingQueue) -> None:
         """A patient request does not slow an urgent one of the same text."""
         line.add("a", urgent=True, at=1.0)
         line.add("a", urgent=False, at=1.0)
@@ -135,7 +135,7 @@ class TestUrgent:
         assert ["a"] == taken(line, 1.0, urgent=True)
         assert 0 == len(line)
 
-    def test_many(self, line: Line) -> None:
+    def test_many(self, line: EmbeddingQueue) -> None:
         """More urgent texts than fit into a batch go in several, in their order."""
         line.add("abcd", urgent=True, at=1.0)
 
@@ -144,7 +144,7 @@ class TestUrgent:
 
 
 class TestLimit:
-    def test_all_or_none(self, line: Line) -> None:
+    def test_all_or_none(self, line: EmbeddingQueue) -> None:
         """Texts that do not fit are refused together, and the error names the setting."""
         line.add("abcd", urgent=False, at=0.0)
 
@@ -152,14 +152,14 @@ class TestLimit:
             line.add("ef", urgent=False, at=0.0)
         assert 4 == len(line)
 
-    def test_known_texts(self, line: Line) -> None:
+    def test_known_texts(self, line: EmbeddingQueue) -> None:
         """Texts that wait already take no more room."""
         line.add("abcde", urgent=False, at=0.0)
         line.add("edcba", urgent=False, at=0.0)
 
         assert 5 == len(line)
 
-    def test_urgent_room(self, line: Line) -> None:
+    def test_urgent_room(self, line: EmbeddingQueue) -> None:
         """A line full of patient texts has room for the urgent."""
         line.add("abcde", urgent=False, at=0.0)
         line.add("q", urgent=True, at=0.0)
@@ -174,7 +174,7 @@ class TestEveryText:
     )
     def test_goes_once(self, requests: list[Asked], after: int) -> None:
         """Every text that was added goes exactly once, in batches of the size allowed."""
-        line = Line(items=3, seconds=0.5, limit=100)
+        line = EmbeddingQueue(items=3, seconds=0.5, limit=100)
         batches = []
         for number, asked in enumerate(requests):
             line.add(asked.texts, urgent=asked.urgent, at=0.0)

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.embedding.cache import Cache, EmbedderInfo
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.provider import State, digest
+from cortex_actors.embedding.provider import ProviderState, digest
 from cortex_actors.errors import (
     BadInput,
     EmbedderDown,
@@ -155,7 +155,7 @@ class TestLedger:
     ) -> None:
         """Known texts are answered while the model is loading; unknown ones say so."""
         stored.rows = {digest("a"): (await HashingProvider().embed(["a"]))[0]}
-        provider.become(State.LOADING)
+        provider.become(ProviderState.LOADING)
 
         assert (1, 384) == (await cache.embed(["a"])).shape
         with pytest.raises(EmbedderLoading):
@@ -261,10 +261,10 @@ class TestPartly:
 class TestAsks:
     async def test_urgent(self, cache: Asker, provider: StagedProvider) -> None:
         """Urgency and patience go through to the pool."""
-        provider.become(State.LOADING)
+        provider.become(ProviderState.LOADING)
         asked = asyncio.create_task(cache.embed(["a"], urgent=True, patience=9.0))
         done, _ = await asyncio.wait([asked], timeout=0)
-        provider.become(State.READY)
+        provider.become(ProviderState.READY)
 
         assert set() == done
         assert (1, 384) == (await asked).shape
@@ -284,7 +284,11 @@ class TestDescribe:
         await cache.embed(["s", "a"])
         info = await cache.describe()
 
-        assert (provider.model_id, 384, State.READY) == (info.model_id, info.dimension, info.state)
+        assert (provider.model_id, 384, ProviderState.READY) == (
+            info.model_id,
+            info.dimension,
+            info.state,
+        )
         assert (2, 1, 1, 2) == (info.hits, info.found, info.embedded, info.entries)
         assert (0.5, 0.75, 2 * 384 * 4) == (info.hit_rate, info.spared_rate, info.bytes)
         assert {"restarts": 0} == info.provider

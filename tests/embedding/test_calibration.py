@@ -7,7 +7,7 @@ import pytest
 
 from cortex_actors.embedding import calibration
 from cortex_actors.embedding.calibration import LEAST, measure, missed, overlap, spearman
-from cortex_actors.embedding.manifest import Gates, Kind
+from cortex_actors.embedding.manifest import QualityGates, WeightKind
 from cortex_actors.embedding.provider import unit
 
 
@@ -90,19 +90,19 @@ class TestMissed:
     @pytest.mark.parametrize(
         ("gates", "words"),
         [
-            (Gates(0.9899, 1.0, 1.0), "mean cosine 0.9899 < 0.99"),
-            (Gates(1.0, 0.9, 1.0), "Spearman 0.9000 < 0.99"),
-            (Gates(1.0, 1.0, 0.87), "top-10 overlap 0.8700 < 0.88"),
-            (Gates(math.nan, 1.0, 1.0), "mean cosine nan < 0.99"),
+            (QualityGates(0.9899, 1.0, 1.0), "mean cosine 0.9899 < 0.99"),
+            (QualityGates(1.0, 0.9, 1.0), "Spearman 0.9000 < 0.99"),
+            (QualityGates(1.0, 1.0, 0.87), "top-10 overlap 0.8700 < 0.88"),
+            (QualityGates(math.nan, 1.0, 1.0), "mean cosine nan < 0.99"),
         ],
     )
-    def test_words(self, gates: Gates, words: str) -> None:
+    def test_words(self, gates: QualityGates, words: str) -> None:
         """What was missed is named with its number, also when it is none."""
         assert words == missed(gates)
 
     def test_float(self) -> None:
         """The float form is held to its own numbers, for it is what int8 is compared with."""
-        assert missed(Gates(0.995, 1.0, 1.0), calibration.LEAST_OF[Kind.FP32])
+        assert missed(QualityGates(0.995, 1.0, 1.0), calibration.LEAST_OF[WeightKind.FP32])
 
 
 class TestTexts:

@@ -6,10 +6,10 @@ import pytest
 
 from cortex_actors.embedding.factory import AbsentProvider, HashingProvider, provider_for
 from cortex_actors.embedding.openai import OpenAIProvider
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.sections import EmbeddingSettings
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from tests.embedding.support import is_provider
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class TestSettings:
         sized = SETTINGS.model_copy(update={"model": f"hashing-v1-{width}"})
         chosen = is_provider(provider_for(sized, clock))
 
-        assert State.MISSING is chosen.state
+        assert ProviderState.MISSING is chosen.state
         assert "1 to 8192 numbers" in chosen.reason
 
     def test_openai(self, clock: ManualClock) -> None:
@@ -51,7 +51,7 @@ class TestSettings:
         chosen = provider_for(settings, clock)
         await chosen.start()
 
-        assert State.MISSING is await chosen.settled()
+        assert ProviderState.MISSING is await chosen.settled()
         await chosen.close()
 
 
@@ -60,7 +60,7 @@ class TestLedgersChoice:
     def test_float(self, clock: ManualClock, tmp_path: Path, name: str | None) -> None:
         """The ledger's model wins over that of the settings; without a name theirs is taken."""
         settings = EmbeddingSettings(provider="hashing")
-        model = Chosen("all-MiniLM-L6-v2", "sentence-transformers", name, 384)
+        model = ChosenModel("all-MiniLM-L6-v2", "sentence-transformers", name, 384)
         chosen = provider_for(settings, clock, models=tmp_path, chosen=model)
 
         assert isinstance(chosen, SentenceProvider)
@@ -68,7 +68,7 @@ class TestLedgersChoice:
 
     def test_hashing(self, clock: ManualClock) -> None:
         """A hashing provider is made as long as it was."""
-        model = Chosen("hashing-v1-32", "hashing", "hashing-v1-32", 32)
+        model = ChosenModel("hashing-v1-32", "hashing", "hashing-v1-32", 32)
         chosen = provider_for(EmbeddingSettings(), clock, chosen=model)
 
         assert isinstance(chosen, HashingProvider)
@@ -76,7 +76,7 @@ class TestLedgersChoice:
 
     def test_openai(self, clock: ManualClock) -> None:
         """An endpoint's vectors must be as long as those there are."""
-        model = Chosen("openai:m@h", "openai", "m", 768)
+        model = ChosenModel("openai:m@h", "openai", "m", 768)
         settings = EmbeddingSettings(base_url="http://h/v1", dimension=4)
         chosen = provider_for(settings, clock, chosen=model)
 
@@ -85,9 +85,9 @@ class TestLedgersChoice:
     def test_compiled_lost(self, clock: ManualClock, tmp_path: Path) -> None:
         """A compiled model whose folder is gone is missing, under its own name, with the reason."""
         name = "all-MiniLM-L6-v2+int8-01234567"
-        model = Chosen(name, "sentence-transformers", "all-MiniLM-L6-v2", 384)
+        model = ChosenModel(name, "sentence-transformers", "all-MiniLM-L6-v2", 384)
         chosen = provider_for(EmbeddingSettings(), clock, models=tmp_path, chosen=model)
 
         assert isinstance(chosen, AbsentProvider)
-        assert (name, State.MISSING) == (chosen.model_id, chosen.state)
+        assert (name, ProviderState.MISSING) == (chosen.model_id, chosen.state)
         assert str(tmp_path) in chosen.reason

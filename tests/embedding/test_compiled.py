@@ -18,7 +18,7 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.compiled import CompiledProvider
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.errors import EmbedderDown, EmbedderLoading, ModelMissing
 from cortex_actors.service import Heartbeat
 from cortex_actors.testing import eventually
@@ -65,7 +65,7 @@ def made(folder: Path, *, threads: int = 2) -> CompiledProvider:
     return CompiledProvider(folder, manifest.read(folder), SystemClock(), threads=threads)
 
 
-async def settled(provider: CompiledProvider) -> State:
+async def settled(provider: CompiledProvider) -> ProviderState:
     """Wait, not for ever, until the state is not `loading`."""
     async with asyncio.timeout(30):
         return await provider.settled()
@@ -76,7 +76,7 @@ async def embedder(compiled_model: Path) -> AsyncIterator[CompiledProvider]:
     """Give a provider that is ready."""
     provider = made(compiled_model)
     await provider.start()
-    assert State.READY is await settled(provider)
+    assert ProviderState.READY is await settled(provider)
     yield provider
     await provider.close()
 
@@ -86,10 +86,10 @@ class TestLoading:
         """Starting returns at once; closing ends the threads and gives the model back."""
         provider = made(compiled_model)
         await provider.start()
-        assert (State.LOADING, 384) == (provider.state, provider.dimension)
+        assert (ProviderState.LOADING, 384) == (provider.state, provider.dimension)
         with pytest.raises(EmbedderLoading):
             await provider.embed(["a"])
-        assert State.READY is await settled(provider)
+        assert ProviderState.READY is await settled(provider)
         await provider.start()
         assert 2 == sum(each.name.startswith("embedder") for each in threading.enumerate())
         assert (1, 384) == (await is_provider(provider).embed(["a"])).shape
@@ -112,12 +112,12 @@ class TestLoading:
             file.write(b"?")
         await provider.start()
 
-        assert State.MISSING is await settled(provider)
+        assert ProviderState.MISSING is await settled(provider)
         with pytest.raises(ModelMissing, match="cortex model prepare"):
             await provider.embed(["a"])
         shutil.copy(compiled_model / manifest.ONNX, folder)
         await provider.start()
-        assert State.READY is await settled(provider)
+        assert ProviderState.READY is await settled(provider)
         await provider.close()
 
     async def test_again(self, compiled_model: Path, tmp_path: Path, clock: ManualClock) -> None:
@@ -130,13 +130,13 @@ class TestLoading:
         manifest.write(folder, replace(found, hashes={**found.hashes, manifest.ONNX: strange}))
         provider = CompiledProvider(folder, found, clock, threads=1)
         await provider.start()
-        assert State.DOWN is await settled(provider)
+        assert ProviderState.DOWN is await settled(provider)
         assert "cannot be loaded" in provider.reason
         manifest.write(folder, found)
         shutil.copy(compiled_model / manifest.ONNX, folder)
         await clock.advance(await clock.next_alarm())
 
-        assert State.READY is await settled(provider)
+        assert ProviderState.READY is await settled(provider)
         assert 1 == provider.counters["restarts"]
         await provider.close()
 

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.embedding.factory import AbsentProvider
 from cortex_actors.errors import CompileFailed, NotCompilable, Refused
 from cortex_actors.storage import models
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from cortex_actors.testing import eventually
 from tests.embedding.migrating import Bench, Steered, bench
 from tests.storage.support import text_hash
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from cortex_actors.storage.ledger.actor import Connection
 
-FLOAT = Chosen("mini", "sentence-transformers", "mini", 8)
-COMPILED = Chosen("mini+int8-0123abcd", "sentence-transformers", "mini", 8)
+FLOAT = ChosenModel("mini", "sentence-transformers", "mini", 8)
+COMPILED = ChosenModel("mini+int8-0123abcd", "sentence-transformers", "mini", 8)
 
 #: Of the texts in the home.
 HASHES = frozenset({text_hash("a"), text_hash("b")})
 
 
-def steered(chosen: Chosen) -> Steered:
+def steered(chosen: ChosenModel) -> Steered:
     """Return a provider that calls itself that model."""
     found = Steered(chosen.dimension)
     found.model_id = chosen.model_id
@@ -47,7 +47,7 @@ async def home(tmp_path: Path) -> AsyncIterator[Bench]:
         yield found
 
 
-async def answers(home: Bench, chosen: Chosen) -> None:
+async def answers(home: Bench, chosen: ChosenModel) -> None:
     """Wait until a model answers, in the ledger, too."""
     await eventually(lambda: chosen.model_id == home.seat.provider.model_id)
     assert chosen == await home.store.read(models.active)
@@ -79,9 +79,9 @@ class TestByItself:
 
     async def test_other_model(self, home: Bench) -> None:
         """A migration to a float model goes to its compiled form at once, not by way of it."""
-        other = Chosen("maxi", "sentence-transformers", "maxi", 8)
+        other = ChosenModel("maxi", "sentence-transformers", "maxi", 8)
         home.seat.known["maxi"] = steered(other)
-        home.seat.form = large = Chosen("maxi+int8-0123abcd", other.provider, "maxi", 8)
+        home.seat.form = large = ChosenModel("maxi+int8-0123abcd", other.provider, "maxi", 8)
         home.seat.known[large.model_id] = steered(large)
         await home.store.write(lambda c: models.begin(c, other, 2))
         async with home.runs(compiles=True):
@@ -123,7 +123,7 @@ class TestFailure:
 
     async def test_on_the_way(self, home: Bench) -> None:
         """A coming model that cannot be compiled comes as it is."""
-        other = Chosen("maxi", "sentence-transformers", "maxi", 8)
+        other = ChosenModel("maxi", "sentence-transformers", "maxi", 8)
         home.seat.known["maxi"] = steered(other)
         home.seat.form = NotCompilable("no")
         await home.store.write(lambda c: models.begin(c, other, 2))
@@ -132,7 +132,7 @@ class TestFailure:
 
     async def test_failed_on_the_way(self, home: Bench) -> None:
         """A coming model whose compile failed comes in its float form, and that is told."""
-        other = Chosen("maxi", "sentence-transformers", "maxi", 8)
+        other = ChosenModel("maxi", "sentence-transformers", "maxi", 8)
         home.seat.known["maxi"] = steered(other)
         home.seat.form = CompileFailed("the child was killed")
         await home.store.write(lambda c: models.begin(c, other, 2))
@@ -183,7 +183,7 @@ class TestDamaged:
 
     async def test_another(self, damaged: Bench) -> None:
         """Where it comes out another one, everything is embedded with that, and nothing mixed."""
-        again = Chosen("mini+int8-ffffffff", "sentence-transformers", "mini", 8)
+        again = ChosenModel("mini+int8-ffffffff", "sentence-transformers", "mini", 8)
         damaged.seat.form = again
         damaged.seat.known[again.model_id] = steered(again)
         async with damaged.runs(compiles=True):

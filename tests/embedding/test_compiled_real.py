@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.embedding import calibration
 from cortex_actors.embedding.compiled import Runner
-from cortex_actors.embedding.manifest import ONNX, Gates, Kind, Manifest, read
+from cortex_actors.embedding.manifest import ONNX, Manifest, QualityGates, WeightKind, read
 from tests.embedding.real_child import TEXTS
 from tests.embedding.tiny_models import WINDOW
 
@@ -46,7 +46,7 @@ def cosines(compiled_once: Path, said: dict[str, Any], name: str) -> np.ndarray[
 
 def manifest_of(said: dict[str, Any]) -> Manifest:
     """Return what a maker's answer becomes."""
-    known = {**said, "kind": Kind(said["kind"]), "gates": Gates(**said["gates"])}
+    known = {**said, "kind": WeightKind(said["kind"]), "gates": QualityGates(**said["gates"])}
     return Manifest(
         **{**known, "inputs": tuple(said["inputs"]), "model_id": "small"},
         source="small",
@@ -62,7 +62,7 @@ class TestDefault:
         """The shipped model is compiled to int8, passes every gate, and is a quarter as large."""
         manifest = read(compiled_model)
 
-        assert Kind.INT8 is manifest.kind
+        assert WeightKind.INT8 is manifest.kind
         assert "" == calibration.missed(manifest.gates)
         assert SMALL > (compiled_model / ONNX).stat().st_size
 

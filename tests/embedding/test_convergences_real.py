@@ -18,7 +18,7 @@ from cortex_actors.storage.search.matrix import cosine
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from cortex_actors.rules.convergence import Found
+    from cortex_actors.rules.convergence import ConvergenceResult
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ async def provider(compiled_model: Path) -> AsyncIterator[CompiledProvider]:
     await found.close()
 
 
-async def compared(provider: CompiledProvider, texts: Sequence[str]) -> Found:
+async def compared(provider: CompiledProvider, texts: Sequence[str]) -> ConvergenceResult:
     """Compare what agents say, each of another one."""
     rows = await provider.embed(list(texts))
     voices = [Voice(str(n), f"AGENT{n}", text) for n, text in enumerate(texts)]

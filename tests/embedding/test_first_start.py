@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.assembly.context import Outside
 from cortex_actors.home import Home
-from cortex_actors.storage.models import Chosen
+from cortex_actors.storage.models import ChosenModel
 from cortex_actors.testing import eventually
 from tests.flow.support import copied, first, follow, grown
 
@@ -64,7 +64,7 @@ class TestFirstStart:
         folder.mkdir()
         shutil.copytree(compiled_model, folder / compiled_model.name)
         # A home that has come so far: the float model is not loaded once more for it.
-        form = Chosen(compiled_model.name, "sentence-transformers", "all-MiniLM-L6-v2", 384)
+        form = ChosenModel(compiled_model.name, "sentence-transformers", "all-MiniLM-L6-v2", 384)
         outside = Outside(chosen=lambda _: form)
         async with grown(tmp_home, outside=outside, embedding=REAL) as tree:
             await follow(tree, *roots, within=PATIENCE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.embedding.compiled import Lanes
+from cortex_actors.embedding.compiled import ThreadLanes
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.testing import eventually
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def lane(clock: ManualClock) -> AsyncIterator[Lanes]:
+async def lane(clock: ManualClock) -> AsyncIterator[ThreadLanes]:
     """Give one thread."""
-    lanes = Lanes("lane", 1, clock=clock)
+    lanes = ThreadLanes("lane", 1, clock=clock)
     yield lanes
     await lanes.close(5.0)
 
@@ -45,7 +45,7 @@ class Door:
         return call
 
 
-async def busy(lanes: Lanes, door: Door) -> asyncio.Task[list[None]]:
+async def busy(lanes: ThreadLanes, door: Door) -> asyncio.Task[list[None]]:
     """Put a call before the door and return when it is running."""
     asked = asyncio.create_task(lanes.run([door.wait], urgent=False))
     await eventually(lambda: lanes.running == 1)
@@ -53,11 +53,11 @@ async def busy(lanes: Lanes, door: Door) -> asyncio.Task[list[None]]:
 
 
 class TestOrder:
-    async def test_results(self, lane: Lanes) -> None:
+    async def test_results(self, lane: ThreadLanes) -> None:
         """Results come in the order of the calls, whatever threads they ran in."""
         assert [1, 2, 3] == await lane.run([lambda: 1, lambda: 2, lambda: 3], urgent=False)
 
-    async def test_overtakes(self, lane: Lanes) -> None:
+    async def test_overtakes(self, lane: ThreadLanes) -> None:
         """What is urgent overtakes all that waits, and waits only for what runs."""
         door = Door()
         first = await busy(lane, door)
@@ -70,7 +70,7 @@ class TestOrder:
 
         assert ["urgent", "a", "b"] == door.done
 
-    async def test_wait(self, lane: Lanes, clock: ManualClock) -> None:
+    async def test_wait(self, lane: ThreadLanes, clock: ManualClock) -> None:
         """How long a call stood in the queue is told."""
         door = Door()
         waits: list[float] = []
@@ -85,7 +85,7 @@ class TestOrder:
 
 
 class TestDropping:
-    async def test_cancelled(self, lane: Lanes) -> None:
+    async def test_cancelled(self, lane: ThreadLanes) -> None:
         """When nobody waits for a request any more, what of it has not begun never will."""
         door = Door()
         first = await busy(lane, door)
@@ -100,7 +100,7 @@ class TestDropping:
 
         assert ["c"] == door.done
 
-    async def test_failed(self, lane: Lanes) -> None:
+    async def test_failed(self, lane: ThreadLanes) -> None:
         """After one call has failed, the rest of its request is dropped and its error raised."""
         door = Door()
 
@@ -113,7 +113,7 @@ class TestDropping:
         assert door.done in (["c"], ["a", "c"], ["a", "b", "c"])
         assert 0 == lane.waiting
 
-    async def test_panic(self, lane: Lanes) -> None:
+    async def test_panic(self, lane: ThreadLanes) -> None:
         """What is no ordinary error, such as a panic in Rust, is one all the same."""
 
         def panic() -> None:
@@ -126,7 +126,7 @@ class TestDropping:
 class TestClosing:
     async def test_ended(self, clock: ManualClock) -> None:
         """Threads are named, as many as asked for, and gone once it is closed."""
-        lanes = Lanes("closing", 3, clock=clock)
+        lanes = ThreadLanes("closing", 3, clock=clock)
         names = {each.name for each in threading.enumerate()}
         assert {"closing-1", "closing-2", "closing-3"} <= names
         assert await lanes.close(5.0)
@@ -137,7 +137,7 @@ class TestClosing:
 
     async def test_waiting(self, clock: ManualClock) -> None:
         """Closing fails those that wait, at once, and lets what runs come to its end."""
-        lanes, door = Lanes("closing", 1, clock=clock), Door()
+        lanes, door = ThreadLanes("closing", 1, clock=clock), Door()
         first = await busy(lanes, door)
         second = asyncio.create_task(lanes.run([door.note("a")], urgent=False))
         await eventually(lambda: lanes.waiting == 1)

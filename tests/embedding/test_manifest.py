@@ -6,7 +6,14 @@ import pytest
 
 from cortex_actors.embedding import calibration
 from cortex_actors.embedding import manifest as manifests
-from cortex_actors.embedding.manifest import Gates, Kind, by_id, compiled, damaged, read
+from cortex_actors.embedding.manifest import (
+    QualityGates,
+    WeightKind,
+    by_id,
+    compiled,
+    damaged,
+    read,
+)
 from cortex_actors.errors import CompileFailed, CompileNoRoom, ModelMissing
 from tests.embedding.compiling import DAMAGES, FACTS, fill, put
 
@@ -21,7 +28,7 @@ class TestRead:
         found = read(tmp_path / written.model_id)
 
         assert written == found
-        assert (Kind.INT8, Gates(0.997, 0.996, 0.95)) == (found.kind, found.gates)
+        assert (WeightKind.INT8, QualityGates(0.997, 0.996, 0.95)) == (found.kind, found.gates)
         assert ("input_ids", "attention_mask") == found.inputs
 
     def test_id(self, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing, NotFound, Refused
 from cortex_actors.storage import embeddings, memory_records, models
 from cortex_actors.storage.embeddings import Progress
@@ -55,7 +55,7 @@ class TestFirstStart:
     async def test_missing(self, tmp_path: Path) -> None:
         """A model that is not on this machine is not written down: the settings may be mended."""
         async with bench(tmp_path) as home:
-            home.seat.provider.state = State.MISSING
+            home.seat.provider.state = ProviderState.MISSING
             async with home.runs():
                 await home.is_at("idle")
                 assert None is await home.store.read(models.active)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.embedding.openai import BULK, PROBE, OpenAIProvider
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading
 from cortex_actors.sections import EmbeddingSettings
 from tests.embedding.endpoint import (
@@ -46,7 +46,7 @@ async def endpoint() -> AsyncIterator[FakeEndpoint]:
 async def provider(endpoint: FakeEndpoint, clock: ManualClock) -> AsyncIterator[OpenAIProvider]:
     """Give a provider that is ready."""
     async with provided(endpoint, clock) as found:
-        assert State.READY is await found.settled()
+        assert ProviderState.READY is await found.settled()
         yield found
 
 
@@ -180,7 +180,7 @@ class TestKey:
         endpoint.rule = lambda _: error(403, f"the key {KEY} may not")
         with caplog.at_level(logging.DEBUG):
             async with provided(endpoint, clock, api_key=KEY) as provider:
-                assert State.MISSING is await provider.settled()
+                assert ProviderState.MISSING is await provider.settled()
                 with pytest.raises(EmbedderDown) as caught:
                     await provider.embed(["a"])
                 reason = provider.reason
@@ -210,7 +210,7 @@ class TestEnvironment:
             state, reason = await provider.settled(), provider.reason
         await provider.close()
 
-        assert State.MISSING is state
+        assert ProviderState.MISSING is state
         assert variable in reason
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.provider import State, rows_of
+from cortex_actors.embedding.provider import ProviderState, rows_of
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.actor import start_actor
 from tests.embedding.asking import Asker
@@ -137,7 +137,7 @@ class TestDimension:
         endpoint.rule = partial(good, dimension=8)
         with pytest.raises(ModelMissing, match=r"8 numbers now where 4 .*model migrate --to"):
             await provider.embed(["a"])
-        assert State.MISSING is provider.state
+        assert ProviderState.MISSING is provider.state
 
         endpoint.rule = good
         await clock.next_alarm()
@@ -148,14 +148,14 @@ class TestDimension:
     async def test_ledgers(self, endpoint: FakeEndpoint, clock: ManualClock) -> None:
         """Where the length of the vectors there are is known, another one is refused at once."""
         async with provided(endpoint, clock, expected=8, dimension=4) as provider:
-            assert State.MISSING is await provider.settled()
+            assert ProviderState.MISSING is await provider.settled()
             assert 8 == provider.dimension
             assert "4 numbers now where 8" in provider.reason
 
     async def test_settings(self, endpoint: FakeEndpoint, clock: ManualClock) -> None:
         """So is it where the settings say the length."""
         async with provided(endpoint, clock, dimension=8) as provider:
-            assert State.MISSING is await provider.settled()
+            assert ProviderState.MISSING is await provider.settled()
             assert "4 numbers now where 8" in provider.reason
 
 
@@ -166,7 +166,7 @@ class TestRefusedTexts:
         endpoint.script.append(error(status, "input is too long"))
         with pytest.raises(BadInput, match=rf"{status} \(input is too long\)"):
             await provider.embed(["a"])
-        assert State.READY is provider.state
+        assert ProviderState.READY is provider.state
 
     async def test_found(
         self, names: Names, provider: OpenAIProvider, endpoint: FakeEndpoint, clock: ManualClock
@@ -197,5 +197,5 @@ class TestRefusedTexts:
         await handle.stop(5.0)
 
         assert [ModelMissing] * 4 == [type(each) for each in outcomes]
-        assert (State.MISSING, 0) == (state, poison)
+        assert (ProviderState.MISSING, 0) == (state, poison)
         assert "bad model" in reason

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.endpoint.client import LOOK_AGAIN
 from cortex_actors.errors import EmbedderDown, ModelMissing
 from cortex_actors.testing import eventually
@@ -53,7 +53,7 @@ async def ready(
         retries=retries,
         request_timeout_s=request_timeout_s,
     ) as found:
-        assert State.READY is await found.settled()
+        assert ProviderState.READY is await found.settled()
         yield found
 
 
@@ -103,7 +103,7 @@ class TestPassing:
                 await asked
 
             assert [0.5, 1.0, 2.0] == pauses
-            assert State.READY is provider.state
+            assert ProviderState.READY is provider.state
 
     async def test_refused_connection(self, endpoint: FakeEndpoint, clock: ManualClock) -> None:
         """A server that is being started again refuses connections, and is there a moment later."""
@@ -162,7 +162,7 @@ class TestRetryAfter:
             with pytest.raises(EmbedderDown, match="next attempt in 600 s"):
                 await provider.embed(["a"])
 
-            assert State.DOWN is provider.state
+            assert ProviderState.DOWN is provider.state
             assert 600.0 == await clock.next_alarm()
             await clock.advance(600.0)
             await recovered(provider)
@@ -189,7 +189,7 @@ class TestBreaker:
             with pytest.raises(EmbedderDown, match=r"bad gateway.*next attempt in 30 s"):
                 await provider.embed(["a"])
 
-            assert State.DOWN is provider.state
+            assert ProviderState.DOWN is provider.state
             assert before == len(endpoint.requests)
             assert 1 == provider.counters["breaker_opened"]
 
@@ -204,7 +204,7 @@ class TestBreaker:
             await clock.advance(30.0)
             await eventually(lambda: len(endpoint.requests) == 3)
             assert 30.0 == await clock.next_alarm()
-            assert State.DOWN is provider.state
+            assert ProviderState.DOWN is provider.state
             await clock.advance(30.0)
             await recovered(provider)
 
@@ -220,7 +220,7 @@ class TestBreaker:
 
             with pytest.raises(EmbedderDown, match="2 attempts"):
                 await asked
-            assert State.DOWN is provider.state
+            assert ProviderState.DOWN is provider.state
 
 
 class TestAwayAtStart:
@@ -228,7 +228,7 @@ class TestAwayAtStart:
         """An endpoint that is not there at the start is looked for until it is."""
         url, port = endpoint.url, await endpoint.close()
         async with provided(endpoint, clock, base_url=url, retries=0) as provider:
-            assert State.DOWN is await provider.settled()
+            assert ProviderState.DOWN is await provider.settled()
             assert "cannot be reached" in provider.reason
             assert "next attempt in 30 s" in provider.reason
             await clock.next_alarm()
@@ -257,7 +257,7 @@ class TestMend:
         """What only a person can mend makes it missing, and the reason names the mend."""
         endpoint.rule = lambda _: error(status, "no", Location="http://elsewhere.invalid/")
         async with provided(endpoint, clock) as provider:
-            assert State.MISSING is await provider.settled()
+            assert ProviderState.MISSING is await provider.settled()
             with pytest.raises(ModelMissing, match=mend):
                 await provider.embed(["a"])
 
@@ -269,7 +269,7 @@ class TestMend:
             endpoint.script.append(error(404, "model 'm' not found"))
             with pytest.raises(ModelMissing, match="model 'm' not found"):
                 await provider.embed(["a"])
-            assert State.MISSING is provider.state
+            assert ProviderState.MISSING is provider.state
             assert LOOK_AGAIN == await clock.next_alarm()
             await clock.advance(LOOK_AGAIN)
             await recovered(provider)
@@ -281,6 +281,6 @@ class TestMend:
         async with provided(
             endpoint, clock, base_url="http://example.org", api_key="k"
         ) as provider:
-            assert State.MISSING is await provider.settled()
+            assert ProviderState.MISSING is await provider.settled()
             with pytest.raises(ModelMissing, match="use https"):
                 await provider.embed(["a"])

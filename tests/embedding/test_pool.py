@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.embedding.pool import LOOK, Pool
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.errors import EmbedderDown, EmbedderLoading, MailboxFull, ModelMissing
 from cortex_actors.runtime.actor import start_actor
 from tests.embedding.asking import Asker, expected, in_flight
@@ -159,7 +159,7 @@ class TestProviderDown:
 
     async def test_known_down(self, pool: Asker, provider: StagedProvider) -> None:
         """While the provider says that it is down, nobody waits for a batch to be told so."""
-        provider.become(State.DOWN)
+        provider.become(ProviderState.DOWN)
         with pytest.raises(EmbedderDown, match="on purpose"):
             await pool.embed(["a"])
         assert [] == provider.calls
@@ -168,7 +168,7 @@ class TestProviderDown:
 class TestPatience:
     async def test_none(self, pool: Asker, provider: StagedProvider) -> None:
         """Without patience a loading model is an error at once, which says how to look."""
-        provider.become(State.LOADING)
+        provider.become(ProviderState.LOADING)
         with pytest.raises(EmbedderLoading, match="still loading.*`cortex status`"):
             await pool.embed(["a"])
 
@@ -176,10 +176,10 @@ class TestPatience:
         self, pool: Asker, provider: StagedProvider, clock: ManualClock
     ) -> None:
         """A patient caller gets its vector when the model is there."""
-        provider.become(State.LOADING)
+        provider.become(ProviderState.LOADING)
         asked = pool.later("a", urgent=True, patience=30.0)
         assert 30.0 == await clock.next_alarm()
-        provider.become(State.READY)
+        provider.become(ProviderState.READY)
 
         assert np.array_equal(await expected("a"), await asked)
 
@@ -187,17 +187,17 @@ class TestPatience:
         self, pool: Asker, provider: StagedProvider, clock: ManualClock
     ) -> None:
         """A patient caller waits for a model that died, too: it is being restarted."""
-        provider.become(State.DOWN)
+        provider.become(ProviderState.DOWN)
         asked = pool.later("a", urgent=True, patience=30.0)
         await clock.next_alarm()
-        provider.become(State.READY)
+        provider.become(ProviderState.READY)
         await clock.advance(LOOK)
 
         assert np.array_equal(await expected("a"), await asked)
 
     async def test_over(self, pool: Asker, provider: StagedProvider, clock: ManualClock) -> None:
         """Patience ends when the clock says so, not later."""
-        provider.become(State.LOADING)
+        provider.become(ProviderState.LOADING)
         asked = pool.later("a", urgent=True, patience=30.0)
         await clock.next_alarm()
         await clock.advance(30.0)
@@ -209,10 +209,10 @@ class TestPatience:
         self, pool: Asker, provider: StagedProvider, clock: ManualClock
     ) -> None:
         """When loading ends badly, the patient hear of it at once."""
-        provider.become(State.LOADING)
+        provider.become(ProviderState.LOADING)
         asked = pool.later("a", patience=30.0)
         await clock.next_alarm()
-        provider.become(State.MISSING)
+        provider.become(ProviderState.MISSING)
 
         with pytest.raises(ModelMissing, match="on purpose"):
             await asked

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.provider import State, checked, refusal, unit
+from cortex_actors.embedding.provider import ProviderState, checked, refusal, unit
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
 from tests.embedding.support import StagedProvider, is_provider
 
@@ -41,12 +41,12 @@ class TestRefusal:
     @pytest.mark.parametrize(
         ("state", "error"),
         [
-            (State.LOADING, EmbedderLoading),
-            (State.DOWN, EmbedderDown),
-            (State.MISSING, ModelMissing),
+            (ProviderState.LOADING, EmbedderLoading),
+            (ProviderState.DOWN, EmbedderDown),
+            (ProviderState.MISSING, ModelMissing),
         ],
     )
-    async def test_states(self, state: State, error: type[EmbedderDown]) -> None:
+    async def test_states(self, state: ProviderState, error: type[EmbedderDown]) -> None:
         """Every state but ready has an error of its own."""
         assert error is type(refusal(is_provider(StagedProvider(state))))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.embedding.factory import HashingProvider, provider_for
-from cortex_actors.embedding.provider import PAUSES, State
+from cortex_actors.embedding.provider import PAUSES, ProviderState
 from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
 from cortex_actors.sections import EmbeddingSettings
@@ -42,17 +42,17 @@ async def embedder(folder: Path, clock: ManualClock) -> AsyncIterator[SentencePr
     await provider.close()
 
 
-async def settled(provider: SentenceProvider) -> State:
+async def settled(provider: SentenceProvider) -> ProviderState:
     """Wait, not for ever, until the state is not `loading`."""
     async with asyncio.timeout(20):
         return await provider.settled()
 
 
-async def mended(provider: SentenceProvider, clock: ManualClock) -> State:
+async def mended(provider: SentenceProvider, clock: ManualClock) -> ProviderState:
     """Wait until a pause has begun, turn the clock to its end, and wait for the next life."""
     async with asyncio.timeout(20):
         pause = await clock.next_alarm()
-        assert State.DOWN is provider.state
+        assert ProviderState.DOWN is provider.state
         await clock.advance(pause)
     return await settled(provider)
 
@@ -60,14 +60,14 @@ async def mended(provider: SentenceProvider, clock: ManualClock) -> State:
 class TestLoading:
     async def test_at_once(self, embedder: SentenceProvider) -> None:
         """Starting returns at once, with everything known but the vectors."""
-        assert State.LOADING is embedder.state
+        assert ProviderState.LOADING is embedder.state
         assert 2 == embedder.dimension
         with pytest.raises(EmbedderLoading, match="cortex status"):
             await embedder.embed(["a"])
 
     async def test_ready(self, embedder: SentenceProvider) -> None:
         """Once it is ready, texts become unit rows."""
-        assert State.READY is await settled(embedder)
+        assert ProviderState.READY is await settled(embedder)
         assert np.allclose([[0.6, 0.8]] * 2, await is_provider(embedder).embed(["a", "b"]))
         assert embedder.pid is not None
 
@@ -78,7 +78,7 @@ class TestLoading:
         await embedder.start()
 
         assert before == embedder.pid
-        assert State.READY is embedder.state
+        assert ProviderState.READY is embedder.state
 
     async def test_closed(self, embedder: SentenceProvider) -> None:
         """A closed provider embeds nothing until it is started again."""
@@ -88,7 +88,7 @@ class TestLoading:
             await embedder.embed(["a"])
         await embedder.start()
 
-        assert State.READY is await settled(embedder)
+        assert ProviderState.READY is await settled(embedder)
 
 
 class TestMissing:
@@ -97,7 +97,7 @@ class TestMissing:
         provider = SentenceProvider(str(tmp_path / "nowhere"), clock)
         await provider.start()
 
-        assert State.MISSING is await settled(provider)
+        assert ProviderState.MISSING is await settled(provider)
         with pytest.raises(ModelMissing, match="CORTEX_EMBEDDING__MODEL"):
             await provider.embed(["a"])
 
@@ -113,7 +113,7 @@ class TestMissing:
         (folder / "behaviour").write_text(behaviour)
         await embedder.start()
 
-        assert State.MISSING is await settled(embedder)
+        assert ProviderState.MISSING is await settled(embedder)
         assert says in embedder.reason
 
 
@@ -123,7 +123,7 @@ class TestHealing:
         await settled(embedder)
         with pytest.raises(EmbedderDown, match="SIGSEGV"):
             await embedder.embed(["die"])
-        assert State.READY is await mended(embedder, clock)
+        assert ProviderState.READY is await mended(embedder, clock)
 
         assert (1, 2) == (await embedder.embed(["a"])).shape
         assert 1 == embedder.counters["restarts"]
@@ -136,7 +136,7 @@ class TestHealing:
         with pytest.raises(EmbedderDown, match=r"0\.05 s.*request_timeout_s"):
             await provider.embed(["hang"])
 
-        assert State.READY is await mended(provider, clock)
+        assert ProviderState.READY is await mended(provider, clock)
         await provider.close()
 
     async def test_backoff(
@@ -198,7 +198,7 @@ class TestChoose:
         chosen = provider_for(EmbeddingSettings(provider="hashing"), clock)
 
         assert isinstance(chosen, HashingProvider)
-        assert State.READY is await is_provider(chosen).settled()
+        assert ProviderState.READY is await is_provider(chosen).settled()
 
     async def test_default(self, clock: ManualClock) -> None:
         """By default it is the shipped model, described before it is loaded."""

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.compiled import Begun, Runner
-from cortex_actors.embedding.tokens import Piece
+from cortex_actors.embedding.tokens import TokenPiece
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from tests.embedding.real_child import TEXTS
 
@@ -46,7 +46,7 @@ class TestFaults:
     def test_numbers(self, runner: Runner) -> None:
         """Tokens that the model does not know are the text's fault."""
         with pytest.raises(BadInput, match="leave out that text"):
-            runner.run(Begun([Piece(0, [101, 99_999, 102], 1, "?")], [[0]]), [0])
+            runner.run(Begun([TokenPiece(0, [101, 99_999, 102], 1, "?")], [[0]]), [0])
 
     def test_shape(self, compiled_model: Path) -> None:
         """Rows of another width than promised are the model's fault."""

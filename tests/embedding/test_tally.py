@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from cortex_actors.embedding.pool import Batch, Cause, Tally
+from cortex_actors.embedding.pool import Batch, Cause, PoolTally
 
 if TYPE_CHECKING:
     from tests.embedding.asking import Asker
@@ -18,7 +18,7 @@ def batch(size: int, cause: Cause = Cause.ITEMS, waited: float = 0.0) -> Batch:
 class TestSizes:
     def test_classes(self) -> None:
         """Batches are counted by the smallest class that holds them, the largest ones together."""
-        tally = Tally()
+        tally = PoolTally()
         for size in (1, 2, 3, 5, 20, 21, 200, 201):
             tally.begin(batch(size), 0.0)
 
@@ -28,11 +28,11 @@ class TestSizes:
 class TestWaits:
     def test_none(self) -> None:
         """Before the first batch there is nothing to tell."""
-        assert {} == Tally().waited_ms(urgent=True)
+        assert {} == PoolTally().waited_ms(urgent=True)
 
     def test_lanes(self) -> None:
         """Each lane tells the waits of its own texts, as waits that somebody had."""
-        tally = Tally()
+        tally = PoolTally()
         tally.begin(batch(98, waited=0.1), 0.0)
         tally.begin(batch(2, waited=0.5), 0.0)
         tally.begin(batch(1, Cause.URGENT, waited=0.002), 0.0)
@@ -44,7 +44,7 @@ class TestWaits:
 class TestBusy:
     def test_beside(self) -> None:
         """Two batches beside each other count once."""
-        tally = Tally()
+        tally = PoolTally()
         tally.begin(batch(1), 1.0)
         tally.begin(batch(1), 2.0)
         tally.end(3.0)

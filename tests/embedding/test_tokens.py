@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.tokens import Tokens
+from cortex_actors.embedding.tokens import WordPieces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +29,9 @@ def path() -> Path:
 
 
 @pytest.fixture(scope="module")
-def tokens(path: Path) -> Tokens:
+def tokens(path: Path) -> WordPieces:
     """Give it with a window of 16 tokens."""
-    return Tokens.load(path, 16)
+    return WordPieces.load(path, 16)
 
 
 def byte_level() -> Tokenizer:
@@ -44,18 +44,18 @@ def byte_level() -> Tokenizer:
 
 
 class TestReading:
-    def test_whole(self, tokens: Tokens) -> None:
+    def test_whole(self, tokens: WordPieces) -> None:
         """A text of one window is one piece: its tokens between the special ones, none filled."""
         [piece] = tokens.pieces(["hello world"])
 
         assert [101, 7592, 2088, 102] == list(piece.ids)
         assert (0, 2, "hello world") == (piece.owner, piece.weight, piece.text)
 
-    def test_empty(self, tokens: Tokens) -> None:
+    def test_empty(self, tokens: WordPieces) -> None:
         """An empty text is a piece that counts for one token."""
         assert [(0, 1), (1, 1)] == [(p.owner, p.weight) for p in tokens.pieces(["", " "])]
 
-    def test_count(self, tokens: Tokens) -> None:
+    def test_count(self, tokens: WordPieces) -> None:
         """Tokens are counted to the end of the text, whatever the file says of cutting."""
         assert 402 == tokens.count("word " * 400)
 
@@ -63,13 +63,13 @@ class TestReading:
         """A file that is no tokeniser is refused by its name."""
         (tmp_path / "tokenizer.json").write_text("[]")
         with pytest.raises(ValueError, match="tokenizer.json is not a tokeniser"):
-            Tokens.load(tmp_path / "tokenizer.json", 16)
+            WordPieces.load(tmp_path / "tokenizer.json", 16)
 
 
 class TestPieces:
     @FEW
     @given(text=TEXTS)
-    def test_nothing_lost(self, tokens: Tokens, text: str) -> None:
+    def test_nothing_lost(self, tokens: WordPieces, text: str) -> None:
         """The pieces of a text join to it, and none is longer than the model reads."""
         pieces = tokens.pieces([text])
 
@@ -78,10 +78,10 @@ class TestPieces:
 
     @FEW
     @given(words=st.lists(st.sampled_from(["tests", "unaffable", "x."]), max_size=80))
-    def test_every_token_once(self, tokens: Tokens, words: list[str]) -> None:
+    def test_every_token_once(self, tokens: WordPieces, words: list[str]) -> None:
         """The pieces of a text of words have its tokens, each once and in order."""
         text = " ".join(words)
-        [whole] = Tokens(tokens._tokenizer, 10_000).pieces([text])
+        [whole] = WordPieces(tokens._tokenizer, 10_000).pieces([text])
         pieces = tokens.pieces([text])
 
         assert list(whole.ids[1:-1]) == [token for piece in pieces for token in piece.ids[1:-1]]
@@ -90,12 +90,12 @@ class TestPieces:
     @given(text=TEXTS)
     def test_space_in_front(self, text: str) -> None:
         """A tokeniser that marks the start of a text is never given more than the model reads."""
-        pieces = Tokens(byte_level(), 8).pieces([text])
+        pieces = WordPieces(byte_level(), 8).pieces([text])
 
         assert text == "".join(piece.text for piece in pieces)
         assert all(len(piece.ids) <= 8 for piece in pieces)
 
-    def test_owners(self, tokens: Tokens) -> None:
+    def test_owners(self, tokens: WordPieces) -> None:
         """Each piece names its text, in the order of the texts."""
         owners = [piece.owner for piece in tokens.pieces(["a", "word " * 30, "b"])]
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from tests.endpoint.server import FakeServer, Reply, Request, document
 
 if TYPE_CHECKING:
@@ -46,9 +46,11 @@ class Names:
 
 
 @asynccontextmanager
-async def line_to(url: str, clock: Clock | None = None, **more: Any) -> AsyncIterator[Line]:
+async def line_to(
+    url: str, clock: Clock | None = None, **more: Any
+) -> AsyncIterator[StoreConnection]:
     """Give a line, and close it."""
-    line = Line(url, clock or SystemClock(), **more)
+    line = StoreConnection(url, clock or SystemClock(), **more)
     try:
         yield line
     finally:

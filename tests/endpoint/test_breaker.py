@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.endpoint.client import Breaker, Position
+from cortex_actors.endpoint.client import Breaker, SwitchPosition
 
 if TYPE_CHECKING:
     from tests.embedding.support import ManualClock
@@ -32,7 +32,7 @@ class TestClosed:
 
         assert breaker.admits(0.0)
         assert breaker.admits(0.0)
-        assert (Position.CLOSED, 0.0, "") == (
+        assert (SwitchPosition.CLOSED, 0.0, "") == (
             breaker.position,
             breaker.remaining(0.0),
             breaker.reason,
@@ -44,7 +44,7 @@ class TestClosed:
         breaker.succeeded()
         fail(breaker, 2, 0.0)
 
-        assert Position.CLOSED is breaker.position
+        assert SwitchPosition.CLOSED is breaker.position
 
 
 class TestOpen:
@@ -96,7 +96,7 @@ class TestHalfOpen:
 
         assert breaker.admits(clock.monotonic())
         assert not breaker.admits(clock.monotonic())
-        assert Position.HALF_OPEN is breaker.position
+        assert SwitchPosition.HALF_OPEN is breaker.position
 
     @pytest.mark.parametrize("goes_well", [True, False])
     def test_decides(self, breaker: Breaker, *, goes_well: bool) -> None:
@@ -125,7 +125,7 @@ class TestHalfOpen:
         assert breaker.admits(0.0)
         breaker.abandoned(0.0)
 
-        assert Position.CLOSED is breaker.position
+        assert SwitchPosition.CLOSED is breaker.position
 
 
 class TestAnyLife:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.endpoint.client import QUEUED, Guard, LeftAlone, Position
+from cortex_actors.endpoint.client import QUEUED, Guard, LeftAlone, SwitchPosition
 from cortex_actors.endpoint.replies import BadStatus, QuestionRefused
 from cortex_actors.errors import StoreDown, StoreTimeout
 from cortex_actors.testing import eventually
@@ -100,7 +100,7 @@ class TestBreaker:
         assert "" == guard.refusal()
         async with guard.attempt(5):
             assert "until one question" in guard.refusal()
-        assert (Position.CLOSED, 1, "") == (
+        assert (SwitchPosition.CLOSED, 1, "") == (
             guard.breaker.position,
             guard.breaker.opened,
             guard.refusal(),
@@ -131,7 +131,7 @@ class TestBreaker:
     async def test_refused_questions(self, guard: Guard) -> None:
         """A store that refuses questions works."""
         await fail(guard, 9, QuestionRefused("answered 422", status=422))
-        assert Position.CLOSED is guard.breaker.position
+        assert SwitchPosition.CLOSED is guard.breaker.position
 
     async def test_timeouts(self, guard: Guard) -> None:
         """Being late is a failure."""
@@ -170,4 +170,4 @@ class TestNotToBlame:
         """Whoever could not ask, by no fault of the store's, is no failure of it."""
         await fail(guard, 10, LeftAlone("not ready"))
 
-        assert ("", Position.CLOSED) == (guard.refusal(), guard.breaker.position)
+        assert ("", SwitchPosition.CLOSED) == (guard.refusal(), guard.breaker.position)

@@ -6,7 +6,7 @@ import gzip
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.endpoint.replies import BadStatus, QuestionRefused, Unwelcome
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.testing import eventually
@@ -62,7 +62,7 @@ class TestRequest:
     def test_token(self, token: str) -> None:
         """A token that no header can carry is refused, unseen, and cannot smuggle in a header."""
         with pytest.raises(StoreUnusable, match="cannot be sent") as caught:
-            Line("http://127.0.0.1", SystemClock(), token=token)
+            StoreConnection("http://127.0.0.1", SystemClock(), token=token)
         assert token not in str(caught.value)
 
     async def test_half_characters(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 import truststore
 
 from cortex_actors.embedding.openai import EMBEDDING
-from cortex_actors.endpoint.client import Breaker, Client
+from cortex_actors.endpoint.client import Breaker, EndpointClient
 from cortex_actors.endpoint.connection import context
 from cortex_actors.errors import EndpointDown, StoreUnusable
 from cortex_actors.sections import EmbeddingSettings, TlsSettings
@@ -87,7 +87,7 @@ class TestClient:
             url = f"https://127.0.0.1:{server.port}/v1"
             settings = EmbeddingSettings(base_url=url, trust_system_store=system, retries=0)
             stranger, friend = (
-                Client(
+                EndpointClient(
                     EMBEDDING,
                     settings,
                     clock=clock,

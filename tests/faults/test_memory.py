@@ -12,7 +12,7 @@ from cortex_actors.assembly.context import Outside
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.agent import Caller
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.errors import CortexError, StorageFull
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.names import NamedActor
@@ -81,7 +81,7 @@ class TestModelAway:
     async def test_words_answer(self, tree: Tree, provider: StagedProvider) -> None:
         """Without a model it is kept, found by its words, and a round trip says what works."""
         await settled(tree)
-        provider.become(State.DOWN)
+        provider.become(ProviderState.DOWN)
         saved = await tree.cortex.remember(SAID, type="fact", caller=ME)
         found = await tree.cortex.recall("redis port", caller=ME)
         trip = await tree.cortex.round_trip()
@@ -96,11 +96,11 @@ class TestModelAway:
     async def test_compared_when_it_is_back(self, tree: Tree, provider: StagedProvider) -> None:
         """What was said twice meanwhile becomes one when the model is there again."""
         await settled(tree)
-        provider.become(State.DOWN)
+        provider.become(ProviderState.DOWN)
         for text in (SAID, AGAIN):
             await tree.cortex.remember(text, type="fact", caller=ME)
         before = await texts(tree)
-        provider.become(State.READY)
+        provider.become(ProviderState.READY)
 
         async def is_one() -> bool:
             return 1 == len(await texts(tree))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from cortex_actors.federation.answers import Asked
+from cortex_actors.federation.answers import OutgoingQuestion
 from cortex_actors.federation.store import StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cortex_actors.endpoint.connection import Line
+    from cortex_actors.endpoint.connection import StoreConnection
 
 A = TypeVar("A")
 
@@ -38,16 +38,16 @@ class CannedLine:
 
 
 def speaking(
-    make: Callable[[StoreSpec, Line], A], kind: str, line: CannedLine, **options: object
+    make: Callable[[StoreSpec, StoreConnection], A], kind: str, line: CannedLine, **options: object
 ) -> A:
     """Return an adapter that speaks over a line."""
     spec = StoreSpec("other", kind, "http://127.0.0.1:1", options=options)
-    return make(spec, cast("Line", line))
+    return make(spec, cast("StoreConnection", line))
 
 
-def asked(text: str = "when are deploys", limit: int = 5) -> Asked:
+def asked(text: str = "when are deploys", limit: int = 5) -> OutgoingQuestion:
     """Return a question."""
-    return Asked(text, limit, seconds=1.0)
+    return OutgoingQuestion(text, limit, seconds=1.0)
 
 
 def without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:

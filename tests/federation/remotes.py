@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.hit import REMOTE, Hit
+from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.endpoint.client import Guard
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.store import Answer, ByTopic, Outward, Question, StoreSpec
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.answers import Asked
+    from cortex_actors.federation.answers import OutgoingQuestion
 
 #: A question that may leave.
 ASKED = Question("tabs", outward=Outward("tabs"))
@@ -27,15 +27,15 @@ class Far:
 
     most: ClassVar[int] = 5
 
-    def __init__(self, *hits: Hit) -> None:
+    def __init__(self, *hits: RankedHit) -> None:
         self.hits = hits
         self.fails: BaseException | None = None
         self.gate = asyncio.Event()
         self.gate.set()
-        self.asked: list[Asked] = []
+        self.asked: list[OutgoingQuestion] = []
         self.closed = 0
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return the hits."""
         self.asked.append(asked)
         await self._answer()
@@ -66,7 +66,7 @@ class Far:
 class Filed(Far):
     """The same, and it can be asked by topic."""
 
-    def __init__(self, *hits: Hit, filed: Sequence[Hit] = ()) -> None:
+    def __init__(self, *hits: RankedHit, filed: Sequence[RankedHit] = ()) -> None:
         super().__init__(*hits)
         self.filed = filed
         self.topics: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
@@ -94,10 +94,10 @@ def remote(
     return RemoteStore(StoreSpec(name, "far", "http://127.0.0.1:1"), adapter, guard)
 
 
-def hit(id_: str, text: str = "", *, base: float = 0.5, **extra: Any) -> Hit:
+def hit(id_: str, text: str = "", *, base: float = 0.5, **extra: Any) -> RankedHit:
     """Return a hit as adapters make them; what is left over is its metadata."""
     metadata = {"metadata": extra} if extra else {}
-    return Hit(
+    return RankedHit(
         id_,
         text or f"text of {id_}",
         base,

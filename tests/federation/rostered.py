@@ -12,7 +12,7 @@ from cortex_actors.api.desk import FrontDesk
 from cortex_actors.api.registry import Actors
 from cortex_actors.bus.bus import Bus
 from cortex_actors.domain.event import Ids
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.credentials import Vault
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Event, Payload
     from cortex_actors.domain.hit import Recall
-    from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.answers import Asked
+    from cortex_actors.endpoint.connection import StoreConnection
+    from cortex_actors.federation.answers import OutgoingQuestion
     from cortex_actors.federation.credentials import Ring
     from cortex_actors.federation.store import Fan, RecallStore, StoreSpec
     from cortex_actors.runtime.actor import ActorHandle
@@ -58,7 +58,7 @@ class Peer:
     #: Every one that was made, in order.
     MADE: ClassVar[list[Peer]] = []
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Refuse what it does not know."""
         if "strange" in spec.options:
             raise StoreUnusable("it has no option 'strange'; it knows: path")
@@ -69,12 +69,12 @@ class Peer:
         self.closed = 0
         self.MADE.append(self)
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return one hit with the store's name in it."""
         if (error := self.FAILS.get(self.spec.name)) is not None:
             raise error
         name = self.spec.name
-        return Answer((Hit(f"{name}-1", f"{name} says so", 0.5, name, trust="remote"),))
+        return Answer((RankedHit(f"{name}-1", f"{name} says so", 0.5, name, trust="remote"),))
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return who it is."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.store import Answer, ByTopic, Fan, Member, Question
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.domain.hit import Recall
     from cortex_actors.errors import CortexError
-    from cortex_actors.federation.store import Outcome, RecallStore
+    from cortex_actors.federation.store import AskOutcome, RecallStore
     from cortex_actors.storage.embeddings import Matrix
 
 #: Whose vectors questions have.
@@ -44,7 +44,8 @@ class Shelf:
         self.name = name
         self.kind = kind
         self.hits = [
-            Hit(id_, f"text of {id_}", score, name, base_relevance=score) for id_, score in hits
+            RankedHit(id_, f"text of {id_}", score, name, base_relevance=score)
+            for id_, score in hits
         ]
         self.fails: BaseException | None = None
         self.gate = asyncio.Event()
@@ -82,14 +83,14 @@ class Port:
 
     def __init__(self, fan: Fan) -> None:
         self.now = fan
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[AskOutcome] = []
         self.fails: Exception | None = None
 
     async def fan(self) -> Fan:
         """Return who is asked."""
         return self.now
 
-    async def noted(self, outcomes: tuple[Outcome, ...]) -> None:
+    async def noted(self, outcomes: tuple[AskOutcome, ...]) -> None:
         """Take down how the asks of one question ended."""
         if self.fails is not None:
             raise self.fails

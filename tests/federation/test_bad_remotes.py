@@ -14,7 +14,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.client import Guard
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.federation.adapters.seren import SerenMemory
 from cortex_actors.federation.remote import RemoteStore
 from cortex_actors.federation.store import StoreSpec
@@ -84,7 +84,7 @@ async def village(
 ) -> AsyncIterator[Village]:
     """Give a federation over these stores, whose breakers open after so many failures."""
     clock = SystemClock()
-    lines = {kind: Line(urls[kind], clock) for kind in kinds}
+    lines = {kind: StoreConnection(urls[kind], clock) for kind in kinds}
     stores = []
     for kind, line in lines.items():
         spec = StoreSpec(kind, "seren_memory", urls[kind])

@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.federation import federation
 from cortex_actors.federation.store import LOCAL, ByTopic
 from cortex_actors.sections import FederationSettings
@@ -111,7 +111,7 @@ class TestAdditive:
         local = Shelf(LOCAL, ("l", 0.5), ("d", 0.4), kind=LOCAL)
         local.hits = [
             local.hits[0],
-            Hit("d", "page", 0.4, "cortex_knowledge", extra={"source": "/docs/d.md"}),
+            RankedHit("d", "page", 0.4, "cortex_knowledge", extra={"source": "/docs/d.md"}),
         ]
         found = await ask([local], n_results=1, hops=2)
 

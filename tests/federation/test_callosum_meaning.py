@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.errors import BadInput
-from cortex_actors.federation.callosum import Imported, read
+from cortex_actors.federation.callosum import CallosumFile, read
 from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.sections import FederationSettings
 
@@ -39,7 +39,7 @@ _ANY = st.recursive(
 )
 
 
-def _read(*stores: object, **federation: object) -> Imported:
+def _read(*stores: object, **federation: object) -> CallosumFile:
     """Return what a file with these stores says."""
     return read({"federation": {**federation, "stores": list(stores)}})
 

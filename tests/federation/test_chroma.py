@@ -9,10 +9,10 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.client import LeftAlone
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.chroma import Chroma
-from cortex_actors.federation.answers import Asked
+from cortex_actors.federation.answers import OutgoingQuestion
 from cortex_actors.federation.store import StoreSpec
 from tests.contract.chromaserver import serving
 from tests.contract.database_cases import MODEL, NOTES, QUESTION, call, fill, row_of
@@ -30,9 +30,11 @@ PLACE = "/api/v2/tenants/default_tenant/databases/default_database/collections/"
 DESCRIBED = {"id": "1f", "name": "notes", "dimension": 384, "metadata": {"model": MODEL}}
 
 
-def asked(text: str = QUESTION, limit: int = 5, **changed: Any) -> Asked:
+def asked(text: str = QUESTION, limit: int = 5, **changed: Any) -> OutgoingQuestion:
     """Return a question with its vector."""
-    return Asked(**{"text": text, "limit": limit, "seconds": 20.0, **_vector(text), **changed})
+    return OutgoingQuestion(
+        **{"text": text, "limit": limit, "seconds": 20.0, **_vector(text), **changed}
+    )
 
 
 def canned(answer: object, described: object = DESCRIBED) -> CannedLine:
@@ -72,7 +74,7 @@ class TestServer:
     async def opened(server: ChromaServer, **options: Any) -> AsyncIterator[Chroma]:
         """Give an adapter."""
         spec = StoreSpec("notes", "chroma", server.url, options=options)
-        adapter = Chroma(spec, Line(server.url, SystemClock()))
+        adapter = Chroma(spec, StoreConnection(server.url, SystemClock()))
         try:
             yield adapter
         finally:

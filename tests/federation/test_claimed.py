@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.hit import REMOTE
-from cortex_actors.federation.adapters.cortex import Cortex
+from cortex_actors.federation.adapters.cortex import CortexAdapter
 from cortex_actors.federation.adapters.mcp import Fields
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
 from cortex_actors.federation.answers import nearest, received
@@ -15,7 +15,7 @@ from cortex_actors.federation.store import ByTopic
 from tests.federation.canned import CannedLine, asked, speaking
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
 
 #: What we say of a hit, as a store would have it.
 CLAIMS: dict[str, Any] = {
@@ -51,7 +51,7 @@ ROW: dict[str, Any] = {
 KINDS = ("seren_memory", "by_topic", "seren_loci", "cortex", "vectors", "mcp")
 
 
-async def told(kind: str) -> Hit | None:
+async def told(kind: str) -> RankedHit | None:
     """Return the row as an adapter reads it."""
     document = {"hits": [ROW]}
     line = CannedLine(search=document, by_topic=document, recall=document)
@@ -68,7 +68,7 @@ async def told(kind: str) -> Hit | None:
         case "seren_loci":
             found = await speaking(SerenLoci, kind, line).search(asked())
         case _:
-            found = await speaking(Cortex, kind, line).search(asked())
+            found = await speaking(CortexAdapter, kind, line).search(asked())
     return found.hits[0]
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.federation.adapters.cortex import Cortex
+from cortex_actors.federation.adapters.cortex import CortexAdapter
 from tests.federation.canned import CannedLine, asked, speaking
 
 
 async def skipped(said: object) -> tuple[str, ...]:
     """Return what is told of an answer that says what it has left out."""
     line = CannedLine(recall={"hits": [], "skipped": said})
-    return (await speaking(Cortex, "cortex", line).search(asked())).skipped
+    return (await speaking(CortexAdapter, "cortex", line).search(asked())).skipped
 
 
 class TestGaps:

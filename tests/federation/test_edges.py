@@ -14,10 +14,10 @@ from tests.federation.remotes import Far, Filed, hit, remote
 from tests.federation.support import Shelf, Village
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.hit import Hit, Recall
+    from cortex_actors.domain.hit import RankedHit, Recall
 
 
-def filed(id_: str, *matched: str) -> Hit:
+def filed(id_: str, *matched: str) -> RankedHit:
     """Return a hit as a store gives it by topic."""
     found = hit(id_, matched_topics=list(matched), overlap=len(matched))
     return replace(found, native_score=float(len(matched)), base_relevance=0.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.text.summary import price
 from tests.federation.everything import ADDED, KNOWN, Everything, everything
 
@@ -135,7 +135,7 @@ class TestOneMore:
 
 def _price(hit: dict[str, Any]) -> int:
     """Return what a hit costs: the lines in which it is printed."""
-    return price(Hit(**hit))
+    return price(RankedHit(**hit))
 
 
 def _due(hits: Sequence[dict[str, Any]], budget: int) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.federation.store import SHOWN, Standing, StoreHealth
+from cortex_actors.federation.store import SHOWN, StoreHealth, StoreStanding
 
 
 def lived(*answers: bool) -> StoreHealth:
@@ -19,19 +19,19 @@ class TestStanding:
     @pytest.mark.parametrize(
         ("answers", "standing"),
         [
-            ((), Standing.UNKNOWN),
-            ((True,), Standing.HEALTHY),
-            ((False, *[True] * 9), Standing.HEALTHY),
-            ((False, *[True] * 8), Standing.DEGRADED),
-            ((*[True] * 20, False), Standing.DEGRADED),
-            ((*[True] * 20, False, False), Standing.DEGRADED),
-            ((*[True] * 20, False, False, False), Standing.UNHEALTHY),
-            ((False, False, False, *[True] * 7), Standing.DEGRADED),
-            ((False, False, False, *[True] * 6), Standing.UNHEALTHY),
-            ((False,), Standing.UNHEALTHY),
+            ((), StoreStanding.UNKNOWN),
+            ((True,), StoreStanding.HEALTHY),
+            ((False, *[True] * 9), StoreStanding.HEALTHY),
+            ((False, *[True] * 8), StoreStanding.DEGRADED),
+            ((*[True] * 20, False), StoreStanding.DEGRADED),
+            ((*[True] * 20, False, False), StoreStanding.DEGRADED),
+            ((*[True] * 20, False, False, False), StoreStanding.UNHEALTHY),
+            ((False, False, False, *[True] * 7), StoreStanding.DEGRADED),
+            ((False, False, False, *[True] * 6), StoreStanding.UNHEALTHY),
+            ((False,), StoreStanding.UNHEALTHY),
         ],
     )
-    def test_table(self, answers: tuple[bool, ...], standing: Standing) -> None:
+    def test_table(self, answers: tuple[bool, ...], standing: StoreStanding) -> None:
         """A share of 0.9 without a failure at the end is healthy, 0.7 with less than 3 degraded."""
         assert standing is lived(*answers).standing
 

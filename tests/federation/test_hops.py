@@ -17,14 +17,14 @@ from tests.federation.support import Shelf, Village
 from tests.federation.test_outward import KEY, mine
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.hit import Hit, Recall
-    from cortex_actors.federation.answers import Asked
+    from cortex_actors.domain.hit import RankedHit, Recall
+    from cortex_actors.federation.answers import OutgoingQuestion
 
 
 class Reader(Far):
     """A program that finds what has a word of the question in it."""
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return the texts that share a word."""
         self.asked.append(asked)
         words = set(asked.text.lower().split())
@@ -57,7 +57,7 @@ class TestBridge:
 
     def test_private(self) -> None:
         """Only what others may hear of is sent to them."""
-        some: list[Hit] = [
+        some: list[RankedHit] = [
             replace(mine("private"), text="private"),
             replace(mine("bridge"), text="bridged"),
             replace(mine(None), text="file"),

@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused, StoreUnusable
 from cortex_actors.federation import changes
-from cortex_actors.federation.store import Outcome
+from cortex_actors.federation.store import AskOutcome
 from tests.federation.ringing import TOKEN, Ring
 from tests.federation.rostered import URL, House, Peer, base, names
 
@@ -207,7 +207,7 @@ class TestRemove:
 
     async def test_others(self, house: House) -> None:
         """How the others have been doing is not forgotten when one comes or goes."""
-        house.register.note([Outcome("fixed", 0.1, "away")], at=0)
+        house.register.note([AskOutcome("fixed", 0.1, "away")], at=0)
         await house.add("mem")
         await house.verbs.remove_store("mem")
 

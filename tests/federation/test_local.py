@@ -18,7 +18,7 @@ from tests.storage.things import in_memory, memory
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ class TestForms:
 class TestByTopic:
     async def ask(
         self, room: Room, *topics: str, only: str | None = None, **given: Any
-    ) -> list[Hit]:
+    ) -> list[RankedHit]:
         """Return what is filed under some topics."""
         where = given.pop("where", Where())
         answer = await LocalStore(room.search, only).by_topic(
@@ -169,6 +169,6 @@ class TestByTopic:
         assert ["new"] == [h.text for h in await self.ask(room, "ci", only="cortex_village")]
 
 
-def _measure(hit: Hit) -> tuple[float, float | None]:
+def _measure(hit: RankedHit) -> tuple[float, float | None]:
     """Return how near a hit is."""
     return hit.base_relevance, hit.raw_distance

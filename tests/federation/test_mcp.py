@@ -12,11 +12,11 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.client import LeftAlone
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters import mcp
 from cortex_actors.federation.adapters.mcp import Mcp
-from cortex_actors.federation.answers import Asked
+from cortex_actors.federation.answers import OutgoingQuestion
 from cortex_actors.federation.store import StoreSpec
 from cortex_actors.testing import eventually
 from tests.endpoint.awake import awake
@@ -53,16 +53,18 @@ async def opened(
 ) -> AsyncIterator[Mcp]:
     """Give an adapter."""
     spec = StoreSpec("notes", "mcp", url, options=options, managed=managed)
-    adapter = Mcp(spec, Line(url, SystemClock(), token=token, most=most))
+    adapter = Mcp(spec, StoreConnection(url, SystemClock(), token=token, most=most))
     try:
         yield adapter
     finally:
         await adapter.close()
 
 
-def asked(text: str = "deploys happen on mondays", limit: int = 3, seconds: float = 20) -> Asked:
+def asked(
+    text: str = "deploys happen on mondays", limit: int = 3, seconds: float = 20
+) -> OutgoingQuestion:
     """Return a question."""
-    return Asked(text, limit, seconds)
+    return OutgoingQuestion(text, limit, seconds)
 
 
 def is_running(pid: int) -> bool:

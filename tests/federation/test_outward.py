@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.federation import local
 from cortex_actors.federation.local import EMPTY, UNCHECKED, is_public, sendable, topics
 from tests.federation.remotes import hit
@@ -13,10 +13,10 @@ from tests.federation.remotes import hit
 KEY = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 
 
-def mine(realm: str | None, *tags: str) -> Hit:
+def mine(realm: str | None, *tags: str) -> RankedHit:
     """Return a hit of what is known here."""
     extra = {"tags": list(tags)} | ({"realm": realm} if realm else {})
-    return Hit("m", "text", 0.5, "cortex_private", extra=extra)
+    return RankedHit("m", "text", 0.5, "cortex_private", extra=extra)
 
 
 class TestQuestion:
@@ -120,4 +120,4 @@ class TestTopics:
     @pytest.mark.parametrize("metadata", [None, "ci", ["ci"], {"topic": {"a": 1}}, {}])
     def test_strange(self, metadata: object) -> None:
         """Whatever a store says under that name breaks nothing."""
-        assert [] == topics([Hit("a", "t", 0.5, "far", extra={"metadata": metadata})])
+        assert [] == topics([RankedHit("a", "t", 0.5, "far", extra={"metadata": metadata})])

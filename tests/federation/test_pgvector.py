@@ -10,10 +10,10 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.client import LeftAlone
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.pgvector import Pgvector
-from cortex_actors.federation.answers import Asked
+from cortex_actors.federation.answers import OutgoingQuestion
 from cortex_actors.federation.store import StoreSpec
 from tests.contract.database_cases import MODEL, NOTES, QUESTION, notes, row_of
 from tests.endpoint.awake import awake
@@ -58,17 +58,17 @@ async def opened(
     """Give an adapter."""
     url = url or server.url
     spec = StoreSpec("notes", "pgvector", url, options=options, managed=managed)
-    adapter = Pgvector(spec, Line(url, SystemClock(), token=token))
+    adapter = Pgvector(spec, StoreConnection(url, SystemClock(), token=token))
     try:
         yield adapter
     finally:
         await adapter.close()
 
 
-def asked(text: str = QUESTION, limit: int = 5, **changed: Any) -> Asked:
+def asked(text: str = QUESTION, limit: int = 5, **changed: Any) -> OutgoingQuestion:
     """Return a question with its vector."""
     plain = {"seconds": 20.0, "vector": row_of(text), "model": MODEL}
-    return Asked(**{"text": text, "limit": limit, **plain, **changed})
+    return OutgoingQuestion(**{"text": text, "limit": limit, **plain, **changed})
 
 
 class TestSearch:

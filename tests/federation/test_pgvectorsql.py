@@ -9,27 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.errors import StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.pgvector import (
-    Link,
+    DatabaseLink,
     Pgvector,
     PgvectorOptions,
-    Reading,
+    TableOptions,
     name_of,
     read_layout,
 )
 from cortex_actors.federation.adapters.troubles import (
-    Ended,
     Layout,
     Odd,
-    Told,
+    SessionEnded,
+    UnusableAnswer,
     meaning,
 )
 from cortex_actors.federation.store import StoreSpec
 
 #: What is read here, and what its table is.
-READING = Reading(table="notes", vector="v", metadata=("a",), where={"b": 1})
+READING = TableOptions(table="notes", vector="v", metadata=("a",), where={"b": 1})
 LAYOUT = Layout('"public"."vector"', '"public"', 3)
 
 #: Columns as the catalogue has them.
@@ -38,13 +38,13 @@ COLUMNS = [(name, "text", "pg_catalog", -1) for name in ("id", "text", "a", "b")
 
 def described(spec: StoreSpec) -> Pgvector:
     """Return the adapter of a description."""
-    return Pgvector(spec, Line(spec.url, SystemClock()))
+    return Pgvector(spec, StoreConnection(spec.url, SystemClock()))
 
 
-def linked(url: str, token: str, **login: str) -> Link:
+def linked(url: str, token: str, **login: str) -> DatabaseLink:
     """Return a link to a database, with options of the login."""
     options = PgvectorOptions(table="notes", user="u", **login)  # type: ignore[arg-type]
-    return Link(Line(url, SystemClock(), token=token), options, managed=False)
+    return DatabaseLink(StoreConnection(url, SystemClock(), token=token), options, managed=False)
 
 
 class TestNames:
@@ -88,7 +88,7 @@ class TestQuery:
 
     def test_product(self) -> None:
         """An inner product becomes a distance that is 0 for what is equal."""
-        reading = Reading(table="notes", vector="v", distance="ip")
+        reading = TableOptions(table="notes", vector="v", distance="ip")
 
         assert "1 + (" in reading.query(LAYOUT, "[1]", 1)[0]
 
@@ -122,10 +122,10 @@ class TestErrors:
             ("22000", "different vector dimensions", Odd),
             ("28P01", "password", StoreUnusable),
             ("42P01", "no such table", StoreUnusable),
-            ("53300", "too many connections", Told),
-            ("57P01", "terminating connection", Ended),
-            ("", "Connection refused", Ended),
-            ("", "server closed the connection", Ended),
+            ("53300", "too many connections", UnusableAnswer),
+            ("57P01", "terminating connection", SessionEnded),
+            ("", "Connection refused", SessionEnded),
+            ("", "server closed the connection", SessionEnded),
             ("", "certificate verify failed", StoreUnusable),
         ],
     )
@@ -179,7 +179,7 @@ class TestDescription:
 
 
 class TestFarAway:
-    async def link(self, token: str = "", **login: str) -> Link:
+    async def link(self, token: str = "", **login: str) -> DatabaseLink:
         """Return a link to a database on another machine."""
         return linked("postgresql://db.example/notes", token, **login)
 

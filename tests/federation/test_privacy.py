@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.memory import Crumb, Realm
+from cortex_actors.domain.memory import CrumbRecord, Realm
 from cortex_actors.federation.local import members
 from cortex_actors.sections import FederationSettings
 from cortex_actors.storage import agent_records
@@ -48,7 +48,7 @@ def room() -> Iterator[Room]:
         room.says("ships zqfile")
         room.says("ships zqlocal", path="/projects/atlas/CLAUDE.local.md")
         room.read("/docs/zqdocument.md", "ships zqdocument", tags=("zqdocument",))
-        crumb = Crumb("crm_" + "0" * 26, "A", "s", "ships zqcrumb", EPOCH)
+        crumb = CrumbRecord("crm_" + "0" * 26, "A", "s", "ships zqcrumb", EPOCH)
         agent_records.leave(tables.connection, crumb)
         yield room
 

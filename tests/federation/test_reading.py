@@ -23,7 +23,7 @@ from cortex_actors.federation.answers import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
 
 #: Whatever JSON can hold.
 JSON = some.recursive(
@@ -35,7 +35,7 @@ JSON = some.recursive(
 SHAPE = "a store's answer"
 
 
-def read(row: Mapping[str, Any]) -> Hit | None:
+def read(row: Mapping[str, Any]) -> RankedHit | None:
     """Return a hit, as an adapter would."""
     known, words = id_of(row.get("id")), text(row.get("text"))
     return measured("other", known, text=words) if known and words else None
@@ -86,7 +86,7 @@ class TestAnswer:
         """Of many more rows than were asked for only the first few are looked at."""
         looked: list[object] = []
 
-        def noted(row: Mapping[str, Any]) -> Hit | None:
+        def noted(row: Mapping[str, Any]) -> RankedHit | None:
             looked.append(row)
             return read(row)
 

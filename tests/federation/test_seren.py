@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.connection import Line
+from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.seren import SerenMemory
-from cortex_actors.federation.answers import Asked
+from cortex_actors.federation.answers import OutgoingQuestion
 from cortex_actors.federation.binding import ADAPTERS
 from cortex_actors.federation.store import ByTopic, StoreSpec
 from tests.federation import seren
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
     from pathlib import Path
 
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
     from cortex_actors.federation.remote import Adapter
 
 pytestmark = pytest.mark.slow
@@ -88,7 +88,9 @@ async def opened(
 ) -> AsyncIterator[Adapter]:
     """Give an adapter on a line to a server, with the server's token unless another is given."""
     spec = StoreSpec("other", kind, server.url, options=options)
-    line = Line(server.url, SystemClock(), token=server.token if token is None else token)
+    line = StoreConnection(
+        server.url, SystemClock(), token=server.token if token is None else token
+    )
     adapter = ADAPTERS[kind](spec, line)
     try:
         yield adapter
@@ -96,13 +98,15 @@ async def opened(
         await adapter.close()
 
 
-async def found(server: seren.Server, kind: str, text: str, **options: Any) -> tuple[Hit, ...]:
+async def found(
+    server: seren.Server, kind: str, text: str, **options: Any
+) -> tuple[RankedHit, ...]:
     """Return what a server knows of a text."""
     async with opened(server, kind, **options) as adapter:
-        return (await adapter.search(Asked(text, 20, LONG))).hits
+        return (await adapter.search(OutgoingQuestion(text, 20, LONG))).hits
 
 
-def ids(hits: Sequence[Hit]) -> set[str]:
+def ids(hits: Sequence[RankedHit]) -> set[str]:
     """Return the ids of hits."""
     return {hit.id for hit in hits}
 
@@ -175,7 +179,7 @@ class TestSerenMemory:
         with pytest.raises(AssertionError, match="422"):
             mind.server.post("/search", {"query": "backup", "n_results": 51})
         async with opened(mind.server, "seren_memory") as adapter:
-            answer = await adapter.search(Asked("backup", 60, LONG))
+            answer = await adapter.search(OutgoingQuestion("backup", 60, LONG))
 
         assert 3 == len(answer.hits)
 
@@ -183,7 +187,7 @@ class TestSerenMemory:
     async def test_token(self, mind: Mind, token: str) -> None:
         """Without its token nothing is answered, a ping neither; the error says what is wanted."""
         async with opened(mind.server, "seren_memory", token=token) as adapter:
-            for ask in (adapter.search(Asked("backup", 5, LONG)), adapter.ping(LONG)):
+            for ask in (adapter.search(OutgoingQuestion("backup", 5, LONG)), adapter.ping(LONG)):
                 with pytest.raises(StoreUnusable, match="401: it wants a token") as failure:
                     await ask
                 assert "another-token" not in str(failure.value)
@@ -202,14 +206,14 @@ class TestSerenMemory:
     async def test_paused(self, mind: Mind) -> None:
         """A server that hangs is given up in time, and asked again when it is back."""
         async with opened(mind.server, "seren_memory") as adapter:
-            await adapter.search(Asked("backup", 5, LONG))
+            await adapter.search(OutgoingQuestion("backup", 5, LONG))
             mind.server.pause()
             try:
                 with pytest.raises(StoreTimeout):
-                    await adapter.search(Asked("backup", 5, 0.2))
+                    await adapter.search(OutgoingQuestion("backup", 5, 0.2))
             finally:
                 mind.server.resume()
-            answer = await adapter.search(Asked("backup", 5, LONG))
+            answer = await adapter.search(OutgoingQuestion("backup", 5, LONG))
 
         assert 3 == len(answer.hits)
 
@@ -222,7 +226,7 @@ class TestSerenMemory:
         with seren.memory(tmp_path, embedding_model="another-model") as server:
             async with opened(server, "seren_memory") as adapter:
                 with pytest.raises(StoreDown, match="answered 503") as failure:
-                    await adapter.search(Asked("backup", 5, LONG))
+                    await adapter.search(OutgoingQuestion("backup", 5, LONG))
 
         assert not isinstance(failure.value, StoreUnusable)
 
@@ -263,7 +267,7 @@ class TestSerenLoci:
         """A SerenLoci that is set up as a SerenMemory gives no hits, and a ping tells why."""
         async with opened(facts, "seren_memory") as adapter:
             with pytest.raises(StoreDown, match="not a SerenMemory's answer"):
-                await adapter.search(Asked("test.port", 5, LONG))
+                await adapter.search(OutgoingQuestion("test.port", 5, LONG))
             with pytest.raises(StoreUnusable, match="give it the type seren_loci"):
                 await adapter.ping(LONG)
 
@@ -280,7 +284,7 @@ class TestSerenLoci:
         assert (3, 1) == (said["counts"]["live"], said["counts"]["history"])
 
 
-def _told(hit: Hit) -> dict[str, Any]:
+def _told(hit: RankedHit) -> dict[str, Any]:
     """Return what a store says of a hit."""
     metadata = hit.extra["metadata"]
     assert isinstance(metadata, dict)

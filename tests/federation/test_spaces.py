@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortex_actors.federation.answers import Asked, alike, apart
+from cortex_actors.federation.answers import OutgoingQuestion, alike, apart
 
 #: A question of ours: three numbers of a compiled model.
 OURS = "all-MiniLM-L6-v2+int8-7f4e9655"
-ASKED = Asked("where?", 5, 1.0, np.ones(3, dtype=np.float32), OURS)
+ASKED = OutgoingQuestion("where?", 5, 1.0, np.ones(3, dtype=np.float32), OURS)
 
 
 class TestApart:
@@ -20,7 +20,7 @@ class TestApart:
 
     def test_no_vector(self) -> None:
         """While nothing can be embedded, a store of vectors is not asked."""
-        why = apart(Asked("where?", 5, 1.0, None, OURS), model=OURS, dimension=3)
+        why = apart(OutgoingQuestion("where?", 5, 1.0, None, OURS), model=OURS, dimension=3)
 
         assert "while the embedder is away" in why
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from cortex_actors.errors import BadInput, StoreDown, StoreUnusable
-from cortex_actors.federation.credentials import AT_ONCE, Kept, Vault, system
+from cortex_actors.federation.credentials import AT_ONCE, TokenPlace, Vault, system
 from cortex_actors.federation.store import Auth
 from cortex_actors.testing import PATIENCE, eventually
 from tests.federation.ringing import TOKEN, Ring
@@ -122,7 +122,7 @@ class TestKeeping:
         """A token goes into the keyring; the description says only where."""
         kept = await vault.keep("notes", f"{TOKEN}\n")
 
-        assert Kept(Auth(token_keyring="cortex-actors/notes")) == kept
+        assert TokenPlace(Auth(token_keyring="cortex-actors/notes")) == kept
         assert {("cortex-actors", "notes"): TOKEN} == ring.kept
         assert TOKEN == await vault.token(kept.auth)
 

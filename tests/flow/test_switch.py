@@ -127,7 +127,7 @@ class TestNextStart:
     async def test_not_followed(self, tree: Tree, tmp_home: Path) -> None:
         """A switch whose process ended before anybody followed it is followed by the next one."""
         hit = await first(tree, QUESTION)
-        coming = models.Chosen("hashing-v1-256", "hashing", "hashing-v1-256", 256)
+        coming = models.ChosenModel("hashing-v1-256", "hashing", "hashing-v1-256", 256)
         records, provider = tree.parts.records, HashingProvider(256)
         await records.write(lambda c: models.begin(c, coming, 1))
 

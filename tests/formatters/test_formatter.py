@@ -8,16 +8,16 @@ from itertools import pairwise
 import pytest
 
 from cortex_actors.embedding.models import PACKAGED, locate
-from cortex_actors.embedding.tokens import Tokens
+from cortex_actors.embedding.tokens import WordPieces
 from cortex_actors.errors import NotFound
 from cortex_actors.render.section import FORMATTERS, Bullet, Options, find, names, of_place
 from tests.formatters.bullets import KNOWN, many
 
 
 @pytest.fixture(scope="module")
-def tokens() -> Tokens:
+def tokens() -> WordPieces:
     """Give the tokeniser of the model that comes with the program."""
-    return Tokens.load(locate(next(iter(PACKAGED))).folder / "tokenizer.json", 0)
+    return WordPieces.load(locate(next(iter(PACKAGED))).folder / "tokenizer.json", 0)
 
 
 class TestRegistry:
@@ -50,19 +50,19 @@ class TestRegistry:
 class TestBudget:
     @pytest.mark.parametrize("budget", [60, 120, 400, 1_000, 4_000])
     @pytest.mark.parametrize("name", names())
-    def test_kept(self, tokens: Tokens, name: str, budget: int) -> None:
+    def test_kept(self, tokens: WordPieces, name: str, budget: int) -> None:
         """The text has at most as many tokens as it may, as a real tokeniser counts them."""
         found = find(name).render(many(120), Options(max_tokens=budget), count=tokens.count)
         assert found.tokens == (tokens.count(found.text) if found.text else 0)
         assert found.tokens <= budget
 
-    def test_full(self, tokens: Tokens) -> None:
+    def test_full(self, tokens: WordPieces) -> None:
         """As much is written as there is room for: one more bullet would not fit."""
         found = find("claude").render(many(120), Options(max_tokens=1_000), count=tokens.count)
         more = [*found.used, found.dropped[0]]
         assert 1_000 < find("claude").render(more, Options(), count=tokens.count).tokens
 
-    def test_lowest(self, tokens: Tokens) -> None:
+    def test_lowest(self, tokens: WordPieces) -> None:
         """What is ranked lowest is left out first, in whole bullets."""
         bullets = many(120)
         random.Random(1).shuffle(bullets)

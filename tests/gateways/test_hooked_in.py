@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.endpoint.connection import Line
-from cortex_actors.federation.adapters.cortex import Cortex
+from cortex_actors.endpoint.connection import StoreConnection
+from cortex_actors.federation.adapters.cortex import CortexAdapter
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
-from cortex_actors.federation.answers import Asked
+from cortex_actors.federation.answers import OutgoingQuestion
 from cortex_actors.federation.store import ByTopic, StoreSpec
 from cortex_actors.rules.sameness import NO_WORDS
 from tests.federation import seren
@@ -197,8 +197,10 @@ class TestOurselves:
     async def test_memory(self, house: House) -> None:
         """Our own adapter has a daemon as a SerenMemory: it searches, asks by topic and pings."""
         spec = StoreSpec("far", "seren_memory", house.memory)
-        adapter = SerenMemory(spec, Line(spec.url, SystemClock(), token=house.door.token))
-        answer = await adapter.search(Asked("backups run at noon", 60, LONG))
+        adapter = SerenMemory(
+            spec, StoreConnection(spec.url, SystemClock(), token=house.door.token)
+        )
+        answer = await adapter.search(OutgoingQuestion("backups run at noon", 60, LONG))
         tagged = await adapter.by_topic(
             ByTopic(["deploy"], limit=5, exclude_ids=[house.monday], seconds=LONG)
         )
@@ -216,8 +218,8 @@ class TestOurselves:
     async def test_loci(self, house: House) -> None:
         """Our own adapter has a daemon as a SerenLoci too."""
         spec = StoreSpec("far", "seren_loci", house.loci, options={"project": "atlas"})
-        adapter = SerenLoci(spec, Line(spec.url, SystemClock(), token=house.door.token))
-        answer = await adapter.search(Asked("Test port", 5, LONG))
+        adapter = SerenLoci(spec, StoreConnection(spec.url, SystemClock(), token=house.door.token))
+        answer = await adapter.search(OutgoingQuestion("Test port", 5, LONG))
         said = await adapter.ping(LONG)
         await adapter.close()
 
@@ -228,8 +230,10 @@ class TestOurselves:
     async def test_remarks(self, house: House, text: str) -> None:
         """What a daemon remarks of a strange question is no gap in what it answers to another."""
         spec = StoreSpec("far", "cortex", house.door.url)
-        adapter = Cortex(spec, Line(spec.url, SystemClock(), token=house.door.token))
-        answer = await adapter.search(Asked(text, 5, LONG))
+        adapter = CortexAdapter(
+            spec, StoreConnection(spec.url, SystemClock(), token=house.door.token)
+        )
+        answer = await adapter.search(OutgoingQuestion(text, 5, LONG))
         await adapter.close()
         said = [each["reason"] for each in house.door.client.call("recall", query="?!")["skipped"]]
 

@@ -127,7 +127,7 @@ class TestRights:
                 said = await call(client, "village_post", content=f"{agent} saw a heron")
                 assert "not for agents" in await refused(client, "more", name="approve")
                 names = {each.name for each in (await client.list_tools()).tools}
-                found = await client.call_tool("more", {"name": "project_files"})
+                found = await client.call_tool("more", {"name": "projects_list"})
             # A token may be another machine's: it shows nothing of what the owner's files say.
             is_owners = token == house.door.token
             assert (is_owners, is_owners) == ("resolve_preview" in names, not found.is_error)

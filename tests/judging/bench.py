@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.judging.chat import LanguageLayer
 from cortex_actors.judging.judge import Judge, QuietJudge
-from cortex_actors.judging.layer import Kind, LayerInfo, State
+from cortex_actors.judging.layer import LayerInfo, LayerState, QuestionKind
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage.tables.columns import count_rows
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.clock import Clock
-    from cortex_actors.judging.layer import Answer, JudgeInfo, Layer, Question, Told
+    from cortex_actors.judging.layer import Answer, JudgeInfo, JudgeQuestion, JudgingLayer, Told
     from cortex_actors.runtime.actor import ActorHandle
     from cortex_actors.sections import JudgingSettings
     from tests.embedding.support import ManualClock
@@ -33,7 +33,7 @@ class Entailing:
     """An entailment layer that is sure of what it was told to be, pair by pair."""
 
     decider, edition, bulk, at_once, is_metered = Decider.NLI, 1, 16, 1, False
-    kinds = frozenset({Kind.COMPARE})
+    kinds = frozenset({QuestionKind.COMPARE})
 
     def __init__(self, *sure: str) -> None:
         self.model_id = "nli@1"
@@ -43,12 +43,12 @@ class Entailing:
     async def live(self) -> None:
         await asyncio.Event().wait()
 
-    async def answers(self, questions: Sequence[Question]) -> list[Told]:
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         self.asked.append(len(questions))
         return [{"sure": any(text in str(each.quoted) for text in self.sure)} for each in questions]
 
-    def accepts(self, kind: Kind, answer: object) -> bool:
-        return kind is Kind.COMPARE and isinstance(answer, dict) and "sure" in answer
+    def accepts(self, kind: QuestionKind, answer: object) -> bool:
+        return kind is QuestionKind.COMPARE and isinstance(answer, dict) and "sure" in answer
 
     def judged(self, answer: Answer) -> Judgement | None:
         if not answer["sure"]:
@@ -56,7 +56,7 @@ class Entailing:
         return Judgement(Relation.CONTRADICTION, Decider.NLI, "sure", Conflict.DIRECT)
 
     def describe(self) -> LayerInfo:
-        return LayerInfo("nli", self.model_id, State.READY, "", {})
+        return LayerInfo("nli", self.model_id, LayerState.READY, "", {})
 
 
 class Bench:
@@ -70,12 +70,12 @@ class Bench:
         self.handle: ActorHandle
         self.lines: list[str] = []
 
-    async def start(self, *layers: Layer) -> None:
+    async def start(self, *layers: JudgingLayer) -> None:
         """Start a judge with these layers, and the language model of the settings."""
 
         def made(
             settings: JudgingSettings, clock: Clock, *, on_line: Callable[[str], None]
-        ) -> tuple[Layer, ...]:
+        ) -> tuple[JudgingLayer, ...]:
             on_line("layers were made")
             language = LanguageLayer(settings, clock, chance=lambda: 1.0)
             return (*layers, *([language] if settings.model else []))
@@ -105,7 +105,7 @@ class Bench:
 
 @asynccontextmanager
 async def judging(
-    folder: Path, clock: ManualClock, settings: JudgingSettings, *layers: Layer
+    folder: Path, clock: ManualClock, settings: JudgingSettings, *layers: JudgingLayer
 ) -> AsyncIterator[Bench]:
     """Give a judge at work."""
     async with opened(folder) as store:

@@ -8,7 +8,7 @@ import pytest
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.errors import BadInput
 from cortex_actors.judging import chat
-from cortex_actors.judging.layer import Kind
+from cortex_actors.judging.layer import QuestionKind
 
 #: What a careful model says to a comparison.
 SAID = {"reason": "tabs, spaces", "relation": "contradiction", "conflict": None, "confidence": 0.9}
@@ -16,7 +16,7 @@ SAID = {"reason": "tabs, spaces", "relation": "contradiction", "conflict": None,
 
 def compared(**changes: Any) -> Judgement | None:
     """Return what is made of a comparison."""
-    return chat.judgement_of(chat.read(Kind.COMPARE, json.dumps({**SAID, **changes})))
+    return chat.judgement_of(chat.read(QuestionKind.COMPARE, json.dumps({**SAID, **changes})))
 
 
 class TestRead:
@@ -33,7 +33,7 @@ class TestRead:
     )
     def test_forgiven(self, content: str) -> None:
         """Fences, thoughts, wrappers and further keys around an answer cost nothing."""
-        assert SAID == chat.read(Kind.COMPARE, content)
+        assert SAID == chat.read(QuestionKind.COMPARE, content)
 
     @pytest.mark.parametrize(
         "content",
@@ -54,16 +54,16 @@ class TestRead:
     def test_refused(self, content: str) -> None:
         """Anything else is no answer, and the error does not repeat it."""
         with pytest.raises(BadInput, match="another shape") as caught:
-            chat.read(Kind.COMPARE, content)
+            chat.read(QuestionKind.COMPARE, content)
 
         assert "identical" not in str(caught.value)
         assert len(str(caught.value)) < 200
 
     def test_kept(self) -> None:
         """An answer that was kept is an answer of its kind only."""
-        assert chat.accepts(Kind.COMPARE, SAID)
-        assert not chat.accepts(Kind.MERGE, SAID)
-        assert not chat.accepts(Kind.COMPARE, None)
+        assert chat.accepts(QuestionKind.COMPARE, SAID)
+        assert not chat.accepts(QuestionKind.MERGE, SAID)
+        assert not chat.accepts(QuestionKind.COMPARE, None)
 
 
 class TestJudgement:
@@ -98,8 +98,8 @@ class TestJudgement:
 
 
 class TestSchema:
-    @pytest.mark.parametrize("kind", list(Kind))
-    def test_strict(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", list(QuestionKind))
+    def test_strict(self, kind: QuestionKind) -> None:
         """Every object of a schema names all its fields as required and allows no other."""
 
         def check(node: Any) -> int:
@@ -116,4 +116,4 @@ class TestSchema:
 
     def test_names(self) -> None:
         """Fields that are called like words of the schema language are fields."""
-        assert {"text"} == set(chat.schema(Kind.MERGE)["properties"])
+        assert {"text"} == set(chat.schema(QuestionKind.MERGE)["properties"])

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.endpoint.replies import Answer, endpoint
+from cortex_actors.endpoint.replies import HttpReply, endpoint
 from cortex_actors.errors import BadInput, EndpointDown
 from cortex_actors.judging import chat
 from cortex_actors.judging.chat import CHAT, FORMATS, completed, request
-from cortex_actors.judging.layer import Kind
+from cortex_actors.judging.layer import QuestionKind
 from tests.judging.support import SAME, says
 
 #: Where the answers come from.
@@ -29,15 +29,15 @@ ANY = st.recursive(
 )
 
 
-def told(body: bytes, kind: Kind = Kind.COMPARE) -> Any:
+def told(body: bytes, kind: QuestionKind = QuestionKind.COMPARE) -> Any:
     """Return what is made of a body."""
-    return completed(Answer(200, "application/json", body), kind=kind, endpoint=PLACE)
+    return completed(HttpReply(200, "application/json", body), kind=kind, endpoint=PLACE)
 
 
 class TestCompleted:
     @settings(max_examples=50)
-    @given(ANY, st.sampled_from(Kind))
-    def test_any_document(self, document: object, kind: Kind) -> None:
+    @given(ANY, st.sampled_from(QuestionKind))
+    def test_any_document(self, document: object, kind: QuestionKind) -> None:
         """Whatever JSON a server sends, it is an answer of the shape, or an error we know."""
         try:
             found = told(json.dumps(document).encode(), kind)
@@ -46,8 +46,8 @@ class TestCompleted:
         assert chat.accepts(kind, found.answer)
 
     @settings(max_examples=50)
-    @given(ANY, st.sampled_from(Kind))
-    def test_any_content(self, content: object, kind: Kind) -> None:
+    @given(ANY, st.sampled_from(QuestionKind))
+    def test_any_content(self, content: object, kind: QuestionKind) -> None:
         """Whatever JSON a model writes, it is an answer of the shape, or an error we know."""
         try:
             found = told(says(content).body, kind)
@@ -66,7 +66,7 @@ class TestRequest:
     @pytest.mark.parametrize("form", FORMATS)
     def test_forms(self, form: str) -> None:
         """Each form asks for the same in the words, and for JSON as strictly as its name says."""
-        sent = request("m", Kind.COMPARE, "{}", form=form, tokens=64)
+        sent = request("m", QuestionKind.COMPARE, "{}", form=form, tokens=64)
 
         assert "confidence" in sent["messages"][0]["content"]
         assert (form != "text") == ("response_format" in sent)

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.judging.chat import cut, objection
-from cortex_actors.judging.layer import Kind, Question
+from cortex_actors.judging.layer import JudgeQuestion, QuestionKind
 
 SOURCES = ["Run `make check` on Python 3.11, see https://ci.example/go.", "Use 4 spaces."]
 
 
-def objected(text: str, kind: Kind = Kind.SYNTHESISE) -> str | None:
+def objected(text: str, kind: QuestionKind = QuestionKind.SYNTHESISE) -> str | None:
     """Return what speaks against a text that was written of the sources."""
-    return objection(Question.about(kind, SOURCES), {"text": text})
+    return objection(JudgeQuestion.about(kind, SOURCES), {"text": text})
 
 
 class TestMadeUp:
@@ -48,9 +48,9 @@ class TestLost:
         """What replaces its sources names all that they name."""
         whole = "Run `make check` on Python 3.11 with 4 spaces, see https://ci.example/go."
 
-        assert objected(whole, Kind.MERGE) is None
+        assert objected(whole, QuestionKind.MERGE) is None
         assert "it leaves out the number '4'" == objected(
-            whole.replace(" with 4 spaces", ""), Kind.MERGE
+            whole.replace(" with 4 spaces", ""), QuestionKind.MERGE
         )
 
 

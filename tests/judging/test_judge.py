@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from cortex_actors.judging.layer import Question, Told
+    from cortex_actors.judging.layer import JudgeQuestion, Told
     from tests.embedding.support import ManualClock
     from tests.judging.support import FakeChat
 
@@ -204,7 +204,7 @@ class TestLimits:
 class Faulty(Entailing):
     """A layer with a fault."""
 
-    async def answers(self, questions: Sequence[Question]) -> list[Told]:
+    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         raise KeyError("outputs")
 
 

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.errors import BadInput, JudgeDown, JudgeMissing
-from cortex_actors.judging.layer import Kind, Question, State
+from cortex_actors.judging.layer import JudgeQuestion, LayerState, QuestionKind
 from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.sections import JudgingSettings
 from cortex_actors.testing import eventually
@@ -57,14 +57,14 @@ async def layer_of(
 
 async def told(layer: EntailmentLayer, one: str, other: str) -> Told:
     """Return what becomes of a pair."""
-    (found,) = await layer.answers([Question.compare(Claim(one), Claim(other))])
+    (found,) = await layer.answers([JudgeQuestion.compare(Claim(one), Claim(other))])
     return found
 
 
 async def judged(layer: EntailmentLayer, one: str, other: str) -> Relation | None:
     """Return what a pair is judged to be."""
     found = await told(layer, one, other)
-    assert layer.accepts(Kind.COMPARE, found)
+    assert layer.accepts(QuestionKind.COMPARE, found)
     answer: Answer = found  # type: ignore[assignment]  # or it would not be accepted
     judgement = layer.judged(answer)
     return None if judgement is None else judgement.relation
@@ -74,13 +74,13 @@ class TestAnswers:
     async def test_relations(self, folder: Path, clock: ManualClock) -> None:
         """Probabilities in both directions become a judgement, whatever the outputs' order is."""
         async with layer_of(folder, clock) as layer:
-            assert State.IDLE is layer.describe().state
+            assert LayerState.IDLE is layer.describe().state
             assert Relation.SAME is await judged(layer, "same a", "same b")
             assert Relation.CONTRADICTION is await judged(layer, "not a", "not b")
             assert await judged(layer, "a", "b") is None
             info = layer.describe()
 
-        assert (State.READY, "", 3, 1) == (
+        assert (LayerState.READY, "", 3, 1) == (
             info.state,
             info.reason,
             info.counters["pairs"],
@@ -90,7 +90,7 @@ class TestAnswers:
     async def test_many(self, folder: Path, clock: ManualClock) -> None:
         """Every pair of a request gets its own rows."""
         pairs = [("same a", "same b"), ("a", "b"), ("not a", "not b")]
-        asked = [Question.compare(Claim(one), Claim(other)) for one, other in pairs]
+        asked = [JudgeQuestion.compare(Claim(one), Claim(other)) for one, other in pairs]
         async with layer_of(folder, clock) as layer:
             rows = [found["rows"][0] for found in await layer.answers(asked)]  # type: ignore[index]  # no errors
 
@@ -99,12 +99,12 @@ class TestAnswers:
     async def test_cut(self, folder: Path, clock: ManualClock) -> None:
         """A pair that the model would read a part of has no answer; those beside it have theirs."""
         pairs = [("long a", "same b"), ("same a", "same b")]
-        asked = [Question.compare(Claim(one), Claim(other)) for one, other in pairs]
+        asked = [JudgeQuestion.compare(Claim(one), Claim(other)) for one, other in pairs]
         async with layer_of(folder, clock) as layer:
             first, second = await layer.answers(asked)
 
         assert isinstance(first, BadInput)
-        assert layer.accepts(Kind.COMPARE, second)
+        assert layer.accepts(QuestionKind.COMPARE, second)
 
     async def test_idle(self, folder: Path, clock: ManualClock) -> None:
         """Who is not asked for a while is let go of, and comes back when it is asked again."""
@@ -112,7 +112,7 @@ class TestAnswers:
             await told(layer, "a", "b")
             assert 300 == await clock.next_alarm()
             await clock.advance(300)
-            await eventually(lambda: layer.describe().state is State.IDLE)
+            await eventually(lambda: layer.describe().state is LayerState.IDLE)
             await told(layer, "a", "b")
 
             assert 2 == layer.describe().counters["starts"]
@@ -134,7 +134,7 @@ class TestTrouble:
             with pytest.raises(JudgeDown, match="did not answer"):
                 await told(layer, "hang", "hang")
 
-            assert State.IDLE is layer.describe().state
+            assert LayerState.IDLE is layer.describe().state
 
     async def test_left_alone(self, folder: Path, clock: ManualClock) -> None:
         """One that fails again and again is left alone for a while, and says so."""
@@ -147,10 +147,10 @@ class TestTrouble:
             (folder / "behaviour").write_text("3")
             await clock.advance(30)
 
-            assert (State.DOWN, 2) == (info.state, info.counters["starts"])
+            assert (LayerState.DOWN, 2) == (info.state, info.counters["starts"])
             assert "left alone for 30 s more" in info.reason
             assert await judged(layer, "a", "b") is None
-            assert State.READY is layer.describe().state
+            assert LayerState.READY is layer.describe().state
 
     @pytest.mark.parametrize(
         ("behaviour", "words"), [("no library", "pip install"), ("2", "has 2 outputs")]
@@ -166,7 +166,7 @@ class TestTrouble:
                     await told(layer, "a", "b")
             info = layer.describe()
 
-        assert (State.MISSING, 1, "") == (info.state, info.counters["starts"], layer.model_id)
+        assert (LayerState.MISSING, 1, "") == (info.state, info.counters["starts"], layer.model_id)
 
     async def test_nowhere(self, tmp_path: Path, clock: ManualClock) -> None:
         """A model that is not on this machine starts nothing."""
@@ -174,13 +174,13 @@ class TestTrouble:
             with pytest.raises(JudgeMissing, match="not on this machine"):
                 await told(layer, "a", "b")
 
-            assert State.MISSING is layer.describe().state
+            assert LayerState.MISSING is layer.describe().state
 
     async def test_cancelled(self, folder: Path, clock: ManualClock) -> None:
         """An asker that goes away leaves a layer that works."""
         async with layer_of(folder, clock) as layer:
             asked = asyncio.create_task(told(layer, "hang", "hang"))
-            await eventually(lambda: layer.describe().state is State.READY)
+            await eventually(lambda: layer.describe().state is LayerState.READY)
             asked.cancel()
             await asyncio.wait({asked})
 

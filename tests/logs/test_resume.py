@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from cortex_actors.process.logs import Batch, Follower
+    from cortex_actors.process.logs import Follower, LogBatch
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def say(stream: LogStream, count: int, actor: str = "a") -> None:
         stream.write("info", "x" * 20, actor=actor)
 
 
-async def told(follower: Follower, upto: int) -> list[Batch]:
+async def told(follower: Follower, upto: int) -> list[LogBatch]:
     """Return the batches until the one that holds a record of that number."""
     found = []
     async for batch in follower:
@@ -58,12 +58,12 @@ async def told(follower: Follower, upto: int) -> list[Batch]:
     return found
 
 
-def numbers(batches: list[Batch]) -> list[int]:
+def numbers(batches: list[LogBatch]) -> list[int]:
     """Return the numbers of all records, in the order they came."""
     return [record.seq for batch in batches for record in batch.records]
 
 
-def dropped(batches: list[Batch]) -> int:
+def dropped(batches: list[LogBatch]) -> int:
     """Return how many records were said to be gone."""
     return sum(batch.dropped for batch in batches)
 

@@ -14,7 +14,7 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.errors import BadInput
-from cortex_actors.process.logfile import LEAP, Filter, Record, line, record_of
+from cortex_actors.process.logfile import LEAP, Filter, LogEntry, line, record_of
 from cortex_actors.process.logs import FOLLOWER_LIMIT, RING, LogStream, StreamHandler, tail
 from cortex_actors.tree import scribe
 
@@ -43,7 +43,7 @@ def _logger(name: str, stream: LogStream) -> logging.Logger:
 def _texts(records: object) -> list[str]:
     """Return what records say."""
     assert isinstance(records, list | tuple)
-    return [record.text for record in records if isinstance(record, Record)]
+    return [record.text for record in records if isinstance(record, LogEntry)]
 
 
 class TestFile:

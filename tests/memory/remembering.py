@@ -14,7 +14,7 @@ from cortex_actors.embedding.provider import unit
 from cortex_actors.errors import EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.memory.archivist import NAME, Archivist
 from cortex_actors.memory.planner import Planner
-from cortex_actors.memory.request import Remembered, Wish
+from cortex_actors.memory.request import Remembered, RememberRequest
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import MemorySettings
@@ -125,7 +125,9 @@ class Remembering:
 
     async def say(self, content: str, **known: Any) -> Remembered:
         """Have something remembered."""
-        found: Remembered = await self._remember(Wish(content, **{"agent": "CLAUDE", **known}))
+        found: Remembered = await self._remember(
+            RememberRequest(content, **{"agent": "CLAUDE", **known})
+        )
         return found
 
     async def plant(self, content: str, **known: Any) -> str:

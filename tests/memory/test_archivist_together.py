@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.memory.memory_merge import Plan
+    from cortex_actors.storage.memory.memory_merge import MergePlan
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ class TestPlans:
         old = await there.say(REDIS)
         commit = memory_merge.commit
 
-        def late(connection: Connection, plan: Plan, how: memory_merge.How) -> bool:
+        def late(connection: Connection, plan: MergePlan, how: memory_merge.How) -> bool:
             assert [old.id] == [each.memory_id for each in plan.clashes]
             memory_delete.forget(connection, [old.id], by="owner", at=how.at)
             return commit(connection, plan, how)

@@ -18,7 +18,7 @@ from tests.storage.things import Tables, active_ids, in_memory, mem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.memory.request import Wish
+    from cortex_actors.memory.request import RememberRequest
 
 #: A key as an issuer shapes it, made up for this test.
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -31,7 +31,7 @@ def tables() -> Iterator[Tables]:
         yield tables
 
 
-def wish(content: object = "x", agent: str = "A", **given: Any) -> Wish:
+def wish(content: object = "x", agent: str = "A", **given: Any) -> RememberRequest:
     """Return what is kept of a post."""
     return wished(Message(content, **given), agent=agent, caller=OWNER)
 

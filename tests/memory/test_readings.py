@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.memory import Access
 from cortex_actors.memory import custodian
 from cortex_actors.memory.custodian import Readings
-from cortex_actors.storage.memory.memory_attention import Reading
+from cortex_actors.storage.memory.memory_attention import AccessCount
 
 
 class TestReadings:
@@ -21,7 +21,7 @@ class TestReadings:
         sealed = some.seal(lambda: "first")
 
         assert sealed is not None
-        assert {"a": Reading(2, 5), "b": Reading(1, 5)} == sealed.readings
+        assert {"a": AccessCount(2, 5), "b": AccessCount(1, 5)} == sealed.readings
 
     def test_sealed(self) -> None:
         """What is sealed keeps its name and its content until it was written."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import Memory, Realm
-from cortex_actors.storage.search.similar_memories import Scope
+from cortex_actors.storage.search.similar_memories import MergeScope
 from cortex_actors.storage.tables import schema
 from tests.memory.remembering import Planted, Remembering
 from tests.memory.test_archivist import AGAIN, AT, OTHERS, REDIS
@@ -46,7 +46,7 @@ async def test_one_place(tmp_path: Path, seed: int) -> None:
         every = await there.all()
 
     assert pairs
-    assert all(Scope.of(every[whole]) == Scope.of(every[part]) for whole, part in pairs)
+    assert all(MergeScope.of(every[whole]) == MergeScope.of(every[part]) for whole, part in pairs)
     active = [each for each in every.values() if each.status == "active"]
     assert len(said) == len(active)
 
@@ -56,7 +56,7 @@ def test_every_condition() -> None:
     one = Memory("mem_1", Realm.PRIVATE, "A", "x", 0)
     for name in ("realm", "agent_id", "thread", "role", "project_id"):
         assert name in schema.memories.c
-        assert Scope.of(one).place != Scope.of(_other(one, name)).place
+        assert MergeScope.of(one).place != MergeScope.of(_other(one, name)).place
 
 
 def _other(memory: Memory, name: str) -> Memory:

@@ -11,10 +11,10 @@ import pytest
 from cortex_actors.domain.memory import CrumbType
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.trail import NAME, Trail
-from cortex_actors.rules.admission import Given
+from cortex_actors.rules.admission import AdmissionRequest
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage import agent_records
-from cortex_actors.storage.agent_records import Wanted
+from cortex_actors.storage.agent_records import CrumbFilter
 from cortex_actors.text.summary import render
 from cortex_actors.topics import CRUMB_LEFT
 from tests.pipeline.support import Office, opened
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from cortex_actors.domain.memory import Crumb
+    from cortex_actors.domain.memory import CrumbRecord
 
 
 @pytest.fixture
@@ -42,15 +42,15 @@ def leaving(office: Office) -> Callable[..., Any]:
     )
 
 
-async def kept(office: Office) -> list[Crumb]:
+async def kept(office: Office) -> list[CrumbRecord]:
     """Return all crumbs, newest first."""
-    return await office.read(lambda c: agent_records.list_crumbs(c, Wanted(), limit=99))
+    return await office.read(lambda c: agent_records.list_crumbs(c, CrumbFilter(), limit=99))
 
 
 class TestLeave:
     async def test_together(self, office: Office) -> None:
         """What an agent leaves in one moment is all kept, and each is told of once [N-20]."""
-        given = [Given(f"crumb {n}", unfinished=["x"] * n) for n in range(5)]
+        given = [AdmissionRequest(f"crumb {n}", unfinished=["x"] * n) for n in range(5)]
         left = await asyncio.gather(*(leaving(office)(each) for each in given))
 
         assert 5 == len({each.id for each in left})
@@ -62,7 +62,7 @@ class TestLeave:
     async def test_refused(self, office: Office) -> None:
         """A crumb that is refused is not kept, and nothing is said of it."""
         with pytest.raises(BadInput):
-            await leaving(office)(Given("x", priority="BOGUS"))
+            await leaving(office)(AdmissionRequest("x", priority="BOGUS"))
 
         assert [] == await kept(office)
         assert [] == office.said
@@ -71,7 +71,9 @@ class TestLeave:
 class TestTake:
     async def test_once(self, office: Office) -> None:
         """A text of another system is taken in once, of the agent and moment that it names."""
-        left = await leaving(office)(Given("done", unfinished=["port it"], references={"a": "b"}))
+        left = await leaving(office)(
+            AdmissionRequest("done", unfinished=["port it"], references={"a": "b"})
+        )
         text = render(left).replace("A_2026", "V_2026").replace("Future A ", "Future vajra ")
         take = partial(
             partial(NamedActor[Any](NAME, office.names).ask, Trail.take), text, by="owner"
@@ -96,7 +98,7 @@ class TestTake:
 
     async def test_to_come(self, office: Office) -> None:
         """A text that says it was left in days to come is none: it would stay the last one."""
-        left = await leaving(office)(Given("done"))
+        left = await leaving(office)(AdmissionRequest("done"))
         text = render(left).replace("2026-01-01", "2026-01-03")
         with pytest.raises(BadInput, match="not yet"):
             await NamedActor[Any](NAME, office.names).ask(Trail.take, text, agent=None, by="owner")

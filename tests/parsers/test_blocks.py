@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.markdown import Kind, kinds, lines
+from cortex_actors.text.markdown import LineKind, kinds, lines
 
 
 def headings(text: str) -> list[int]:
@@ -12,7 +12,7 @@ def headings(text: str) -> list[int]:
     return [
         number
         for number, (line, kind) in enumerate(pairs, start=1)
-        if kind is Kind.TEXT and line.text == "## H"
+        if kind is LineKind.TEXT and line.text == "## H"
     ]
 
 

@@ -11,7 +11,7 @@ from cortex_actors.text.documents import (
     LEAST,
     MOST,
     OVERLAP,
-    Document,
+    ParsedDocument,
     Piece,
     document,
     pieces,
@@ -23,7 +23,7 @@ from cortex_actors.text.markdown import MAX_BYTES
 LONG = "A paragraph that says enough to stand alone, because it has more than eighty characters."
 
 
-def read(text: str) -> Document:
+def read(text: str) -> ParsedDocument:
     """Return a text as a document."""
     return document(text.encode(), path="/notes/ports.md")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.text.outline import Run, one_line, runs, spread
+from cortex_actors.text.outline import TextRun, one_line, runs, spread
 
 WIDE = "This line goes on until there is no room left for any other word of this"
 
@@ -33,7 +33,7 @@ class TestRuns:
 
     def test_whole(self) -> None:
         """A list item is one text, however its lines end."""
-        assert [Run(0, 1, "a. b.")] == list(runs(["a.", "b."], broken=False))
+        assert [TextRun(0, 1, "a. b.")] == list(runs(["a.", "b."], broken=False))
 
     def test_task(self) -> None:
         """The box of a task is no part of the text."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.text.markdown import Kind, kinds, lines
+from cortex_actors.text.markdown import LineKind, kinds, lines
 from cortex_actors.text.sections import fragments, sections
 from cortex_actors.text.statements import statements
 from tests.parsers.corpus import SAMPLES, samples
@@ -45,7 +45,7 @@ class TestSections:
         for path in real_files[::3]:
             data = path.read_bytes()
             text = lines(data, path=str(path))
-            opaque = {n for n, kind in enumerate(kinds(text), 1) if kind is Kind.OPAQUE}
+            opaque = {n for n, kind in enumerate(kinds(text), 1) if kind is LineKind.OPAQUE}
 
             assert not opaque & {s.line_start for s in sections(data, path=str(path))}
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.pipeline.reading import Line, Page, Placed
-from cortex_actors.pipeline.selection import Choice, Chooser, Offer
-from cortex_actors.rules.contradiction import Limits
+from cortex_actors.pipeline.reading import ComparedTexts, FileStatement, PlacedTexts
+from cortex_actors.pipeline.selection import Chooser, FileChoice, Offer
+from cortex_actors.rules.contradiction import ThresholdTable
 from cortex_actors.sections import ResolutionSettings
 from tests.storage.distilled import principle
 
@@ -43,32 +43,34 @@ def offer(*given: tuple[Principle, Matrix | None]) -> Offer:
 
 def placed(
     *said: str, near: Mapping[str, Matrix] | None = None, domains: tuple[str, ...] = ()
-) -> Placed:
+) -> PlacedTexts:
     """Return a file that says those statements; `near` are the vectors of its texts."""
-    lines = tuple(Line(Claim(each, "Style"), each) for each in said)
+    lines = tuple(FileStatement(Claim(each, "Style"), each) for each in said)
     vectors = {FILE: at(1.0), **{each: at(0.0, 40) for each in said}, **(near or {})}
     sections = tuple(each for each in (near or {}) if each.startswith("#"))
-    return Placed(Page(FILE, sections, lines, domains), vectors)
+    return PlacedTexts(ComparedTexts(FILE, sections, lines, domains), vectors)
 
 
-def blind(*said: str, domains: tuple[str, ...] = ()) -> Placed:
+def blind(*said: str, domains: tuple[str, ...] = ()) -> PlacedTexts:
     """Return such a file while nobody makes vectors."""
-    return Placed(placed(*said, domains=domains).page)
+    return PlacedTexts(placed(*said, domains=domains).page)
 
 
-def elsewhere(file: Placed, line: Line) -> Placed:
+def elsewhere(file: PlacedTexts, line: FileStatement) -> PlacedTexts:
     """Return a file beside which another one of its project says something near to principles."""
     vectors = {**file.vectors, line.embedded: at(0.8, 1)} if file.vectors else {}
-    return Placed(replace(file.page, elsewhere=(line,)), vectors)
+    return PlacedTexts(replace(file.page, elsewhere=(line,)), vectors)
 
 
-def choose(offered: Offer, file: Placed, *, repeats: bool = False, **settings: Any) -> Choice:
+def choose(
+    offered: Offer, file: PlacedTexts, *, repeats: bool = False, **settings: Any
+) -> FileChoice:
     """Return what a file gets."""
-    chooser = Chooser(ResolutionSettings(**settings), Limits(), repeats=repeats)
+    chooser = Chooser(ResolutionSettings(**settings), ThresholdTable(), repeats=repeats)
     return chooser.choose(offered, file)
 
 
-def texts(choice: Choice) -> list[str]:
+def texts(choice: FileChoice) -> list[str]:
     """Return the texts of what was chosen."""
     return [each.principle.content for each in choice.chosen]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import file_hash
-from cortex_actors.pipeline.reading import Reader
+from cortex_actors.pipeline.reading import FileReader
 from cortex_actors.testing import eventually
 from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.topics import FILE_CHANGED
@@ -179,7 +179,7 @@ def _said(project: Project, revision: Revision) -> Iterator[tuple[str, str, str]
         return
     path = str(Path(project.root, revision.name))
     folder = folder_of(revision.name)
-    reader = Reader(dialect, path, project.name, Granularity.STATEMENT, folder)
+    reader = FileReader(dialect, path, project.name, Granularity.STATEMENT, folder)
     for each in reader.read(revision.data).findings:
         yield path, each.insight_id, file_hash(revision.data)
 

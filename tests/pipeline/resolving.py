@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
-from cortex_actors.domain.principle import Wish
+from cortex_actors.domain.principle import ResolutionWish
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.tokens import estimate
 from cortex_actors.pipeline.resolver import Resolver
@@ -23,7 +23,7 @@ from tests.storage.distilled import distilled, principle
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cortex_actors.domain.principle import Principle, Report, Resolved
+    from cortex_actors.domain.principle import Principle, ResolutionReport, Resolved
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.pipeline.resolutions import Resolution
@@ -116,14 +116,18 @@ class Resolving:
         """Have a principle no more."""
         await self.office.write(lambda c: principles.forget(c, [made.id]))
 
-    async def resolve(self, path: Path, **wish: Any) -> Report:
+    async def resolve(self, path: Path, **wish: Any) -> ResolutionReport:
         """Do what somebody wishes."""
-        found: Report = await self._asked(Resolver.resolve, [Wish(str(path), **wish)])
+        found: ResolutionReport = await self._asked(
+            Resolver.resolve, [ResolutionWish(str(path), **wish)]
+        )
         return found
 
-    async def resolve_all(self, paths: Iterable[Path]) -> Report:
+    async def resolve_all(self, paths: Iterable[Path]) -> ResolutionReport:
         """Do what somebody wishes with several files at once."""
-        found: Report = await self._asked(Resolver.resolve, [Wish(str(each)) for each in paths])
+        found: ResolutionReport = await self._asked(
+            Resolver.resolve, [ResolutionWish(str(each)) for each in paths]
+        )
         return found
 
     async def one(self, path: Path, **wish: Any) -> Resolved:

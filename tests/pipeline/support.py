@@ -166,7 +166,7 @@ class Office:
         query = select(func.count()).where(deliveries.c.consumer == consumer)
         return await self.read(lambda c: c.execute(query).scalar_one())
 
-    async def runs(self, kind: str = "accumulator") -> list[projects.Run]:
+    async def runs(self, kind: str = "accumulator") -> list[projects.PipelineRun]:
         """Return an actor's runs, newest first."""
         found = await self.read(lambda c: projects.latest(c, kind, 500))
         return sorted(found, key=lambda run: run.id, reverse=True)

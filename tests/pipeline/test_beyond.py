@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Granularity, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline.relations import Relations
-from cortex_actors.storage.pipeline.insight_evidence import Spoken
+from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 from tests.pipeline.histories import World
 from tests.pipeline.test_reconciling import (
     ALL,
@@ -49,9 +49,9 @@ class Model:
         return [self.found for _ in pairs]
 
 
-def row(content: str) -> Spoken:
+def row(content: str) -> SpokenText:
     """Return a statement of one list."""
-    return Spoken(
+    return SpokenText(
         id=content,
         content=content,
         heading="Rules",

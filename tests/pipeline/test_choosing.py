@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.pipeline.reading import Line, Page, Placed
+from cortex_actors.pipeline.reading import ComparedTexts, FileStatement, PlacedTexts
 from tests.pipeline.choosing import (
     FILE,
     at,
@@ -188,16 +188,16 @@ class TestConflicts:
 
     def test_elsewhere(self) -> None:
         """What the file says of some of its folders alone is no conflict."""
-        line = Line(Claim(SPACES, None, "legacy/**"), SPACES)
-        file = Placed(Page(FILE, lines=(line,)), {FILE: at(1.0), SPACES: at(0.9, 1)})
+        line = FileStatement(Claim(SPACES, None, "legacy/**"), SPACES)
+        file = PlacedTexts(ComparedTexts(FILE, lines=(line,)), {FILE: at(1.0), SPACES: at(0.9, 1)})
         found = choose(offer(ranked(TABS, 0.9, 0.9, 1)), file)
 
         assert ([TABS], 0) == (texts(found), found.conflicts)
 
     @pytest.mark.parametrize("sees", [placed, blind])
-    def test_other_file(self, sees: Callable[[], Placed]) -> None:
+    def test_other_file(self, sees: Callable[[], PlacedTexts]) -> None:
         """What the project says in another of its files is one, even where this file is as near."""
-        line = Line(Claim("Do not squash commits before merging."), "#", file="CLAUDE.md")
+        line = FileStatement(Claim("Do not squash commits before merging."), "#", file="CLAUDE.md")
         file = elsewhere(sees(), line)
         found = choose(offer(ranked(SQUASH, 0.9, 0.9, 1)), file)
 
@@ -205,7 +205,7 @@ class TestConflicts:
 
     def test_own_file_first(self) -> None:
         """What the file says itself counts first: it is not given what it says already."""
-        line = Line(Claim("Do not squash commits before merging."), "#", file="CLAUDE.md")
+        line = FileStatement(Claim("Do not squash commits before merging."), "#", file="CLAUDE.md")
         found = choose(offer(ranked(SQUASH, 0.9, 0.9, 1)), elsewhere(placed(SQUASH), line))
 
         assert ([], 1) == (texts(found), found.already_said)
@@ -213,22 +213,23 @@ class TestConflicts:
     def test_said_elsewhere(self) -> None:
         """What another file says as well is given: an agent may read this one alone."""
         found = choose(
-            offer(ranked(SQUASH, 0.9, 0.9, 1)), elsewhere(placed(), Line(Claim(SQUASH), "#"))
+            offer(ranked(SQUASH, 0.9, 0.9, 1)),
+            elsewhere(placed(), FileStatement(Claim(SQUASH), "#")),
         )
 
         assert [SQUASH] == texts(found)
 
     def test_spoken_of_elsewhere(self) -> None:
         """What another file says otherwise, and not the same, is how the project wants it."""
-        line = Line(Claim("Each branch ends as a single commit."), "#", file="CLAUDE.md")
+        line = FileStatement(Claim("Each branch ends as a single commit."), "#", file="CLAUDE.md")
         file = elsewhere(placed(), line)
 
         assert [] == texts(choose(offer(ranked(SQUASH, 0.9, 0.8, 1)), file))
 
     def test_example(self) -> None:
         """An example is neither for a principle nor against it."""
-        line = Line(Claim(SPACES), SPACES, is_example=True)
-        file = Placed(Page(FILE, lines=(line,)), {FILE: at(1.0), SPACES: at(0.9, 1)})
+        line = FileStatement(Claim(SPACES), SPACES, is_example=True)
+        file = PlacedTexts(ComparedTexts(FILE, lines=(line,)), {FILE: at(1.0), SPACES: at(0.9, 1)})
 
         assert 0 == choose(offer(ranked(TABS, 0.9, 0.9, 1)), file).conflicts
 
@@ -270,7 +271,7 @@ class TestWithoutVectors:
     def test_silent(self) -> None:
         """To a file that says nothing nothing is near: only the very highest rank is enough."""
         given = offer(ranked(PYTEST, 1.0, 0.9, 1), (principle(EVAL, rank=0.9), None))
-        found = choose(given, Placed(Page()))
+        found = choose(given, PlacedTexts(ComparedTexts()))
 
         assert ([PYTEST], 1) == (texts(found), found.not_near)
 

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import Refused
-from cortex_actors.files.swap import Entry, State
+from cortex_actors.files.swap import WriteEntry, WriteState
 from cortex_actors.pipeline import resolution
 from cortex_actors.render import fence
 from cortex_actors.storage import projects
@@ -29,9 +29,9 @@ def undo(*bullets: str) -> None:
         owner = world.project("one")
         body = "".join(f"- {each}\n" for each in bullets).encode()
         before = fence.splice(b"# One\n", body)
-        entry = Entry("run_1", owner.id, owner.root, FILE, "claude", before, "0" * 64, "", 1)
+        entry = WriteEntry("run_1", owner.id, owner.root, FILE, "claude", before, "0" * 64, "", 1)
         noted = projects.begin(tables.connection, entry)
-        projects.end(tables.connection, noted.seq, State.DONE, at=2)
+        projects.end(tables.connection, noted.seq, WriteState.DONE, at=2)
         assert [owner] == projects.ever(tables.connection)
         begin(tables.connection, SourceKind.PATH, "/two/CLAUDE.md", at=3)
         resolution.refuse(tables.connection, FILE)

@@ -12,8 +12,8 @@ from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.pipeline.relations import Survey, affected, drawn
 from cortex_actors.rules.clustering import Subject
-from cortex_actors.rules.linking import Thresholds
-from cortex_actors.storage.pipeline.principle_lists import Node, Shelf
+from cortex_actors.rules.linking import LinkThresholds
+from cortex_actors.storage.pipeline.principle_lists import PrincipleNode, PrincipleShelf
 from cortex_actors.text.lexicon import standard
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cortex_actors.rules.clustering import Pair
 
 #: Few enough neighbours that they push each other out.
-FEW = Thresholds(related=0.3, close=0.6, reinforces=0.9, neighbours=3)
+FEW = LinkThresholds(related=0.3, close=0.6, reinforces=0.9, neighbours=3)
 
 #: What principles say here: some contradict, some need each other, some say more than others.
 SAID = (
@@ -48,7 +48,7 @@ class World:
     def __init__(self, seed: int) -> None:
         """Begin with nothing."""
         self.chance = random.Random(seed)
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, PrincipleNode] = {}
         self.rows: dict[str, np.ndarray] = {}
         self.links: Links = {}
         self.due: set[str] = set()
@@ -59,7 +59,7 @@ class World:
             name = f"pri_{self.chance.randrange(16**8):020x}"
             text = f"{self.chance.choice(SAID)} ({name[-4:]})"
             domain = frozenset([self.chance.choice(["python", "go", "ci"])])
-            self.nodes[name] = Node(Subject(name, Claim(text), domain), b"")
+            self.nodes[name] = PrincipleNode(Subject(name, Claim(text), domain), b"")
             vector = np.array([self.chance.gauss(0.6, 1) for _ in range(4)])
             if self.chance.random() < 0.9:
                 self.rows[name] = (vector / np.linalg.norm(vector)).astype(np.float32)
@@ -88,7 +88,7 @@ class World:
 
     def _drawn(self, due: Collection[str], before: Mapping[Pair, Link]) -> Links:
         """Return the links after drawing."""
-        survey = Survey(Shelf(self.nodes, self.rows), FEW, standard())
+        survey = Survey(PrincipleShelf(self.nodes, self.rows), FEW, standard())
         of_due = [each for edge, each in before.items() if set(edge) & set(due)]
         around = affected(survey, set(due), of_due)
         some = [each for edge, each in before.items() if set(edge) & around]

@@ -10,19 +10,19 @@ import pytest
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import Decision, StatementKind
-from cortex_actors.pipeline.evidence import Scales, has_earned
-from cortex_actors.pipeline.promotion import TOGETHER, Pool, agree, load_pools
-from cortex_actors.rules.promotion import Thresholds
-from cortex_actors.storage.pipeline.insight_evidence import Spoken
+from cortex_actors.pipeline.evidence import EvidenceScales, has_earned
+from cortex_actors.pipeline.promotion import TOGETHER, EvidencePool, agree, load_pools
+from cortex_actors.rules.promotion import PromotionThresholds
+from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
 NOW = 1_000 * DAY
-SCALES = Scales(NOW, Thresholds(confidence=0.5, observations=2, age=0), (), ())
+SCALES = EvidenceScales(NOW, PromotionThresholds(confidence=0.5, observations=2, age=0), (), ())
 
 
-def text(name: str, content: str, *, by: str = "a") -> Spoken:
+def text(name: str, content: str, *, by: str = "a") -> SpokenText:
     """Return a rule that one project says."""
     path = f"/{by}/CLAUDE.md"
-    return Spoken(
+    return SpokenText(
         name,
         content,
         None,
@@ -46,7 +46,7 @@ SMALL = text("a", "Keep pull requests small and easy to review.")
 SPLIT = text("b", "Split large changes into reviewable pieces.", by="b")
 
 
-def pooled(*others: Spoken, cosine: float = TOGETHER) -> list[Pool]:
+def pooled(*others: SpokenText, cosine: float = TOGETHER) -> list[EvidencePool]:
     """Return what a cluster around the first text earns, whose members have that cosine with it."""
     some = [SMALL, *others]
     rows = {SMALL.id: np.array([1.0, 0.0], np.float32)}
@@ -93,7 +93,7 @@ class TestAgree:
 class TestPools:
     def test_together(self) -> None:
         """What two projects say in two ways has been earned together, and by neither alone."""
-        assert [Pool("b", ("a", "b"))] == pooled(SPLIT)
+        assert [EvidencePool("b", ("a", "b"))] == pooled(SPLIT)
         assert not any(has_earned([each], SCALES) for each in (SMALL, SPLIT))
 
     def test_rider(self) -> None:

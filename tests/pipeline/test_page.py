@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput, EmbedderDown
-from cortex_actors.pipeline.reading import Page, joined, page_of, placed
+from cortex_actors.pipeline.reading import ComparedTexts, joined, page_of, placed
 from cortex_actors.render import fence
 from cortex_actors.text.sections import dialect_of
 from tests.pipeline.support import MODEL, Embedder
@@ -27,7 +27,7 @@ A python service, tested with pytest.
 SECRET = "ghp_" + "a1B2" * 9
 
 
-def page(data: bytes) -> Page:
+def page(data: bytes) -> ComparedTexts:
     """Return what a file says."""
     dialect = dialect_of("CLAUDE.md")
     assert dialect is not None
@@ -101,6 +101,6 @@ class TestPlaced:
 
     async def test_nothing_said(self, embed: Embedder) -> None:
         """Of a page that says nothing nothing is embedded."""
-        await placed(Page(), embed, model=MODEL)
+        await placed(ComparedTexts(), embed, model=MODEL)
 
         assert [] == embed.calls

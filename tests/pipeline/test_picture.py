@@ -18,7 +18,7 @@ from tests.pipeline.test_beyond import row
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.storage.pipeline.insight_evidence import Spoken
+    from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
 #: What the rules say of two texts of which the second says more.
 SAME = Judgement(
@@ -96,7 +96,7 @@ class TestGroups:
         assert {less.id} == set(reconciliation.load_groups(around).followers)
 
 
-def fuller(around: Neighbourhood) -> tuple[Spoken, Spoken]:
+def fuller(around: Neighbourhood) -> tuple[SpokenText, SpokenText]:
     """Let a neighbourhood hold two texts of which the second says more, and return them."""
     less, more = row("Run all tests twice"), row("Run all tests twice, the cache hides failures")
     less.voices = more.voices = {"prj_1"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.principle import Wish
+from cortex_actors.domain.principle import ResolutionWish
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.pipeline.resolver import plan, refusal
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Project:
 def planned(project: Project, path: str = "", **wish: object) -> Targets:
     """Return the files of a wish."""
     whole = f"{project.root}/{path}" if path else project.root
-    return plan(project, Wish(whole, **wish), present(project.root))  # type: ignore[arg-type]
+    return plan(project, ResolutionWish(whole, **wish), present(project.root))  # type: ignore[arg-type]
 
 
 def named(found: Targets) -> list[tuple[str, str]]:

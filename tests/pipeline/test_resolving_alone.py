@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.event import ResolutionComplete, ResolutionRequested
 from cortex_actors.domain.principle import Ending
 from cortex_actors.errors import EmbedderDown
-from cortex_actors.files.swap import Entry
+from cortex_actors.files.swap import WriteEntry
 from cortex_actors.render import fence
 from cortex_actors.storage.projects import Writes
 from cortex_actors.testing import eventually
@@ -35,9 +35,9 @@ def requested(office: Office) -> list[str]:
     return [each.path for each in payloads if isinstance(each, ResolutionRequested)]
 
 
-def entry(project: Project, path: Path) -> Entry:
+def entry(project: Project, path: Path) -> WriteEntry:
     """Return the journal's entry of a write that did not come to its end."""
-    return Entry(
+    return WriteEntry(
         run_id="run_1",
         project_id=project.id,
         root=project.root,

@@ -10,7 +10,7 @@ from sqlalchemy import delete
 
 from cortex_actors.domain.principle import Edits, Ending
 from cortex_actors.pipeline import selection
-from cortex_actors.pipeline.resolver import Errands
+from cortex_actors.pipeline.resolver import FileUpdater
 from cortex_actors.pipeline.selection import present
 from cortex_actors.render import fence
 from cortex_actors.storage.pipeline import resolutions
@@ -67,14 +67,14 @@ class TestCutOff:
     async def test_one_of_many(self, desk: Resolving, monkeypatch: pytest.MonkeyPatch) -> None:
         """What was written of many files is known, though another of them failed for good."""
         good, bad = await desk.follow("atlas"), await desk.follow("harbor")
-        run = Errands.run
+        run = FileUpdater.run
 
-        async def failing(self: Errands, job: Assignment, given: Offer) -> Finished:
+        async def failing(self: FileUpdater, job: Assignment, given: Offer) -> Finished:
             if job.path == str(bad):
                 raise MemoryError
             return await run(self, job, given)
 
-        monkeypatch.setattr(Errands, "run", failing)
+        monkeypatch.setattr(FileUpdater, "run", failing)
         with pytest.raises(MemoryError):
             await desk.resolve_all([good, bad])
 

@@ -82,7 +82,7 @@ class TestPromote:
         counted = await guild.office.read(lambda c: principle_decay.evidence(c, [made.id]))
         drawn = await guild.office.read(lambda c: principles.load_links(c, [made.id]))
         assert counted[made.id] == found.evidence
-        assert made.rank == pytest.approx(found.evidence.rank(now, principle_decay.Scales()))
+        assert made.rank == pytest.approx(found.evidence.rank(now, principle_decay.DecayScales()))
         assert tuple(drawn.get(made.id, ())) == found.links
 
     async def test_without_a_vector(self, guild: Guild) -> None:

@@ -6,21 +6,21 @@ from dataclasses import replace
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.pipeline.evidence import Scales, evidence, weigh
-from cortex_actors.rules.promotion import Thresholds
-from cortex_actors.storage.pipeline.insight_evidence import Spoken
+from cortex_actors.pipeline.evidence import EvidenceScales, evidence, weigh
+from cortex_actors.rules.promotion import PromotionThresholds
+from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
 NOW = 1_000 * DAY
 
 
-def text(name: str, *ages: int, scans: int = 0, path: str = "/a/CLAUDE.md") -> Spoken:
+def text(name: str, *ages: int, scans: int = 0, path: str = "/a/CLAUDE.md") -> SpokenText:
     """Return a text that revisions of a file say, those many days old, and so many scans found.
 
     The scans are of today and of the days before.
     """
     project = path.split("/")[1]
     times = [NOW - age * DAY for age in ages]
-    return Spoken(
+    return SpokenText(
         name,
         f"Always keep list {name} short.",
         None,
@@ -42,9 +42,9 @@ def text(name: str, *ages: int, scans: int = 0, path: str = "/a/CLAUDE.md") -> S
     )
 
 
-def scales(*contradicted: str, promoted: str = "") -> Scales:
+def scales(*contradicted: str, promoted: str = "") -> EvidenceScales:
     """Return scales with what is usually asked."""
-    return Scales(NOW, Thresholds(), contradicted, {promoted})
+    return EvidenceScales(NOW, PromotionThresholds(), contradicted, {promoted})
 
 
 class TestEvidence:
@@ -105,7 +105,7 @@ class TestWeigh:
     def test_lowered(self) -> None:
         """It waits for a person where less is asked for."""
         kept = text("a", 60, scans=60)
-        asked = replace(scales(), thresholds=Thresholds(confidence=0.6))
+        asked = replace(scales(), thresholds=PromotionThresholds(confidence=0.6))
 
         assert ("a",) == weigh({"a": [kept]}, asked).waiting
 

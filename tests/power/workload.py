@@ -160,10 +160,10 @@ def _complete(seq: int) -> AccumulationComplete:
 
 
 @cache
-def _run(name: str) -> projects.Run:
+def _run(name: str) -> projects.PipelineRun:
     """Return a run whose text follows from its name."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-    return projects.Run(name, "accumulator", 0, 0, error=_text(Random(seed)))
+    return projects.PipelineRun(name, "accumulator", 0, 0, error=_text(Random(seed)))
 
 
 def _text(random: Random) -> str:

@@ -41,7 +41,9 @@ class Accumulator(Consumer):
 
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Write a row."""
-        run = projects.Run(f"run_{ulid(event.at)}", "accumulator", 0, 0, path=event.payload.path)
+        run = projects.PipelineRun(
+            f"run_{ulid(event.at)}", "accumulator", 0, 0, path=event.payload.path
+        )
         done = AccumulationComplete(run.id, None, (event.payload.path,))
         say = [self.say(topics.ACCUMULATION_COMPLETE, done)]
         return Outcome(lambda connection: projects.record(connection, run), say)
@@ -55,7 +57,7 @@ class Reconciler(Consumer):
     async def on_complete(self, event: Event[AccumulationComplete]) -> Outcome:
         """Write rows."""
         rows = [
-            projects.Run(f"run_{ulid(event.at)}", "reconciler", 0, 0, path=path)
+            projects.PipelineRun(f"run_{ulid(event.at)}", "reconciler", 0, 0, path=path)
             for path in event.payload.changed_ids
         ]
 

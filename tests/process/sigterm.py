@@ -16,7 +16,7 @@ from cortex_actors.client.connection import Client
 from cortex_actors.errors import CortexError
 from cortex_actors.home import Home
 from cortex_actors.process import lock
-from cortex_actors.process.lock import State
+from cortex_actors.process.lock import HomeState
 from tests.process.commands import ROOT, Commands, until
 from tests.storage.ledgers import template
 
@@ -110,7 +110,7 @@ class Stops:
         self.tally.stops[kind] = self.tally.stops.get(kind, 0) + 1
         self.tally.acknowledged += len(acknowledged)
         self.tally.lost += len(set(acknowledged) - there)
-        if lock.state(home) is not State.STOPPED:
+        if lock.state(home) is not HomeState.STOPPED:
             self.tally.problems.append(f"{kind}: the lock says {lock.read(home)}")
 
 
@@ -123,7 +123,7 @@ def _stopped(
     # From here on it hears signals; before, nobody has anything to lose.
     until(lambda: lock.read(home).pid == daemon.pid, "an owner")
     if kind not in ("starting", "migrating"):
-        until(lambda: lock.read(home).state == State.RUNNING, "a daemon")
+        until(lambda: lock.read(home).state == HomeState.RUNNING, "a daemon")
         publishers = [
             threading.Thread(target=_publish, args=(home, acknowledged))
             for _ in range(PUBLISHERS if kind == "flooded" else 1)

@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.errors import BadInput, ChildProcessDown, DeadlineExceeded
 from cortex_actors.runtime import child as frames
-from cortex_actors.runtime.child import ChildError, ChildProcess
+from cortex_actors.runtime.child import ChildHandlerError, ChildProcess
 from tests.process.children import ROOT, SCRIPT, SOON, running
 
 
@@ -47,7 +47,9 @@ class TestRequest:
     async def test_fails(self) -> None:
         """An exception in the child reaches the asker with its type, and the child lives."""
         async with running() as child:
-            with pytest.raises(ChildError, match="test child failed: ValueError: bad") as caught:
+            with pytest.raises(
+                ChildHandlerError, match="test child failed: ValueError: bad"
+            ) as caught:
                 await child.request("fail", {"text": "bad"}, deadline=SOON)
             answer, _ = await child.request("echo", {"n": 1}, deadline=SOON)
 
@@ -57,7 +59,7 @@ class TestRequest:
     async def test_unknown(self) -> None:
         """An op that the child does not know is an error of the asker's."""
         async with running() as child:
-            with pytest.raises(ChildError, match="does not know the op"):
+            with pytest.raises(ChildHandlerError, match="does not know the op"):
                 await child.request("no-such-op", deadline=SOON)
 
     async def test_deadline(self) -> None:
@@ -73,7 +75,7 @@ class TestRequest:
     async def test_too_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A frame over the limit is refused with its size, on either side."""
         async with running() as child:
-            with pytest.raises(ChildError, match="passes the limit"):
+            with pytest.raises(ChildHandlerError, match="passes the limit"):
                 await child.request("grow", {"size": frames.HEADER_LIMIT}, deadline=SOON)
             monkeypatch.setattr(frames, "BODY_LIMIT", 10)
             with pytest.raises(BadInput, match="11 bytes passes the limit"):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.embedding.provider import State
+from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.errors import EmbedderDown
 
@@ -25,7 +25,7 @@ PATIENCE = 120
 pytestmark = pytest.mark.slow
 
 
-async def become(provider: Provider, state: State) -> None:
+async def become(provider: Provider, state: ProviderState) -> None:
     """Wait until the provider is in a state."""
     async with asyncio.timeout(PATIENCE):
         while provider.state is not state:
@@ -39,7 +39,7 @@ class TestShippedModel:
         provider = SentenceProvider("all-MiniLM-L6-v2", SystemClock(), on_line=lines.append)
         await provider.start()
         try:
-            await become(provider, State.READY)
+            await become(provider, ProviderState.READY)
             await self._embeds(provider)
             await self._heals(provider)
         finally:
@@ -74,8 +74,8 @@ class TestShippedModel:
         os.kill(before, signal.SIGKILL)
         with pytest.raises(EmbedderDown, match="SIGKILL"):
             await pending
-        await become(provider, State.DOWN)
-        await become(provider, State.READY)
+        await become(provider, ProviderState.DOWN)
+        await become(provider, ProviderState.READY)
 
         assert before != provider.pid
         assert (1, 384) == (await provider.embed(["well again"])).shape

@@ -96,7 +96,7 @@ class TestVerbs:
         """No request says itself who it is from, and the error does not tell of the parameter."""
         request = rpc.Request(1, name, {"caller": "OWNER"})
         for caller in (OWNER, AZOTH):
-            with pytest.raises(rpc.Unreadable) as refused:
+            with pytest.raises(rpc.UnreadableRequest) as refused:
                 rpc.bound(VERBS, request, caller)
             assert "caller" not in str(refused.value).partition("; it takes ")[2]
 

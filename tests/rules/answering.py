@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from cortex_actors.domain.hit import REMOTE, Hit
+from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.rules.ranking.fusion import Listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.rules.ranking.fusion import Placed
+    from cortex_actors.rules.ranking.fusion import FusedHit
 
 #: How related a hit is where nothing depends on it: no two stores stand off from their second.
 LEVEL = 0.5
@@ -25,9 +25,9 @@ BASES, WEIGHTS = (0.0, 0.3, 0.465, LEVEL, 0.9, 0.998, 0.999, 1.0), (0.5, 1.0, 2.
 
 def hit(
     id_: str, base: float = LEVEL, *, store: str = "a", text: str = "text", score: float = 0.0
-) -> Hit:
+) -> RankedHit:
     """Return one hit."""
-    return Hit(id_, text, score, store, base_relevance=base)
+    return RankedHit(id_, text, score, store, base_relevance=base)
 
 
 def listed(
@@ -45,7 +45,7 @@ def listed(
     return Listed(store, hits, weight, floor, capped)
 
 
-def cost(hit: Hit) -> int:
+def cost(hit: RankedHit) -> int:
     """Return what a hit costs where nothing depends on how it is printed: its text and 1."""
     return max(math.ceil(len(hit.text) / 4), 1) + 1
 
@@ -56,7 +56,7 @@ def theirs(store: str, ids: str, *, weight: float = 1.0) -> Listed:
     return replace(ours, hits=[replace(each, trust=REMOTE) for each in ours.hits])
 
 
-def ids(placed: Sequence[Placed]) -> list[str]:
+def ids(placed: Sequence[FusedHit]) -> list[str]:
     """Return the ids in their order."""
     return [one.hit.id for one in placed]
 

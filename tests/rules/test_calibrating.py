@@ -14,7 +14,7 @@ from cortex_actors.rules.calibration import (
     Score,
     suggest,
 )
-from cortex_actors.rules.contradiction import DEFAULTS, Limits
+from cortex_actors.rules.contradiction import DEFAULTS, ThresholdTable
 
 #: Thresholds that merge too late for the pairs below.
 LATE = replace(DEFAULTS, merge=0.98, cluster=0.98, judged=0.7)
@@ -102,7 +102,7 @@ class TestSuggest:
 class TestLimits:
     def test_own(self) -> None:
         """A domain's thresholds hold for two statements of it, and for no other pair."""
-        limits = Limits(DEFAULTS, {"python": LATE})
+        limits = ThresholdTable(DEFAULTS, {"python": LATE})
 
         assert LATE is limits.of("python", "python")
         for left, right in (("python", None), (None, None), ("python", "rust"), ("rust", "rust")):
@@ -112,7 +112,7 @@ class TestLimits:
         """What any domain compares is compared."""
         early = replace(DEFAULTS, judged=0.2)
 
-        assert 0.2 == Limits(DEFAULTS, {"python": early, "rust": LATE}).judged
+        assert 0.2 == ThresholdTable(DEFAULTS, {"python": early, "rust": LATE}).judged
 
 
 def _some(how_many: int, cosine: float, label: Label) -> list[Decided]:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.domain.memory import Convergence
+from cortex_actors.domain.memory import ConvergenceLevel
 from cortex_actors.rules.convergence import Voice, around, converging, opposed, preview
 
 if TYPE_CHECKING:
-    from cortex_actors.rules.convergence import Found, Group, Likeness
+    from cortex_actors.rules.convergence import AgreeingGroup, ConvergenceResult, Likeness
 
 #: Texts of which no two contradict each other.
 COLOURS = ["blue", "green", "amber", "violet", "teal", "olive", "coral", "pearl"]
@@ -35,7 +35,7 @@ def all_alike(_one: int, _other: int) -> float:
     return 0.9
 
 
-def ids(found: Found) -> list[list[str]]:
+def ids(found: ConvergenceResult) -> list[list[str]]:
     """Return the messages of each group."""
     return [[voice.id for voice in group.voices] for group in found.groups]
 
@@ -45,14 +45,18 @@ class TestGroups:
         """Two agents that say alike are in harmony [N-18]."""
         (group,) = converging(voices("A", "B"), all_alike, threshold=0.7).groups
 
-        assert (Convergence.HARMONY, ("A", "B"), 0.9) == (group.kind, group.agents, group.likeness)
+        assert (ConvergenceLevel.HARMONY, ("A", "B"), 0.9) == (
+            group.kind,
+            group.agents,
+            group.likeness,
+        )
 
     def test_consensus(self) -> None:
         """Three agents, or more, are a consensus [N-18]."""
         for count in (3, 5):
             (group,) = converging(voices(*"ABCDE"[:count]), all_alike, threshold=0.7).groups
 
-            assert Convergence.CONSENSUS is group.kind
+            assert ConvergenceLevel.CONSENSUS is group.kind
 
     def test_one_agent(self) -> None:
         """What one agent says twice makes no agreement."""
@@ -82,7 +86,11 @@ class TestGroups:
         """Several messages of an agent count once among the agents, and all among the messages."""
         (group,) = converging(voices("A", "A", "B"), all_alike, threshold=0.7).groups
 
-        assert (3, 2, Convergence.HARMONY) == (len(group.voices), len(group.agents), group.kind)
+        assert (3, 2, ConvergenceLevel.HARMONY) == (
+            len(group.voices),
+            len(group.agents),
+            group.kind,
+        )
 
     def test_min_agents(self) -> None:
         """Groups of fewer agents than were asked for are none."""
@@ -117,7 +125,7 @@ class TestGroups:
 
 
 class TestAround:
-    def group(self, near: Likeness) -> Group | None:
+    def group(self, near: Likeness) -> AgreeingGroup | None:
         """Return the group of the first of four messages."""
         return around(voices("A", "B", "C", "D"), near, threshold=0.7)
 

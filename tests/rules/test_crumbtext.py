@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.domain.memory import Crumb, CrumbType, Priority
+from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.testing import EPOCH
 from cortex_actors.text.summary import parse, plain, render, session_of
@@ -52,7 +52,7 @@ IF DISORIENTED:
 {RULE}
 End Forward Crumb"""
 
-CRUMB = Crumb(
+CRUMB = CrumbRecord(
     id="",
     agent_id="AZOTH",
     session_id="AZOTH_20250601_083000",
@@ -79,7 +79,7 @@ TEXTS = st.lists(LINES, min_size=1, max_size=4).map("\n".join).map(plain).filter
 NAMES = st.from_regex(r"[A-Za-z][\w ]{0,10}\w", fullmatch=True)
 
 CRUMBS = st.builds(
-    Crumb,
+    CrumbRecord,
     id=st.just(""),
     agent_id=st.from_regex(r"[A-Z0-9_-]{1,64}", fullmatch=True),
     session_id=st.text(st.characters(categories=["L", "N"]), min_size=1),
@@ -104,7 +104,7 @@ class TestForm:
 
     def test_bare(self) -> None:
         """Parts that say nothing have no heading."""
-        text = render(Crumb("", "VAJRA", "s", "done", EPOCH))
+        text = render(CrumbRecord("", "VAJRA", "s", "done", EPOCH))
 
         end = f"{RULE}\n\nSESSION SUMMARY:\ndone\n\n{RULE}\nEnd Forward Crumb"
         assert end == text[-len(end) :]
@@ -122,7 +122,7 @@ class TestRead:
 
     @settings(max_examples=40)
     @given(CRUMBS)
-    def test_any(self, crumb: Crumb) -> None:
+    def test_any(self, crumb: CrumbRecord) -> None:
         """Every crumb comes back from its text as it was, whatever it says."""
         assert crumb == parse(render(crumb))
 

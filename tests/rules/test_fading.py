@@ -12,7 +12,7 @@ from cortex_actors.rules.decay import (
     DECAYING,
     PRUNED,
     STRIKES,
-    Standing,
+    DecayStanding,
     days_since,
     faded,
     ranked,
@@ -62,11 +62,11 @@ class TestStatus:
     )
     def test_one_run(self, before: str, rank: float, days: float, after: str) -> None:
         """One step down in a run, and back as soon as it is observed again."""
-        assert after == faded(Standing(before), rank, days=days).status
+        assert after == faded(DecayStanding(before), rank, days=days).status
 
     def test_seven_runs(self) -> None:
         """What nobody believes is pruned by the seventh run in a row that finds it so."""
-        now, seen = Standing(), []
+        now, seen = DecayStanding(), []
         for _ in range(STRIKES + 1):
             now = faded(now, 0.05, days=200)
             seen.append(now.status)
@@ -75,24 +75,26 @@ class TestStatus:
 
     def test_one_run_between(self) -> None:
         """One run that finds it worth keeping begins the count anew."""
-        now = Standing(DECAYING, STRIKES - 1)
+        now = DecayStanding(DECAYING, STRIKES - 1)
         now = faded(now, 0.05, days=10)
 
-        assert Standing(ACTIVE, 0) == now
-        assert Standing(DECAYING, 1) == faded(now, 0.05, days=200)
+        assert DecayStanding(ACTIVE, 0) == now
+        assert DecayStanding(DECAYING, 1) == faded(now, 0.05, days=200)
 
 
 class TestRanked:
     def test_no_strike(self) -> None:
         """Counting a rank anew is no run of decay, however often it happens."""
-        now = Standing(DECAYING, 3)
+        now = DecayStanding(DECAYING, 3)
         for _ in range(20):
             now = ranked(now, 0.05, days=200)
 
-        assert Standing(DECAYING, 3) == now
+        assert DecayStanding(DECAYING, 3) == now
 
     def test_back(self) -> None:
         """New evidence brings it back at once, and takes the strikes with it."""
-        assert Standing() == ranked(Standing(DECAYING, 5), 0.05, days=0)
-        assert Standing() == ranked(Standing(PRUNED, STRIKES), 0.05, days=0)
-        assert Standing(PRUNED, STRIKES) == ranked(Standing(PRUNED, STRIKES), 0.9, days=91)
+        assert DecayStanding() == ranked(DecayStanding(DECAYING, 5), 0.05, days=0)
+        assert DecayStanding() == ranked(DecayStanding(PRUNED, STRIKES), 0.05, days=0)
+        assert DecayStanding(PRUNED, STRIKES) == ranked(
+            DecayStanding(PRUNED, STRIKES), 0.9, days=91
+        )

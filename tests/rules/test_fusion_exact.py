@@ -14,7 +14,7 @@ from tests.rules.answering import answers, cost, ids
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
 
 #: k, mode and least margin; and how many seats there are, and how many of them for each store.
 WAYS = st.tuples(
@@ -30,7 +30,7 @@ class Model:
 
     def __init__(self, lists: Sequence[Listed], k: int, mode: Mode) -> None:
         self.lists = lists
-        self.order: list[tuple[str, Hit]] = []
+        self.order: list[tuple[str, RankedHit]] = []
         rows = []
         for number, each in enumerate(lists):
             for index, hit in enumerate(each.hits):

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.domain.memory import Crumb, CrumbType, Priority
+from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.rules.admission import Given, again, crumb
+from cortex_actors.rules.admission import AdmissionRequest, again, crumb
 from cortex_actors.testing import EPOCH
 
 #: A key as an issuer shapes it, made up for this test.
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-def left(**fields: Any) -> Crumb:
+def left(**fields: Any) -> CrumbRecord:
     """Return the crumb that is made of what was given."""
-    given = Given(**{"summary": "done", **fields})
+    given = AdmissionRequest(**{"summary": "done", **fields})
     return crumb(given, agent="A", name="crm_1", at=EPOCH, saved_by="owner", session="A_1")
 
 

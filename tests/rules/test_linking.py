@@ -7,7 +7,7 @@ import pytest
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
 from cortex_actors.rules.clustering import Subject, needs
-from cortex_actors.rules.linking import Thresholds, link, may_link
+from cortex_actors.rules.linking import LinkThresholds, link, may_link
 from cortex_actors.text.lexicon import standard
 
 
@@ -191,4 +191,4 @@ class TestNear:
             may_link(one, other, 0.7),
             may_link(one, same, 0.49),
         ]
-        assert may_link(one, other, 0.4, thresholds=Thresholds(0.2, 0.3, 0.9))
+        assert may_link(one, other, 0.4, thresholds=LinkThresholds(0.2, 0.3, 0.9))

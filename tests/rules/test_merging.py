@@ -14,9 +14,9 @@ from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.rules.merging import (
-    Gates,
+    MergeGates,
+    MergeVerdict,
     Ruled,
-    Verdict,
     believed,
     deeper,
     faithful,
@@ -36,21 +36,21 @@ def _pairs() -> list[dict[str, Any]]:
 
 
 def _ruled(text: str, other: str, cosine: float) -> Ruled:
-    return ruled(text, other, cosine, gates=Gates(), thresholds=DEFAULTS)
+    return ruled(text, other, cosine, gates=MergeGates(), thresholds=DEFAULTS)
 
 
 class TestThresholds:
     @pytest.mark.parametrize(
         ("cosine", "expected"),
         [
-            (0.9, Verdict.MERGE),
-            (0.8999, Verdict.ASK),
-            (0.2, Verdict.ASK),
-            (0.1999, Verdict.SKIP),
-            (-1, Verdict.SKIP),
+            (0.9, MergeVerdict.MERGE),
+            (0.8999, MergeVerdict.ASK),
+            (0.2, MergeVerdict.ASK),
+            (0.1999, MergeVerdict.SKIP),
+            (-1, MergeVerdict.SKIP),
         ],
     )
-    def test_cosine(self, cosine: float, expected: Verdict) -> None:
+    def test_cosine(self, cosine: float, expected: MergeVerdict) -> None:
         """A threshold itself is reached (M-13)."""
         one = "The nightly build takes ten minutes"
         other = "Some ten minutes are spent by each build on the server"
@@ -75,11 +75,11 @@ class TestRuled:
     @pytest.mark.parametrize("cosine", [0.95, 0.6, 0.25])
     def test_same_words(self, cosine: float) -> None:
         """Two wordings of one fact are one from the lowest tier on."""
-        assert Verdict.MERGE is _ruled(REDIS, AGAIN, cosine).verdict
+        assert MergeVerdict.MERGE is _ruled(REDIS, AGAIN, cosine).verdict
 
     def test_never(self) -> None:
         """Below the lowest tier nothing is, whatever the words."""
-        assert Verdict.SKIP is _ruled(REDIS, AGAIN, 0.19).verdict
+        assert MergeVerdict.SKIP is _ruled(REDIS, AGAIN, 0.19).verdict
 
     @pytest.mark.parametrize(
         ("text", "other"),
@@ -93,8 +93,8 @@ class TestRuled:
     @pytest.mark.parametrize("cosine", [0.99, 0.7])
     def test_opposite(self, text: str, other: str, cosine: float) -> None:
         """What cannot both hold is a conflict at every likeness, sentence by sentence."""
-        assert Verdict.CONFLICT is _ruled(text, other, cosine).verdict
-        assert Verdict.CONFLICT is _ruled(other, text, cosine).verdict
+        assert MergeVerdict.CONFLICT is _ruled(text, other, cosine).verdict
+        assert MergeVerdict.CONFLICT is _ruled(other, text, cosine).verdict
 
     @pytest.mark.parametrize(
         ("text", "other"),
@@ -105,7 +105,7 @@ class TestRuled:
     )
     def test_values(self, text: str, other: str) -> None:
         """What differs in a value or a name is not one claim, at any likeness."""
-        assert Verdict.MERGE is not _ruled(text, other, 0.98).verdict
+        assert MergeVerdict.MERGE is not _ruled(text, other, 0.98).verdict
 
     @pytest.mark.parametrize("label", ["", "Ann: ", "Ann: [1:56 pm on 8 May] "])
     def test_label(self, label: str) -> None:
@@ -113,29 +113,29 @@ class TestRuled:
         one, other = "The choir sang so well!", "I went to the dentist yesterday"
         again = "So well the choir sang!"
 
-        assert Verdict.MERGE is not _ruled(label + one, label + other, 0.93).verdict
-        assert Verdict.MERGE is _ruled(label + one, label + again, 0.6).verdict
+        assert MergeVerdict.MERGE is not _ruled(label + one, label + other, 0.93).verdict
+        assert MergeVerdict.MERGE is _ruled(label + one, label + again, 0.6).verdict
 
     def test_another_label(self) -> None:
         """What stands under another name or date is not the same."""
         one, other = "[8 May] The choir sang", "[9 May] The choir sang"
 
-        assert Verdict.MERGE is not _ruled(one, other, 0.97).verdict
-        assert Verdict.MERGE is not _ruled("Redis: port 1", "MySQL: port 2", 0.97).verdict
+        assert MergeVerdict.MERGE is not _ruled(one, other, 0.97).verdict
+        assert MergeVerdict.MERGE is not _ruled("Redis: port 1", "MySQL: port 2", 0.97).verdict
 
     def test_beginning(self) -> None:
         """Two that begin with the same words are not one claim."""
         one = "Thanks, Mel! Your kind words mean a lot. The class begins on Monday"
         other = "Thanks, Mel! Your kind words mean a lot. My brother sold his boat"
 
-        assert Verdict.MERGE is not _ruled(one, other, 0.8).verdict
+        assert MergeVerdict.MERGE is not _ruled(one, other, 0.8).verdict
 
     def test_always(self) -> None:
         """From the highest tier on nobody is asked."""
         one, other = "The build takes about ten minutes here", "Here a build lasts some ten minutes"
 
-        assert Verdict.MERGE is _ruled(one, other, 0.93).verdict
-        assert Verdict.ASK is _ruled(one, other, 0.45).verdict
+        assert MergeVerdict.MERGE is _ruled(one, other, 0.93).verdict
+        assert MergeVerdict.ASK is _ruled(one, other, 0.45).verdict
 
 
 class TestPairs:
@@ -144,7 +144,7 @@ class TestPairs:
         merged: Counter[str] = Counter()
         for each in _pairs():
             said = _ruled(each["a"]["text"], each["b"]["text"], float(each["minilm_cos"]))
-            merged[each["label"]] += said.verdict is Verdict.MERGE
+            merged[each["label"]] += said.verdict is MergeVerdict.MERGE
 
         assert (0, 0, 0) == tuple(
             merged[each] for each in ("contradiction", "related", "unrelated")
@@ -156,26 +156,26 @@ class TestPairs:
 class TestBelieved:
     def test_nobody(self) -> None:
         """Where nobody is sure they stay two."""
-        assert Verdict.SKIP is believed(None, REDIS, AGAIN).verdict
+        assert MergeVerdict.SKIP is believed(None, REDIS, AGAIN).verdict
 
     def test_same(self) -> None:
         """A model's word makes them one, and it is kept who said so."""
         said = Judgement(Relation.SAME, Decider.LLM, "same claim")
 
-        assert Ruled(Verdict.MERGE, Decider.LLM, "same claim") == believed(said, REDIS, AGAIN)
+        assert Ruled(MergeVerdict.MERGE, Decider.LLM, "same claim") == believed(said, REDIS, AGAIN)
 
     def test_value(self) -> None:
         """A model that overlooks a value is not believed."""
         said = Judgement(Relation.SAME, Decider.LLM, "same claim")
         other = REDIS.replace("6379", "6380")
 
-        assert Verdict.SKIP is believed(said, REDIS, other).verdict
+        assert MergeVerdict.SKIP is believed(said, REDIS, other).verdict
 
     def test_against(self) -> None:
         """A contradiction that a model sees is a conflict."""
         said = Judgement(Relation.CONTRADICTION, Decider.LLM, "not both", Conflict.DIRECT)
 
-        assert Verdict.CONFLICT is believed(said, REDIS, AGAIN).verdict
+        assert MergeVerdict.CONFLICT is believed(said, REDIS, AGAIN).verdict
 
 
 class TestLayer:

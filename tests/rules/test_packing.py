@@ -22,7 +22,7 @@ from cortex_actors.rules.ranking.fusion import (
 from tests.rules.answering import answers, cost, hit, ids
 
 if TYPE_CHECKING:
-    from cortex_actors.rules.ranking.fusion import Placed
+    from cortex_actors.rules.ranking.fusion import FusedHit
 
 
 def priced(store: str, *prices: int, capped: bool = True) -> Listed:
@@ -34,7 +34,7 @@ def priced(store: str, *prices: int, capped: bool = True) -> Listed:
     return Listed(store, hits, capped=capped)
 
 
-def spent(found: list[Placed]) -> int:
+def spent(found: list[FusedHit]) -> int:
     """Return what hits cost together."""
     return sum(cost(one.hit) for one in found)
 
@@ -111,13 +111,13 @@ class TestAsks:
         assert expected == asks(limit, multiplier=multiplier, budget=budget)
 
 
-def pages() -> st.SearchStrategy[list[Placed]]:
+def pages() -> st.SearchStrategy[list[FusedHit]]:
     """Draw a fused list of hits of many prices."""
     lengths = st.lists(st.integers(0, 120), min_size=1, max_size=6)
     return st.tuples(answers(), lengths).map(_priced)
 
 
-def _priced(drawn: tuple[list[Listed], list[int]]) -> list[Placed]:
+def _priced(drawn: tuple[list[Listed], list[int]]) -> list[FusedHit]:
     """Return the fused list of some answers, with texts of those lengths in turn."""
     lists, lengths = drawn
     texts = itertools.cycle("x" * length for length in lengths)
@@ -129,7 +129,7 @@ def _priced(drawn: tuple[list[Listed], list[int]]) -> list[Placed]:
 class TestProperties:
     @settings(max_examples=50)
     @given(pages(), st.integers(-3, 300), st.integers(0, 3))
-    def test_within_budget(self, fused: list[Placed], budget: int, least: int) -> None:
+    def test_within_budget(self, fused: list[FusedHit], budget: int, least: int) -> None:
         """A page never costs more than its budget, keeps the order, and has no room for more."""
         found = packed(fused, budget, Seats(min_per_store=least), price=cost)
         left = budget - spent(found)
@@ -140,7 +140,7 @@ class TestProperties:
 
     @settings(max_examples=50)
     @given(pages(), st.integers(1, 20), st.integers(0, 3))
-    def test_rich(self, fused: list[Placed], limit: int, least: int) -> None:
+    def test_rich(self, fused: list[FusedHit], limit: int, least: int) -> None:
         """With a budget for everything, the seats are those without one."""
         seats = Seats(limit, least)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.rules.ranking.fusion import MOST_WAITING, SUBSET_SHARE, Kind, plan
+from cortex_actors.rules.ranking.fusion import MOST_WAITING, SUBSET_SHARE, FusionKind, plan
 
 #: Rows of a large ledger.
 MANY = 100_000
@@ -14,14 +14,14 @@ class TestBroad:
     @pytest.mark.parametrize(
         ("total", "asked", "kind", "why"),
         [
-            (1, {}, Kind.INDEX, "all but 0 changes"),
-            (MANY, {}, Kind.INDEX, "all but 0 changes"),
-            (MANY, {"waiting": MOST_WAITING}, Kind.INDEX, f"all but {MOST_WAITING} changes"),
-            (MANY, {"waiting": MOST_WAITING + 1}, Kind.EXACT, "has not been told"),
-            (MANY, {"index_ready": False}, Kind.EXACT, "does not answer"),
+            (1, {}, FusionKind.INDEX, "all but 0 changes"),
+            (MANY, {}, FusionKind.INDEX, "all but 0 changes"),
+            (MANY, {"waiting": MOST_WAITING}, FusionKind.INDEX, f"all but {MOST_WAITING} changes"),
+            (MANY, {"waiting": MOST_WAITING + 1}, FusionKind.EXACT, "has not been told"),
+            (MANY, {"index_ready": False}, FusionKind.EXACT, "does not answer"),
         ],
     )
-    def test_kind(self, total: int, asked: dict[str, Any], kind: Kind, why: str) -> None:
+    def test_kind(self, total: int, asked: dict[str, Any], kind: FusionKind, why: str) -> None:
         """The index names candidates among few rows as among many, if it knows most of them."""
         found = plan(total, **asked)
 
@@ -51,13 +51,13 @@ class TestFiltered:
     @pytest.mark.parametrize(
         ("allowed", "kind"),
         [
-            (0, Kind.SUBSET),
-            (round(MANY * SUBSET_SHARE), Kind.SUBSET),
-            (round(MANY * SUBSET_SHARE) + 1, Kind.EXACT),
-            (MANY, Kind.EXACT),
+            (0, FusionKind.SUBSET),
+            (round(MANY * SUBSET_SHARE), FusionKind.SUBSET),
+            (round(MANY * SUBSET_SHARE) + 1, FusionKind.EXACT),
+            (MANY, FusionKind.EXACT),
         ],
     )
-    def test_kind(self, allowed: int, kind: Kind) -> None:
+    def test_kind(self, allowed: int, kind: FusionKind) -> None:
         """What passes a filter is gathered while it is little."""
         found = plan(MANY, allowed)
 
@@ -70,4 +70,4 @@ class TestFiltered:
 
     def test_nothing_there(self) -> None:
         """A filter on nothing is a plan, too."""
-        assert Kind.SUBSET == plan(0, 0).kind
+        assert FusionKind.SUBSET == plan(0, 0).kind

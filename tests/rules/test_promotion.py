@@ -9,9 +9,9 @@ from cortex_actors.domain.insight import Category, Insight, InsightStatus
 from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.rules.promotion import (
     Need,
+    PromotionStanding,
+    PromotionThresholds,
     Requirement,
-    Standing,
-    Thresholds,
     agrees,
     awaits_person,
     decided,
@@ -40,16 +40,18 @@ RIPE = Insight(
 class TestEarned:
     def test_at_the_thresholds(self) -> None:
         """An insight that reaches every threshold exactly is promoted."""
-        assert not unmet(RIPE, Standing(), now=NOW)
-        assert () == unmet(RIPE, Standing(), now=NOW)
+        assert not unmet(RIPE, PromotionStanding(), now=NOW)
+        assert () == unmet(RIPE, PromotionStanding(), now=NOW)
 
     def test_namesakes(self) -> None:
         """Two projects whose folders have one name are two projects."""
-        assert not unmet(replace(RIPE, projects=("web", "web")), Standing(), now=NOW)
+        assert not unmet(replace(RIPE, projects=("web", "web")), PromotionStanding(), now=NOW)
 
     def test_every_need_is_checked(self) -> None:
         """Each check is reported, met or not, in the order of the needs."""
-        assert list(Need) == [check.need for check in requirements(RIPE, Standing(), now=NOW)]
+        assert list(Need) == [
+            check.need for check in requirements(RIPE, PromotionStanding(), now=NOW)
+        ]
 
 
 class TestUnmet:
@@ -67,21 +69,21 @@ class TestUnmet:
     )
     def test_insight(self, insight: Insight, need: Need) -> None:
         """An insight that lacks one thing is not promoted, and is told which."""
-        assert unmet(insight, Standing(), now=NOW)
-        assert [need] == [check.need for check in unmet(insight, Standing(), now=NOW)]
+        assert unmet(insight, PromotionStanding(), now=NOW)
+        assert [need] == [check.need for check in unmet(insight, PromotionStanding(), now=NOW)]
 
     @pytest.mark.parametrize(
         ("standing", "need"),
         [
-            (Standing(open_contradictions=1), Need.NO_CONTRADICTION),
-            (Standing(derivations=1), Need.NOT_PROMOTED),
-            (Standing(voices=1), Need.PROJECTS),
-            (Standing(is_private=True), Need.NOT_PRIVATE),
-            (Standing(decision=Decision.REJECTED), Need.NOT_REJECTED),
-            (Standing(wary="it moves credentials"), Need.NOT_WARY),
+            (PromotionStanding(open_contradictions=1), Need.NO_CONTRADICTION),
+            (PromotionStanding(derivations=1), Need.NOT_PROMOTED),
+            (PromotionStanding(voices=1), Need.PROJECTS),
+            (PromotionStanding(is_private=True), Need.NOT_PRIVATE),
+            (PromotionStanding(decision=Decision.REJECTED), Need.NOT_REJECTED),
+            (PromotionStanding(wary="it moves credentials"), Need.NOT_WARY),
         ],
     )
-    def test_standing(self, standing: Standing, need: Need) -> None:
+    def test_standing(self, standing: PromotionStanding, need: Need) -> None:
         """What is known beside the insight may stand in the way."""
         assert [need] == [check.need for check in unmet(RIPE, standing, now=NOW)]
 
@@ -89,13 +91,17 @@ class TestUnmet:
         """What is missing is said with what there is and what is asked for."""
         young = replace(RIPE, first_seen=NOW - 2 * DAY)
 
-        assert (Requirement(Need.AGE, 2.0, 7.0, met=False),) == unmet(young, Standing(), now=NOW)
+        assert (Requirement(Need.AGE, 2.0, 7.0, met=False),) == unmet(
+            young, PromotionStanding(), now=NOW
+        )
 
     def test_configured(self) -> None:
         """Other thresholds can be asked for."""
         alone = replace(RIPE, projects=("atlas-api",))
 
-        assert not unmet(alone, Standing(), now=NOW, thresholds=Thresholds(projects=1))
+        assert not unmet(
+            alone, PromotionStanding(), now=NOW, thresholds=PromotionThresholds(projects=1)
+        )
 
 
 class TestPerson:
@@ -110,7 +116,7 @@ class TestPerson:
     )
     def test_approved(self, insight: Insight) -> None:
         """A person's approval stands for confidence, count, age and projects, and shows as that."""
-        standing = Standing(decision=Decision.APPROVED, wary="it moves credentials")
+        standing = PromotionStanding(decision=Decision.APPROVED, wary="it moves credentials")
         checks = requirements(insight, standing, now=NOW)
 
         assert not unmet(insight, standing, now=NOW)
@@ -119,24 +125,24 @@ class TestPerson:
     @pytest.mark.parametrize(
         "standing",
         [
-            Standing(decision=Decision.APPROVED, open_contradictions=1),
-            Standing(decision=Decision.APPROVED, is_private=True),
+            PromotionStanding(decision=Decision.APPROVED, open_contradictions=1),
+            PromotionStanding(decision=Decision.APPROVED, is_private=True),
         ],
     )
-    def test_not_for_everything(self, standing: Standing) -> None:
+    def test_not_for_everything(self, standing: PromotionStanding) -> None:
         """It stands neither for an open contradiction nor for what only one person may read."""
         assert unmet(RIPE, standing, now=NOW)
 
     @pytest.mark.parametrize(
         ("standing", "awaits"),
         [
-            (Standing(voices=1), True),
-            (Standing(wary="it moves credentials"), True),
-            (Standing(voices=1, open_contradictions=1), False),
-            (Standing(), False),
+            (PromotionStanding(voices=1), True),
+            (PromotionStanding(wary="it moves credentials"), True),
+            (PromotionStanding(voices=1, open_contradictions=1), False),
+            (PromotionStanding(), False),
         ],
     )
-    def test_awaits(self, standing: Standing, awaits: bool) -> None:
+    def test_awaits(self, standing: PromotionStanding, awaits: bool) -> None:
         """There is something to decide when a person's word is all that is missing."""
         assert awaits == awaits_person(requirements(RIPE, standing, now=NOW))
 
@@ -165,26 +171,26 @@ class TestOffered:
     @pytest.mark.parametrize(
         ("insight", "standing", "offered"),
         [
-            (replace(RIPE, confidence=0.55, first_seen=NOW), Standing(), True),
-            (replace(RIPE, observation_count=2), Standing(wary="it runs a shell"), True),
-            (RIPE, Standing(differences=1), True),
-            (RIPE, Standing(voices=1), True),
-            (replace(RIPE, confidence=0.69), Standing(voices=1), False),
-            (replace(RIPE, confidence=0.55), Standing(open_contradictions=1), False),
-            (replace(RIPE, confidence=0.55), Standing(derivations=1), False),
-            (replace(RIPE, confidence=0.55), Standing(decision=Decision.REJECTED), False),
-            (replace(RIPE, confidence=0.55), Standing(decision=Decision.APPROVED), False),
-            (replace(RIPE, confidence=0.55, kind=StatementKind.FACT), Standing(), False),
-            (RIPE, Standing(), False),
+            (replace(RIPE, confidence=0.55, first_seen=NOW), PromotionStanding(), True),
+            (replace(RIPE, observation_count=2), PromotionStanding(wary="it runs a shell"), True),
+            (RIPE, PromotionStanding(differences=1), True),
+            (RIPE, PromotionStanding(voices=1), True),
+            (replace(RIPE, confidence=0.69), PromotionStanding(voices=1), False),
+            (replace(RIPE, confidence=0.55), PromotionStanding(open_contradictions=1), False),
+            (replace(RIPE, confidence=0.55), PromotionStanding(derivations=1), False),
+            (replace(RIPE, confidence=0.55), PromotionStanding(decision=Decision.REJECTED), False),
+            (replace(RIPE, confidence=0.55), PromotionStanding(decision=Decision.APPROVED), False),
+            (replace(RIPE, confidence=0.55, kind=StatementKind.FACT), PromotionStanding(), False),
+            (RIPE, PromotionStanding(), False),
         ],
     )
-    def test_when(self, insight: Insight, standing: Standing, *, offered: bool) -> None:
+    def test_when(self, insight: Insight, standing: PromotionStanding, *, offered: bool) -> None:
         """What two projects say is asked about at once, what one says when it is sure enough."""
         assert offered is is_offered(requirements(insight, standing, now=NOW))
 
     def test_difference(self) -> None:
         """What another project chooses differently is no principle before a person says so."""
-        differs = Standing(differences=1)
+        differs = PromotionStanding(differences=1)
 
         assert [Need.NO_DIFFERENCE] == [each.need for each in unmet(RIPE, differs, now=NOW)]
         assert not unmet(RIPE, replace(differs, decision=Decision.APPROVED), now=NOW)

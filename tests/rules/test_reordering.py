@@ -8,7 +8,7 @@ from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.rules.contradiction import believed as let_stand
 from cortex_actors.rules.convergence import opposed
-from cortex_actors.rules.merging import Gates, Verdict, ruled
+from cortex_actors.rules.merging import MergeGates, MergeVerdict, ruled
 from cortex_actors.rules.sameness import reordered
 
 SWAPPED = [
@@ -43,18 +43,18 @@ class TestReordered:
     def test_two(self, text: str, other: str, cosine: float) -> None:
         """What has the same words in another order stays two, is no conflict and no agreement."""
         for one, another in ((text, other), (other, text)):
-            said = ruled(one, another, cosine, gates=Gates(), thresholds=DEFAULTS)
+            said = ruled(one, another, cosine, gates=MergeGates(), thresholds=DEFAULTS)
 
-            assert Verdict.SKIP is said.verdict
+            assert MergeVerdict.SKIP is said.verdict
             assert opposed(one, another, cosine) is not None
 
     @pytest.mark.parametrize(("text", "other"), MOVED)
     def test_one(self, text: str, other: str) -> None:
         """A phrase that says how, when or where may stand elsewhere."""
         for one, another in ((text, other), (other, text)):
-            said = ruled(one, another, 0.95, gates=Gates(), thresholds=DEFAULTS)
+            said = ruled(one, another, 0.95, gates=MergeGates(), thresholds=DEFAULTS)
 
-            assert Verdict.MERGE is said.verdict
+            assert MergeVerdict.MERGE is said.verdict
             assert opposed(one, another, 0.95) is None
 
     def test_model(self) -> None:

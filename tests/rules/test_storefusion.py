@@ -26,8 +26,8 @@ from tests.rules.answering import answers, hit, ids, listed, theirs
 if TYPE_CHECKING:
     from random import Random
 
-    from cortex_actors.domain.hit import Hit
-    from cortex_actors.rules.ranking.fusion import Placed
+    from cortex_actors.domain.hit import RankedHit
+    from cortex_actors.rules.ranking.fusion import FusedHit
 
 MODES = st.sampled_from(Mode)
 
@@ -295,11 +295,11 @@ class TestProperties:
         assert [each.score for each in inside] == pytest.approx([one.share for one in found])
 
 
-def _measured(given_: Hit, scale: float, shift: float) -> Hit:
+def _measured(given_: RankedHit, scale: float, shift: float) -> RankedHit:
     """Return a hit as a store with another embedder would measure it, wherever it stands."""
     return replace(given_, base_relevance=given_.base_relevance * scale + shift)
 
 
-def _worths(fused: list[Placed]) -> list[tuple[str, float]]:
+def _worths(fused: list[FusedHit]) -> list[tuple[str, float]]:
     """Return what each hit is worth, in order."""
     return [(one.hit.id, one.score) for one in fused]

@@ -8,7 +8,7 @@ from cortex_actors.clock import SECOND, ulid
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import Derivation
-from cortex_actors.schedule.scheduler import SOURCE, Errands
+from cortex_actors.schedule.scheduler import SOURCE, JobPreparer
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.events import store as store_events
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.event import Payload
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.projects import Run
+    from cortex_actors.storage.projects import PipelineRun
 
 #: A file of the project that the storage tests share.
 FILE = "/projects/atlas/CLAUDE.md"
@@ -32,14 +32,14 @@ FILE = "/projects/atlas/CLAUDE.md"
 LONG = 100 * DAY
 
 
-async def digests(watched: Watched) -> list[Run]:
+async def digests(watched: Watched) -> list[PipelineRun]:
     """Return the digests that were kept, newest first."""
     return await watched.store.read(lambda c: projects.latest(c, projects.KIND))
 
 
-def made(watched: Watched) -> Errands:
+def made(watched: Watched) -> JobPreparer:
     """Return what prepares the runs of a scheduler."""
-    return Errands(Publisher(watched.bus, watched.store.records, SOURCE), watched.clock)
+    return JobPreparer(Publisher(watched.bus, watched.store.records, SOURCE), watched.clock)
 
 
 async def promoted(watched: Watched, text: str, confidence: float = 0.5) -> None:
@@ -227,7 +227,9 @@ def _events_of_a_day(connection: Connection, ids: list[str]) -> None:
         " found_at) SELECT 'secret', id, '/a', 'f', 1, 1, 'a key', ? FROM projects",
         (EPOCH,),
     )
-    failed = projects.Run("run_1", "accumulator", EPOCH, EPOCH, state="failed", error="no disk")
-    weighed = projects.Run("run_2", "reconciler", EPOCH, EPOCH, counts={"candidates": 3})
+    failed = projects.PipelineRun(
+        "run_1", "accumulator", EPOCH, EPOCH, state="failed", error="no disk"
+    )
+    weighed = projects.PipelineRun("run_2", "reconciler", EPOCH, EPOCH, counts={"candidates": 3})
     for run in (failed, weighed):
         projects.record(connection, run)

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from cortex_actors.clock import SECOND
-from cortex_actors.schedule.jobs import RETRY, SOON, Done, Job, again, age_of, first, late
+from cortex_actors.schedule.jobs import RETRY, SOON, Job, JobResult, again, age_of, first, late
 from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
 from cortex_actors.testing import EPOCH
 
@@ -16,9 +16,9 @@ HOUR = 3_600.0
 Row = partial(JobRow, "job", HOUR)
 
 
-async def nothing() -> Done:
+async def nothing() -> JobResult:
     """Do nothing."""
-    return Done()
+    return JobResult()
 
 
 def job(every: float = HOUR) -> Job:
@@ -66,12 +66,12 @@ class TestDone:
     @pytest.mark.parametrize(
         ("done", "expected"),
         [
-            (Done(), False),
-            (Done("it copied a file"), False),
-            (Done(wrote=True), True),
-            (Done(work=lambda _: None), True),
+            (JobResult(), False),
+            (JobResult("it copied a file"), False),
+            (JobResult(wrote=True), True),
+            (JobResult(work=lambda _: None), True),
         ],
     )
-    def test_costs_no_write(self, done: Done, expected: bool) -> None:
+    def test_costs_no_write(self, done: JobResult, expected: bool) -> None:
         """Only a run that writes the ledger anyway has its row written with it."""
         assert expected is done.is_written

@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import DiskFault, LedgerDown, NotFound
 from cortex_actors.schedule.jobs import RETRY, SOON
-from cortex_actors.schedule.scheduler import Errands
+from cortex_actors.schedule.scheduler import JobPreparer
 from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTED, SCAN_REQUESTED
@@ -22,7 +22,7 @@ from tests.storage.support import opened
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cortex_actors.schedule.jobs import Done
+    from cortex_actors.schedule.jobs import JobResult
 
 
 class TestDaily:
@@ -102,14 +102,14 @@ class TestMissed:
         """A job that a kill cuts off is done by the next life, and once."""
         going = asyncio.Event()
 
-        async def hang(*_: object) -> Done:
+        async def hang(*_: object) -> JobResult:
             going.set()
             await asyncio.Event().wait()
             raise AssertionError
 
         async with scheduled(tmp_path) as watched:
             with monkeypatch.context() as patch:
-                patch.setattr(Errands, "request", hang)
+                patch.setattr(JobPreparer, "request", hang)
                 await watched.restart(away=DAY)
                 watched.clock.advance(SOON)
                 await going.wait()
@@ -175,7 +175,7 @@ class TestAskedFor:
         """Somebody who asks for a job has it done at once, and its timer begins again."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(3_600)
-            done: Done = await watched.ask("scan")
+            done: JobResult = await watched.ask("scan")
             await watched.turn(DAY - 3_600)
             early = await watched.said(SCAN_REQUESTED)
             await watched.turn(3_600)
@@ -186,14 +186,14 @@ class TestAskedFor:
     async def test_in_hand(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A job that is in hand is waited for and not done twice."""
         going, gate = asyncio.Event(), asyncio.Event()
-        request = Errands.request
+        request = JobPreparer.request
 
-        async def slowly(self: Errands, *args: object) -> Done:
+        async def slowly(self: JobPreparer, *args: object) -> JobResult:
             going.set()
             await gate.wait()
             return await request(self, *args)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(Errands, "request", slowly)
+        monkeypatch.setattr(JobPreparer, "request", slowly)
         async with scheduled(tmp_path) as watched:
             asked = [asyncio.ensure_future(watched.ask("scan"))]
             await going.wait()

@@ -24,9 +24,9 @@ from cortex_actors.storage.ledger.writer import (
     Checkpoints,
     Ground,
     LedgerFile,
-    Limits,
+    TransactionLimits,
     Writer,
-    _Job,
+    _WriteJob,
 )
 from tests.simulation.audit import TRIGGERS
 
@@ -181,7 +181,7 @@ class InlineWriter(Writer):
 
     def _step(self, *, answer_now: bool = False) -> None:
         group, ending = self._gather()
-        inner = [_Job(job.unit) for job in group]
+        inner = [_WriteJob(job.unit) for job in group]
         if inner:
             self._commit(inner)
             self._disk.on_commit()
@@ -199,11 +199,11 @@ class InlineWriter(Writer):
         with self._opened.begin() as connection:
             yield connection
 
-    def _attempt(self, connection: Connection, driver: sqlite3.Connection, job: _Job) -> None:
+    def _attempt(self, connection: Connection, driver: sqlite3.Connection, job: _WriteJob) -> None:
         self._disk.unit += 1
         super()._attempt(connection, driver, job)
 
-    def _answer(self, pairs: list[tuple[_Job, _Job]]) -> None:
+    def _answer(self, pairs: list[tuple[_WriteJob, _WriteJob]]) -> None:
         if not self._opened.is_on:
             return
         for outer, inner in pairs:
@@ -230,7 +230,7 @@ class SimulatedLedger(Ledger):
             disk.writer.join()  # on a thread one would wait for it
         opened = Opened(disk)
         epoch = self._take_over(cast("Engine", opened))
-        limits = Limits(self._settings.group_units, self._settings.group_ms / 1_000)
+        limits = TransactionLimits(self._settings.group_units, self._settings.group_ms / 1_000)
         self._reading = cast("Engine", opened)
         self._writer = disk.writer = InlineWriter(
             opened, epoch, disk=disk, limits=limits, clock=self._clock

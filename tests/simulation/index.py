@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cortex_actors.errors import ChildProcessDown, DeadlineExceeded
-from cortex_actors.runtime.child import ChildError
+from cortex_actors.runtime.child import ChildHandlerError
 from cortex_actors.storage.insight_records import COLLECTION
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Child:
         try:
             return handler(params, body)
         except OSError as error:
-            raise ChildError(str(error), "OSError") from error
+            raise ChildHandlerError(str(error), "OSError") from error
 
     async def stop(self, _timeout: float | None) -> None:
         """End in order."""

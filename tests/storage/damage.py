@@ -11,7 +11,7 @@ from tests.storage.ledgers import PAGE, Filed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cortex_actors.storage.ledger.recovery import Report
+    from cortex_actors.storage.ledger.recovery import RecoveryReport
 
 #: Events in the backup, and said after it.
 BEFORE, AFTER = 150, 90
@@ -82,7 +82,7 @@ def damaged(filed: Filed, how: str) -> bytes | None:
     return filed.path.read_bytes() if filed.path.is_file() else None
 
 
-def recovered(filed: Filed) -> Report:
+def recovered(filed: Filed) -> RecoveryReport:
     """Do what the next start does."""
     report = recovery.ready(filed.home, filed.clock)
     assert report is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import ChildProcessDown, DeadlineExceeded
-from cortex_actors.runtime.child import ChildError
+from cortex_actors.runtime.child import ChildHandlerError
 from cortex_actors.testing import ManualClock, eventually
 from tests.kills.standing import Calm
 from tests.process.branch import Branch, running
@@ -60,7 +60,7 @@ class FragileChild(Child):
             self.code = -11
             self.finish(ChildProcessDown("on purpose"))
         if op in self._fragile.failing:
-            raise ChildError("on purpose", "InternalError")
+            raise ChildHandlerError("on purpose", "InternalError")
         if op in self._fragile.silent:
             await asyncio.wait({self._end}, timeout=deadline)
             if self.lives:

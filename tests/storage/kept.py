@@ -13,7 +13,7 @@ from cortex_actors.domain.memory import ChangeKind, Layer, Memory, Realm
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.memory import memory_states
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.testing import EPOCH, ManualClock
 from tests.fakes import FakeActor, partial_call
 from tests.storage.things import in_memory, mem, memory
@@ -82,6 +82,6 @@ def furnished() -> Iterator[Desk]:
         )
         ids = [each.id for each in parts]
         tables.write(lambda c: memory_states.form(c, whole, ids, at=EPOCH + 3, by=Decider.RULES))
-        merge = Change(ChangeKind.MERGE, W, by="A", at=EPOCH + 3, others=tuple(ids))
+        merge = MemoryChange(ChangeKind.MERGE, W, by="A", at=EPOCH + 3, others=tuple(ids))
         tables.write(lambda c: memory_history.note(c, merge))
         yield Desk(tables)

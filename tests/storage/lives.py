@@ -10,7 +10,7 @@ from cortex_actors.domain.memory import ChangeKind, MemoryStatus, MemoryType
 from cortex_actors.errors import Refused
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.memory import memory_states, memory_undo
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
 
@@ -229,7 +229,9 @@ class Lives:
         successor: str | None = None,
     ) -> None:
         """Note a change in both."""
-        change = Change(kind, name, by="owner", at=self.now, others=others, before=before or {})
+        change = MemoryChange(
+            kind, name, by="owner", at=self.now, others=others, before=before or {}
+        )
         (number,) = self.tables.write(lambda c: memory_history.note(c, change))
         self.deeds[number] = Deed(kind, name, self.now, others, successor)
 

@@ -12,7 +12,7 @@ from tests.storage.vectored import MODEL, Vectored, held_by, naive
 
 if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.search.dense import Answer, Dense
+    from cortex_actors.storage.search.dense import Dense, DenseResult
 
 #: Neighbours that are looked for.
 DEPTH = 5
@@ -76,7 +76,7 @@ async def ask(
     model: str = MODEL,
     allowed: tuple[str, ...] | None = None,
     collections: tuple[str, ...] = (),
-) -> tuple[Answer, Lists]:
+) -> tuple[DenseResult, Lists]:
     """Search, and return the answer with what each list names."""
     asked = await dense.ask(
         vector, model=model, depth=DEPTH, narrowed=allowed, collections=collections

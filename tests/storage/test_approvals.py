@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.project import Approval, Decision, Way
+from cortex_actors.domain.project import Approval, Decision, DecisionWay
 from cortex_actors.storage.pipeline import reviews
 from tests.storage.distilled import principle
 
@@ -18,7 +18,7 @@ ASKED, ITSELF, REVOKED = (
 
 def approved(name: str, at: int, decision: Decision = Decision.APPROVED) -> Approval:
     """Return what a person said in the review."""
-    return Approval(name, decision, at, "owner", Way.REVIEW)
+    return Approval(name, decision, at, "owner", DecisionWay.REVIEW)
 
 
 class TestDecide:

@@ -16,7 +16,7 @@ from cortex_actors.rules import decay
 from cortex_actors.rules.decay import CLOSE, DECAYS, HOUR, Decay, kept
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import memory_attention, memory_states
-from cortex_actors.storage.memory.memory_attention import Reading
+from cortex_actors.storage.memory.memory_attention import AccessCount
 from cortex_actors.storage.search.scope import faded, present
 from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH
@@ -120,7 +120,7 @@ class TestRead:
         tables.write(lambda c: memory_records.save(c, [memory("x", layer=Layer.WORKING)]))
         now = EPOCH + 80 * HOUR
         for at in (now - 72 * HOUR, now - 73 * HOUR):  # the second one came late
-            readings = {mem("x"): Reading(2, at)}
+            readings = {mem("x"): AccessCount(2, at)}
             tables.write(partial(memory_attention.read, readings=readings, now=now, decays=DECAYS))
 
         found = tables.read(lambda c: memory_records.read(c, [mem("x")], MemoryStatus))[mem("x")]
@@ -132,7 +132,7 @@ class TestRead:
         some = [memory("gone"), memory("probe", agent_id=PROBE, thread="")]
         tables.write(lambda c: memory_records.save(c, some))
         tables.write(lambda c: memory_states.archive(c, [mem("gone")], EPOCH))
-        readings = {each: Reading(1, EPOCH) for each in (mem("gone"), mem("probe"), "mem_no")}
+        readings = {each: AccessCount(1, EPOCH) for each in (mem("gone"), mem("probe"), "mem_no")}
 
         assert [] == tables.write(
             lambda c: memory_attention.read(c, readings, now=EPOCH, decays=DECAYS)

@@ -13,7 +13,7 @@ from cortex_actors.domain.memory import Memory, MemoryType, Realm
 from cortex_actors.rules import interchange
 from cortex_actors.storage import agent_records, memory_history, memory_records
 from cortex_actors.storage.memory import memory_states, memory_transfer
-from cortex_actors.storage.memory.memory_transfer import Wanted
+from cortex_actors.storage.memory.memory_transfer import ExportFilter
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by, in_memory, memory
 
@@ -38,9 +38,11 @@ def said(text: str, at: int = 0, **known: Any) -> Memory:
     return memory(text, at, id=text.encode().hex(), **fields)
 
 
-def left(tables: Tables, wanted: Wanted | None = None, *, limit: int = 2) -> list[dict[str, Any]]:
+def left(
+    tables: Tables, wanted: ExportFilter | None = None, *, limit: int = 2
+) -> list[dict[str, Any]]:
     """Return all records, read page by page."""
-    wanted, found = wanted or Wanted(), []
+    wanted, found = wanted or ExportFilter(), []
     pages = (memory_transfer.memory_page, memory_transfer.change_page, memory_transfer.pair_page)
     for page in (*pages, memory_transfer.crumb_page):
         after: str | None = ""
@@ -130,7 +132,7 @@ class TestWhoseEyes:
         village = said("village", 2, agent_id="VAJRA", replies_to=(theirs.id,))
         tables.write(lambda c: memory_records.save(c, [mine, theirs, village]))
         tables.write(lambda c: memory_states.supersede(c, mine.id, theirs.id, EPOCH + 9))
-        found = left(tables, Wanted(reader=mine.agent_id))
+        found = left(tables, ExportFilter(reader=mine.agent_id))
 
         assert [("mine", "archived"), ("village", "active")] == sorted(
             (each["text"], each["status"]) for each in found
@@ -147,9 +149,9 @@ class TestWhoseEyes:
         tables.write(lambda c: memory_records.save(c, some))
         tables.write(lambda c: memory_states.archive(c, [some[1].id], EPOCH))
 
-        assert ["one"] == _texts(left(tables, Wanted(realm=Realm.PRIVATE)))
-        assert ["three"] == _texts(left(tables, Wanted(agent="VAJRA")))
-        assert ["one", "three"] == _texts(left(tables, Wanted(active=True)))
+        assert ["one"] == _texts(left(tables, ExportFilter(realm=Realm.PRIVATE)))
+        assert ["three"] == _texts(left(tables, ExportFilter(agent="VAJRA")))
+        assert ["one", "three"] == _texts(left(tables, ExportFilter(active=True)))
 
 
 class TestHostile:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.domain.memory import Convergence, Realm
+from cortex_actors.domain.memory import ConvergenceLevel, Realm
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.testing import EPOCH
@@ -32,7 +32,7 @@ def _said(tables: Tables) -> None:
 
 def told(tables: Tables, *names: str) -> bool:
     """Tell of a group; return whether it was new."""
-    kind = Convergence.CONSENSUS if len(names) > 2 else Convergence.HARMONY
+    kind = ConvergenceLevel.CONSENSUS if len(names) > 2 else ConvergenceLevel.HARMONY
     ids = [mem(each) for each in names]
     return tables.write(lambda c: village.tell(c, ids, kind=kind, likeness=0.8, at=EPOCH))
 

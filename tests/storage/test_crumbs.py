@@ -9,9 +9,9 @@ import pytest
 
 from cortex_actors.clock import ulid
 from cortex_actors.domain.hit import Repair
-from cortex_actors.domain.memory import Crumb, CrumbType, Layer, Priority
+from cortex_actors.domain.memory import CrumbRecord, CrumbType, Layer, Priority
 from cortex_actors.storage import agent_records
-from cortex_actors.storage.agent_records import Wanted
+from cortex_actors.storage.agent_records import CrumbFilter
 from cortex_actors.storage.health import passages as health
 from cortex_actors.storage.health.rows import MENDS
 from cortex_actors.storage.ledger import salvage
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 HOUR = 3_600_000_000
 
 
-def crumb(summary: str = "done", at: int = 0, **given: Any) -> Crumb:
+def crumb(summary: str = "done", at: int = 0, **given: Any) -> CrumbRecord:
     """Return a crumb of the agent A, left so many microseconds after the epoch."""
     fields: dict[str, Any] = {"agent_id": "A", "session_id": "A_1"}
-    return Crumb(f"crm_{ulid(EPOCH + at)}", summary=summary, left_at=EPOCH + at, **(fields | given))
+    return CrumbRecord(
+        f"crm_{ulid(EPOCH + at)}", summary=summary, left_at=EPOCH + at, **(fields | given)
+    )
 
 
-def leave(tables: Tables, *some: Crumb) -> None:
+def leave(tables: Tables, *some: CrumbRecord) -> None:
     """Leave crumbs."""
     for each in some:
         tables.write(partial(agent_records.leave, crumb=each))
@@ -40,7 +42,7 @@ def leave(tables: Tables, *some: Crumb) -> None:
 
 def listed(tables: Tables, limit: int = 10, **wanted: Any) -> list[str]:
     """Return what the crumbs say that are meant."""
-    found = tables.read(lambda c: agent_records.list_crumbs(c, Wanted(**wanted), limit=limit))
+    found = tables.read(lambda c: agent_records.list_crumbs(c, CrumbFilter(**wanted), limit=limit))
     return [each.summary for each in found]
 
 
@@ -110,7 +112,7 @@ class TestListed:
 
     def test_limit(self, tables: Tables) -> None:
         """No more are listed than were asked for, and all are counted."""
-        tally = tables.read(lambda c: agent_records.tally(c, Wanted(agent="A")))
+        tally = tables.read(lambda c: agent_records.tally(c, CrumbFilter(agent="A")))
 
         assert ["new", "other"] == listed(tables, 2)
         assert ({"HIGH": 1, "MEDIUM": 2}, 3) == (tally.by_priority, tally.total)

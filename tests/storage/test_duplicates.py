@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.memory import memory_lists
-from cortex_actors.storage.memory.memory_lists import Search, Texts
+from cortex_actors.storage.memory.memory_lists import ComparedMemories, PairSearch
 
 if TYPE_CHECKING:
     import pytest
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WIDE = 12
 
 
-def some_texts(seed: int, count: int) -> Texts:
+def some_texts(seed: int, count: int) -> ComparedMemories:
     """Return texts in a few heaps, some of them twice."""
     random = np.random.default_rng(seed)
     heaps = random.standard_normal((max(1, count // 4), WIDE))
@@ -32,14 +32,16 @@ def some_texts(seed: int, count: int) -> Texts:
     return texts([f"mem_{each:05d}" for each in range(count)], unit.astype(np.float32))
 
 
-def texts(ids: list[str], rows: Matrix, projects: str = "") -> Texts:
+def texts(ids: list[str], rows: Matrix, projects: str = "") -> ComparedMemories:
     """Return memories with their vectors, of no project, or each of the next in that order."""
-    return Texts(ids, rows, list(projects) or [""] * len(ids))
+    return ComparedMemories(ids, rows, list(projects) or [""] * len(ids))
 
 
-def search(some: Texts, *, limit: int, threshold: float = 0.95, apart: object = ()) -> Search:
+def search(
+    some: ComparedMemories, *, limit: int, threshold: float = 0.95, apart: object = ()
+) -> PairSearch:
     """Return a search that has looked at everything."""
-    found = Search(some, threshold=threshold, limit=limit, apart=frozenset(apart))  # type: ignore[call-overload]
+    found = PairSearch(some, threshold=threshold, limit=limit, apart=frozenset(apart))  # type: ignore[call-overload]
     for start in found.steps():
         found.step(start)
     return found
@@ -105,7 +107,7 @@ class TestSearch:
 
     def test_nothing(self) -> None:
         """Of no texts there are no pairs."""
-        assert ([], 0) == search(Texts(), limit=5).found()
+        assert ([], 0) == search(ComparedMemories(), limit=5).found()
 
 
 class TestTexts:

@@ -13,7 +13,7 @@ from cortex_actors.storage import embeddings, memory_records, models, passages
 from cortex_actors.storage.embeddings import Progress
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.memory import memory_states
-from cortex_actors.storage.models import Chosen, Retired
+from cortex_actors.storage.models import ChosenModel, Retired
 from tests.storage.support import opened, text_hash, unit
 from tests.storage.things import mem, memory, put_passages
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from tests.storage.things import Tables
 
-OLD = Chosen("old/3", "hashing", "old/3", 3)
-NEW = Chosen("new/2", "hashing", "new/2", 2)
-FORM = Chosen("new/2+int8-00000000", "hashing", "new/2", 2)
+OLD = ChosenModel("old/3", "hashing", "old/3", 3)
+NEW = ChosenModel("new/2", "hashing", "new/2", 2)
+FORM = ChosenModel("new/2+int8-00000000", "hashing", "new/2", 2)
 
 
 def says(connection: Connection, *texts: str) -> None:
@@ -36,7 +36,7 @@ def says(connection: Connection, *texts: str) -> None:
         put_passages(connection, found)
 
 
-def embeds(connection: Connection, model: Chosen, *texts: str) -> None:
+def embeds(connection: Connection, model: ChosenModel, *texts: str) -> None:
     """Store vectors of a model."""
     rows = {text_hash(text): unit(*range(1, model.dimension + 1)) for text in texts}
     embeddings.keep_vectors(connection, model.model_id, rows)
@@ -68,8 +68,8 @@ class TestFirst:
 
     def test_name(self, tables: Tables) -> None:
         """A model of an earlier ledger, whose folder is not known, gets its name when it is."""
-        nameless = Chosen("mine@1234", "sentence-transformers", None, 3)
-        named = Chosen("mine@1234", "sentence-transformers", "/models/mine", 3)
+        nameless = ChosenModel("mine@1234", "sentence-transformers", None, 3)
+        named = ChosenModel("mine@1234", "sentence-transformers", "/models/mine", 3)
         models.settle(tables.connection, nameless, 1)
 
         assert nameless == models.settle(tables.connection, OLD, 2)
@@ -80,7 +80,7 @@ class TestBegin:
     def test_second(self, home: Connection) -> None:
         """A second migration is refused, and the refusal names the first."""
         with pytest.raises(Refused, match="the migration to new/2 is under way"):
-            models.begin(home, Chosen("third/2", "hashing", "third/2", 2), 3)
+            models.begin(home, ChosenModel("third/2", "hashing", "third/2", 2), 3)
 
         assert NEW == models.coming(home)
 
@@ -219,7 +219,7 @@ class TestForget:
         assert Progress(2, 2) == embeddings.progress(home, NEW.model_id)
 
     @pytest.mark.parametrize("model", [OLD, NEW])
-    def test_in_use(self, home: Connection, model: Chosen) -> None:
+    def test_in_use(self, home: Connection, model: ChosenModel) -> None:
         """The vectors of a model that answers or comes are not forgotten."""
         with pytest.raises(Refused, match="cannot forget"):
             models.forget(home, model.model_id, 10)
@@ -227,7 +227,7 @@ class TestForget:
     def test_strangers(self, home: Connection) -> None:
         """Vectors of models that were never written down are found, to be forgotten as well."""
         for name in ("aaa", "zzz"):
-            embeds(home, Chosen(name, "hashing", name, 2), "a")
+            embeds(home, ChosenModel(name, "hashing", name, 2), "a")
 
         assert ["aaa", "zzz"] == models.strangers(home)
         assert [1, 0] == [models.forget(home, "aaa", 10) for _ in range(2)]

@@ -12,16 +12,16 @@ from cortex_actors.storage.index.life import (
     REMEMBERED,
     REST,
     WINDOW,
-    Ending,
-    Kind,
-    Record,
+    LifeEnding,
+    LifeEndKind,
+    LifeRecord,
     by_itself,
 )
 
-DIED = Ending(Kind.DIED, "killed")
+DIED = LifeEnding(LifeEndKind.DIED, "killed")
 
 
-def took(record: Record, *endings: tuple[float, Ending]) -> list[bool]:
+def took(record: LifeRecord, *endings: tuple[float, LifeEnding]) -> list[bool]:
     """Return for each ending whether its generation is to be given up."""
     return [record.take(ending, at) for at, ending in endings]
 
@@ -29,7 +29,7 @@ def took(record: Record, *endings: tuple[float, Ending]) -> list[bool]:
 class TestDeaths:
     def test_three_in_a_minute(self) -> None:
         """Three deaths within the window are too many for a generation; then counting begins."""
-        record = Record()
+        record = LifeRecord()
 
         given_up = took(record, *((at, DIED) for at in (0, WINDOW / 2, WINDOW, WINDOW + 1)))
         assert [False, False, True, False] == given_up
@@ -37,18 +37,18 @@ class TestDeaths:
 
     def test_seldom(self) -> None:
         """A child that is killed now and then keeps its files, however often."""
-        record = Record()
+        record = LifeRecord()
 
         assert not any(took(record, *((at * WINDOW, DIED) for at in range(100))))
 
     def test_in_its_files(self) -> None:
         """A child that dies of itself over its files is not sent there again."""
-        assert Record().take(Ending(Kind.DIED, "SIGSEGV", in_its_files=True), 0)
+        assert LifeRecord().take(LifeEnding(LifeEndKind.DIED, "SIGSEGV", in_its_files=True), 0)
 
     def test_same_question(self) -> None:
         """A question that kills twice costs the generation, and is asked no more after three."""
-        record, question = Record(), b"q"
-        ending = Ending(Kind.DIED, "SIGSEGV", question=question)
+        record, question = LifeRecord(), b"q"
+        ending = LifeEnding(LifeEndKind.DIED, "SIGSEGV", question=question)
 
         given_up = took(record, *((at * 1_000.0, ending) for at in range(DEADLY)))
         assert [False, True, True] == given_up
@@ -57,10 +57,10 @@ class TestDeaths:
 
     def test_questions_are_forgotten(self) -> None:
         """Only so many questions are remembered, the newest ones."""
-        record = Record()
+        record = LifeRecord()
         for number in range(2 * REMEMBERED):
             for time in range(DEADLY):
-                record.take(Ending(Kind.DIED, "x", question=bytes([number])), time)
+                record.take(LifeEnding(LifeEndKind.DIED, "x", question=bytes([number])), time)
 
         assert not record.deadly(bytes([0]))
         assert record.deadly(bytes([2 * REMEMBERED - 1]))
@@ -69,7 +69,7 @@ class TestDeaths:
 class TestPauses:
     def test_grow_and_are_forgotten(self) -> None:
         """Pauses grow with the bad endings of the last ten minutes, and no further."""
-        record, found = Record(), []
+        record, found = LifeRecord(), []
         for at in range(20):
             record.take(DIED, at)
             found.append(record.pause(at))
@@ -79,7 +79,7 @@ class TestPauses:
 
     def test_away(self) -> None:
         """What is merely away is tried at least every half minute, and costs no generation."""
-        record, away = Record(), Ending(Kind.AWAY, "no server")
+        record, away = LifeRecord(), LifeEnding(LifeEndKind.AWAY, "no server")
         found = []
         for at in range(100):
             assert not record.take(away, at * 1_000)
@@ -89,7 +89,10 @@ class TestPauses:
 
     def test_unsound_twice(self) -> None:
         """After two generations in a row that are found bad there is a long rest."""
-        record, unsound = Record(), Ending(Kind.UNSOUND, "3 of 256 do not find themselves")
+        record, unsound = (
+            LifeRecord(),
+            LifeEnding(LifeEndKind.UNSOUND, "3 of 256 do not find themselves"),
+        )
 
         assert [True, True] == took(record, (0, unsound), (60, unsound))
         assert REST == record.pause(60)
@@ -99,10 +102,13 @@ class TestPauses:
 
     def test_empty_proves_nothing(self) -> None:
         """A new generation that is good because it is empty does not make up for a bad one."""
-        record, unsound = Record(), Ending(Kind.UNSOUND, "3 of 256 do not find themselves")
+        record, unsound = (
+            LifeRecord(),
+            LifeEnding(LifeEndKind.UNSOUND, "3 of 256 do not find themselves"),
+        )
         record.take(unsound, 0)
         record.good(proven=False)
-        record.take(Ending(Kind.DIED, "killed"), 100)
+        record.take(LifeEnding(LifeEndKind.DIED, "killed"), 100)
         record.take(unsound, 4_000)
 
         assert REST == record.pause(4_000)

@@ -16,8 +16,8 @@ from cortex_actors.domain.event import Event, FileChanged
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import (
     ChangeKind,
-    Convergence,
-    Crumb,
+    ConvergenceLevel,
+    CrumbRecord,
     Layer,
     Memory,
     MemoryType,
@@ -27,7 +27,7 @@ from cortex_actors.domain.memory import (
 from cortex_actors.domain.project import (
     Document,
 )
-from cortex_actors.files.swap import Entry, State
+from cortex_actors.files.swap import WriteEntry, WriteState
 from cortex_actors.rules.decay import Earning
 from cortex_actors.storage import (
     agent_records,
@@ -129,12 +129,12 @@ class TestProjects:
         projects.add(connection, ATLAS)
         for at in range(3):
             counts = {projects.LEFT_OUT: at}
-            run = projects.Run.at("accumulator", EPOCH + at, path="/a", counts=counts)
+            run = projects.PipelineRun.at("accumulator", EPOCH + at, path="/a", counts=counts)
             projects.record(connection, run)
-        projects.record(connection, projects.Run.at("reconciler", NOW, state="failed"))
+        projects.record(connection, projects.PipelineRun.at("reconciler", NOW, state="failed"))
 
         assert run == projects.latest(connection, "accumulator", 1)[0]
-        page = projects.listed(connection, projects.Wanted(limit=2))
+        page = projects.listed(connection, projects.RunFilter(limit=2))
         assert ["reconciler", "accumulator"] == [each.kind for each in page]
         assert ["accumulator", "reconciler"] == projects.kinds(connection)
         assert 1 == projects.digest(connection, EPOCH, NOW + 1).failures
@@ -142,10 +142,10 @@ class TestProjects:
     def test_writes(self, connection: Connection) -> None:
         """A write into a file gets a number, ends and is found as the last one."""
         projects.add(connection, ATLAS)
-        entry = Entry("run_1", ATLAS.id, ATLAS.root, "/a", "claude", b"old", "ab", "/x", EPOCH)
+        entry = WriteEntry("run_1", ATLAS.id, ATLAS.root, "/a", "claude", b"old", "ab", "/x", EPOCH)
         begun = projects.begin(connection, entry)
         assert [begun] == projects.unfinished(connection)
-        projects.end(connection, begun.seq, State.DONE, at=NOW)
+        projects.end(connection, begun.seq, WriteState.DONE, at=NOW)
 
         assert begun.seq > 0
         assert begun.seq == getattr(projects.last(connection, "/a"), "seq", None)
@@ -162,11 +162,11 @@ class TestMemories:
 
         assert two == memory_records.by_id(connection, [two.id])[two.id]
         pages = [
-            memory_lists.listed(connection, memory_lists.Wanted(limit=1, skip=skip), now=NOW)
+            memory_lists.listed(connection, memory_lists.MemoryFilter(limit=1, skip=skip), now=NOW)
             for skip in range(3)
         ]
         assert [([two], 2), ([one], 2), ([], 2)] == pages
-        tagged = memory_lists.Wanted(Where(tags=("x",), reader="A", attention=0.001))
+        tagged = memory_lists.MemoryFilter(Where(tags=("x",), reader="A", attention=0.001))
         assert 1 == memory_lists.listed(connection, tagged, now=EPOCH + 1)[1]
         assert {two.id: "one"} == memory_records.comes_before(connection, [one.id, two.id])
         assert {two.id: ([one.id], [])} == memory_records.around(connection, [two.id], most=3)
@@ -228,7 +228,7 @@ class TestMemories:
         """What says the same in one place is found by its text; conflicts stand until both hold."""
         one, two = (replace(each, type=MemoryType.FACT) for each in said("one", "two"))
         memory_records.save(connection, [one, two])
-        here = similar_memories.Scope.of(one)
+        here = similar_memories.MergeScope.of(one)
         assert one.id == similar_memories.says(connection, here, memory_records.digest("one"))
         assert memory_merge.known(connection, one, merged=True) == one
         left, right = sorted([one.id, two.id])
@@ -261,7 +261,7 @@ class TestMemories:
         )
         assert {one.id: (two.id,)} == village.answers(connection, [one.id], reader="A")
         assert {"A": 1, "B": 1} == village.spoken(connection, "A").agents
-        told = {"kind": Convergence.HARMONY, "likeness": 0.9, "at": NOW}
+        told = {"kind": ConvergenceLevel.HARMONY, "likeness": 0.9, "at": NOW}
         assert village.tell(connection, [one.id, two.id], **told)  # type: ignore[arg-type]
         assert not village.tell(connection, [one.id, two.id], **told)  # type: ignore[arg-type]
         assert 1 == len(village.listed(connection, "A", limit=5))
@@ -286,7 +286,7 @@ class TestMemories:
         one, two = said("one", "two")
         memory_records.save(connection, [one, replace(two, replies_to=(one.id,), tags=("x",))])
         memory_states.supersede(connection, one.id, two.id, NOW)
-        wanted = memory_transfer.Wanted(reader="A")
+        wanted = memory_transfer.ExportFilter(reader="A")
 
         page, following = memory_transfer.memory_page(connection, wanted, after="", limit=1)
         assert ([two.id, one.id], two.id) == ([each["id"] for each in page], following)
@@ -315,12 +315,12 @@ class TestAgents:
         ids = [f"crm_{letter * 26}" for letter in "ABC"]
         for each in ids:
             todo = ("test",) if each == ids[1] else ()
-            crumb = Crumb(
+            crumb = CrumbRecord(
                 each, "A", "session", each, EPOCH, unfinished=todo, references={"f": ("x",)}
             )
             agent_records.leave(connection, crumb)
 
-        wanted = agent_records.Wanted(reader="A", since=EPOCH, priority=Priority.MEDIUM)
+        wanted = agent_records.CrumbFilter(reader="A", since=EPOCH, priority=Priority.MEDIUM)
         page = agent_records.list_crumbs(connection, wanted, limit=2)
         assert [ids[2], ids[1]] == [each.id for each in page]
         assert crumb == page[0]
@@ -378,7 +378,7 @@ class TestEvents:
         assert events.store_once(connection, two, "key").seq == kept.seq
         assert one.seq is not None
         assert two.seq == one.seq + 1
-        page = events.listed(connection, events.Wanted(topic="file:*", waiting=True, limit=2))
+        page = events.listed(connection, events.EventFilter(topic="file:*", waiting=True, limit=2))
         assert [kept.seq, two.seq] == [each.seq for each in page]
         assert events.shown(connection, one.id)[1]["path"] == "/a"
         assert [events.is_stored(connection, each) for each in (one.id, "evt_0")] == [True, False]
@@ -429,7 +429,7 @@ class TestVectors:
 
     def test_models(self, connection: Connection) -> None:
         """A model comes, answers once all texts have its vector, and is forgotten."""
-        old, new = (models.Chosen(each, "fixed", each, 3) for each in ("old", "new"))
+        old, new = (models.ChosenModel(each, "fixed", each, 3) for each in ("old", "new"))
         models.settle(connection, old, EPOCH)
         models.begin(connection, new, NOW)
         assert new == models.coming(connection)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import AgentVerdict, Conflict, Decider, Relation
-from cortex_actors.domain.principle import Ending, Given, Link, LinkType
+from cortex_actors.domain.principle import Ending, GivenBullet, Link, LinkType
 from cortex_actors.domain.project import (
     Alert,
     AlertKind,
     Approval,
     Decision,
+    DecisionWay,
     Review,
     SourceKind,
-    Way,
 )
 from cortex_actors.rules.clustering import Cluster, pair
 from cortex_actors.rules.proposals import ProposalKind
@@ -215,7 +215,7 @@ class TestJudgements:
             reviews.decide(connection, Review(one, decision, NOW))
         assert {one} == reviews.decided(connection, Decision.APPROVED)
         name = distilled(connection, principle("Use tabs."), one)
-        given = Approval(name, Decision.APPROVED, NOW, "owner", Way.REVIEW)
+        given = Approval(name, Decision.APPROVED, NOW, "owner", DecisionWay.REVIEW)
         reviews.decide_approval(connection, given)
         assert [given] == reviews.list_approvals(connection, Decision.APPROVED)
         assert {name: given} == reviews.load_approvals(connection, [name])
@@ -284,7 +284,10 @@ class TestPrinciples:
         made = resolutions.Resolution(
             "/a.md", "claude", ATLAS.id, "run_1", "r", "i", "s", Ending.WRITTEN, None, 1
         )
-        given = [Given("pri_1", "Use tabs.", "said otherwise there"), Given("pri_2", "Test.")]
+        given = [
+            GivenBullet("pri_1", "Use tabs.", "said otherwise there"),
+            GivenBullet("pri_2", "Test."),
+        ]
         for some in (given[:1], given):
             resolutions.keep(connection, made, some)
 

@@ -16,7 +16,7 @@ from cortex_actors.sections import OrganisationSettings
 from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.storage.pipeline import principle_decay, principles
-from cortex_actors.storage.pipeline.principle_decay import Scales
+from cortex_actors.storage.pipeline.principle_decay import DecayScales
 from cortex_actors.testing import EPOCH
 from tests.storage.distilled import principle
 from tests.storage.linked import named
@@ -95,8 +95,8 @@ class TestRank:
         ((rank,),) = await known.rows("SELECT DISTINCT rank FROM principles")
 
         assert (1, EPOCH, 0) == (one.observed, one.seen_at, one.links)
-        assert rank == one.rank(EPOCH, Scales())
-        assert pytest.approx(rank) == sum(each.points for each in one.parts(EPOCH, Scales()))
+        assert rank == one.rank(EPOCH, DecayScales())
+        assert pytest.approx(rank) == sum(each.points for each in one.parts(EPOCH, DecayScales()))
         assert [named(TEXTS[0])] == list(counted)
 
     async def test_within_a_day(self, known: Store) -> None:
@@ -127,11 +127,11 @@ class TestRank:
         )
         one = [named(TEXTS[0])]
         (found,) = await known.write(
-            lambda c: principle_decay.settle(c, one, EPOCH, Scales.of(chosen))
+            lambda c: principle_decay.settle(c, one, EPOCH, DecayScales.of(chosen))
         )
 
         assert 0.7 == found.rank
-        assert RankWeights(0.35, 0, 0, 0, 0) == Scales.of(chosen).weights
+        assert RankWeights(0.35, 0, 0, 0, 0) == DecayScales.of(chosen).weights
 
 
 class TestPruning:
@@ -212,6 +212,6 @@ class TestJumps:
         (whole,) = expected.values()
 
         assert {"active": 12} == await statuses(known), f"seed {seed}"
-        assert [(whole.rank(right, Scales()),)] == await known.rows(
+        assert [(whole.rank(right, DecayScales()),)] == await known.rows(
             "SELECT DISTINCT rank FROM principles"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.pipeline.reading import Reader
+from cortex_actors.pipeline.reading import FileReader
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import insights
 from cortex_actors.storage.search.query import Where
@@ -18,7 +18,7 @@ from tests.storage.support import ATLAS, HARBOR
 from tests.storage.things import memory
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
     from cortex_actors.domain.project import Project
     from tests.storage.things import Tables
 
@@ -55,20 +55,20 @@ def learn(room: Room, text: str, path: str = "AGENTS.md", project: Project = ATL
     whole = f"{project.root}/{path}"
     dialect = dialect_of(path)
     assert dialect is not None
-    said = Reader(dialect, whole, project.name, Granularity.STATEMENT).read(text.encode())
+    said = FileReader(dialect, whole, project.name, Granularity.STATEMENT).read(text.encode())
     connection = room.tables.connection
     projects.add(connection, project)
     insights.learn(connection, said.findings, project_id=project.id, path=whole, at=EPOCH)
 
 
-def section(hit: Hit) -> dict[str, Any]:
+def section(hit: RankedHit) -> dict[str, Any]:
     """Return what is shown of a hit's section."""
     found = hit.extra["section"]
     assert isinstance(found, dict)
     return found
 
 
-def marked(hit: Hit) -> list[str]:
+def marked(hit: RankedHit) -> list[str]:
     """Return the marked texts of a hit."""
     found = section(hit)
     return [found["text"][each["start"] : each["end"]] for each in found["marks"]]

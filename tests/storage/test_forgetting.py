@@ -13,7 +13,7 @@ from cortex_actors.domain.memory import PROBE, ChangeKind
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings, memory_history, memory_records
 from cortex_actors.storage.memory import memory_delete, memory_states, memory_undo
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.pipeline.verdicts import Verdict
 from cortex_actors.storage.search import similar_memories
@@ -86,7 +86,7 @@ class TestRows:
     def test_left(self, tables: Tables) -> None:
         """What is left is a change that names it, and nothing that could repeat it."""
         saved(tables)
-        told = Change(ChangeKind.PIN, B, by="A", at=EPOCH, reason=f"because of {SECRET}")
+        told = MemoryChange(ChangeKind.PIN, B, by="A", at=EPOCH, reason=f"because of {SECRET}")
         tables.write(lambda c: memory_history.note(c, told))
         forget(tables, B)
 
@@ -153,7 +153,7 @@ class TestWhat:
         saved(tables)
         whole = memory(f"first, and {SECRET}", 9, id="w")
         tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES))
-        merge = Change(ChangeKind.MERGE, W, by="A", at=EPOCH + 9, others=(A, B))
+        merge = MemoryChange(ChangeKind.MERGE, W, by="A", at=EPOCH + 9, others=(A, B))
         tables.write(lambda c: memory_history.note(c, merge))
         tables.write(lambda c: memory_undo.split(c, W, by="owner", at=EPOCH + 10))
         tables.write(lambda c: memory_states.restore(c, [W], EPOCH + 11))
@@ -169,7 +169,7 @@ class TestWhat:
         saved(tables)
         whole = memory(f"first, and {SECRET}", 9, id="w")
         tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES))
-        merge = Change(ChangeKind.MERGE, W, by="A", at=EPOCH + 9, others=(A, B))
+        merge = MemoryChange(ChangeKind.MERGE, W, by="A", at=EPOCH + 9, others=(A, B))
         tables.write(lambda c: memory_history.note(c, merge))
         tables.write(lambda c: memory_undo.split(c, W, by="owner", at=EPOCH + 10))
         tables.write(lambda c: memory_states.restore(c, [W], EPOCH + 11))

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import index_ground
 from cortex_actors.storage import embeddings, insight_records
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.index.pending import State
+from cortex_actors.storage.index.pending import IndexState
 from cortex_actors.storage.pipeline import insights
 from cortex_actors.testing import EPOCH
 from tests.storage.support import MODEL, id_of, text_hash, unit
@@ -220,7 +220,7 @@ class TestRebuild:
         made = await store.write(lambda c: pending.rebuild(c, MODEL))
 
         assert before is None
-        assert State(1, MODEL, 0, made.token) == made == await store.read(pending.state)
+        assert IndexState(1, MODEL, 0, made.token) == made == await store.read(pending.state)
 
     async def test_folder(self, store: Store) -> None:
         """Generations of one number in two ledgers have different folders."""

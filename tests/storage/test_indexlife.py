@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import IndexDown
-from cortex_actors.storage.index.life import IndexLife, Place
+from cortex_actors.storage.index.life import GenerationPlace, IndexLife
 from tests.kills.standing import Calm
 from tests.simulation.index import Shelf
 
@@ -30,7 +30,7 @@ class TestClose:
             await gate.wait()
             return await shelf.spawn(module, **how)
 
-        life = IndexLife(Place(1, Path("gen-1-aa"), "", None, ()), deadline=1)
+        life = IndexLife(GenerationPlace(1, Path("gen-1-aa"), "", None, ()), deadline=1)
         opening = asyncio.create_task(life.open(late, print))
         await begun.wait()
         await life.close()
@@ -50,7 +50,7 @@ class TestClose:
             begun.set()
             await asyncio.Event().wait()
 
-        life = IndexLife(Place(1, Path("gen-1-aa"), "", None, ()), deadline=1)
+        life = IndexLife(GenerationPlace(1, Path("gen-1-aa"), "", None, ()), deadline=1)
         await life.open(shelf.spawn, print)
         (child,) = shelf.children
         child.request = never  # type: ignore[method-assign]

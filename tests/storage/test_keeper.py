@@ -180,11 +180,11 @@ class TestRenewal:
         """When the ledger commits the new generation and its answer is lost, there is but one."""
         async with world(store) as here:
             await here.branch.ready()
-            write, lost = store.records.write, list[pending.State]()
+            write, lost = store.records.write, list[pending.IndexState]()
 
             async def losing(unit: Any, **how: Any) -> Any:
                 answer = await write(unit, **how)
-                if isinstance(answer, pending.State) and not lost:
+                if isinstance(answer, pending.IndexState) and not lost:
                     lost.append(answer)
                     raise LedgerDown("the answer is lost")
                 return answer

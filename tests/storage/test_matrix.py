@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.storage.search.matrix import Part, VectorMatrix
+from cortex_actors.storage.search.matrix import CollectionPart, VectorMatrix
 from tests.storage.vectored import DIMENSION, MODEL, PRIVATE, VILLAGE, Vectored, digest
 
 if TYPE_CHECKING:
@@ -115,7 +115,10 @@ class TestView:
         ledger.embed("one", "two", "one\ntwo")
         seen(ledger, matrix)
 
-        assert {Part(PRIVATE, False): 2, Part(PRIVATE, True): 1} == matrix.counts()
+        assert {
+            CollectionPart(PRIVATE, False): 2,
+            CollectionPart(PRIVATE, True): 1,
+        } == matrix.counts()
 
     def test_another_ledger(self, ledger: Vectored, matrix: VectorMatrix) -> None:
         """A ledger that was recovered meanwhile is read anew: its numbers mean something else."""

@@ -19,7 +19,7 @@ from cortex_actors.storage.memory import (
     memory_states,
     memory_undo,
 )
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.tables import schema
 from cortex_actors.testing import EPOCH
 from tests.storage.things import active_ids, found_by, mem, memory
@@ -39,7 +39,7 @@ def two(tables: Tables) -> None:
 
 def noted(tables: Tables, kind: ChangeKind, name: str, at: int, **given: object) -> int:
     """Note a change."""
-    change = Change(kind, name, by="owner", at=EPOCH + at, **given)  # type: ignore[arg-type]
+    change = MemoryChange(kind, name, by="owner", at=EPOCH + at, **given)  # type: ignore[arg-type]
     return tables.write(lambda c: memory_history.note(c, change))[0]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.memory import Passage, Place
+from cortex_actors.domain.memory import Passage, SearchPlace
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import insight_records, passages
 from tests.storage.support import id_of
@@ -70,14 +70,16 @@ class TestOfItem:
         """What nothing comes before is found by its own text, in either list."""
         digest = sha256(b"use ruff").digest()
 
-        assert [Passage(PRIVATE, "mem_1", Place.BOTH, "use ruff", digest)] == item(1, "use ruff")
+        assert [Passage(PRIVATE, "mem_1", SearchPlace.BOTH, "use ruff", digest)] == item(
+            1, "use ruff"
+        )
 
     def test_next(self) -> None:
         """What follows something is found alone, and with that in front of it."""
         alone, paired = item(1, "the second", before="the first")
 
-        assert (Place.ALONE, "the second") == (alone.place, alone.text)
-        assert (Place.PAIRED, "the first\nthe second") == (paired.place, paired.text)
+        assert (SearchPlace.ALONE, "the second") == (alone.place, alone.text)
+        assert (SearchPlace.PAIRED, "the first\nthe second") == (paired.place, paired.text)
         assert [PRIVATE, f"{PRIVATE}_paired"] == [alone.index, paired.index]
         assert sha256(b"the first\nthe second").digest() == paired.text_hash
 

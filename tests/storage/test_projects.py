@@ -83,9 +83,9 @@ class TestFiles:
     async def test_left_out(self, store: Store, atlas: Project) -> None:
         """Lines of another tool are as many as the last whole reading of the file counted."""
 
-        def ran(state: str, *, at: int, **counts: int) -> projects.Run:
+        def ran(state: str, *, at: int, **counts: int) -> projects.PipelineRun:
             kind, path = projects.READER, STATE.path
-            return projects.Run(f"run_{at}", kind, at, at, state, path=path, counts=counts)
+            return projects.PipelineRun(f"run_{at}", kind, at, at, state, path=path, counts=counts)
 
         await store.write(lambda c: projects.saw(c, STATE, EPOCH))
         found = []

@@ -267,7 +267,7 @@ class TestHowMuch:
         for life in range(2):
             with closing(lock.acquire(filed.home)) as owner:
                 owner.take_over(started_at=EPOCH, version="0")
-                owner.say(lock.State.RUNNING)
+                owner.say(lock.HomeState.RUNNING)
             if boot and not life:
                 said = json.loads(filed.home.lock.read_text())
                 filed.home.lock.write_text(json.dumps({**said, "boot": boot}))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.principle import Ending, Given
+from cortex_actors.domain.principle import Ending, GivenBullet
 from cortex_actors.domain.project import Project
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import resolutions
@@ -35,7 +35,10 @@ REFUSED = replace(
     WRITTEN, section="", ending=Ending.REFUSED, reason="refused: it is a link", resolved_at=6
 )
 
-BULLETS = [Given("pri_1", "- Run pytest."), Given("pri_2", "- [CONFLICT] Use tabs.", "x")]
+BULLETS = [
+    GivenBullet("pri_1", "- Run pytest."),
+    GivenBullet("pri_2", "- [CONFLICT] Use tabs.", "x"),
+]
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ class TestKeep:
 
     async def test_replaced(self, kept: Store) -> None:
         """Bullets are those of the last write, in their order."""
-        newer = [Given("pri_3", "- Be kind."), BULLETS[0]]
+        newer = [GivenBullet("pri_3", "- Be kind."), BULLETS[0]]
         await kept.write(lambda c: resolutions.keep(c, WRITTEN, newer))
 
         assert ["- Be kind.", "- Run pytest."] == await bullets(kept)

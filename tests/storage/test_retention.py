@@ -11,7 +11,7 @@ from cortex_actors.domain.event import Event, FileChanged, Payload
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import store as append
 from cortex_actors.storage.ledger import backups
-from cortex_actors.storage.projects import Run
+from cortex_actors.storage.projects import PipelineRun
 from cortex_actors.storage.tables.schema import dead_letters, deliveries
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import FILE_CHANGED
@@ -53,7 +53,7 @@ async def ran(
 ) -> None:
     """Store runs of so many days ago."""
     for age in ages:
-        run = Run(f"run_{ulid(at(age))}", kind, at(age), at(age), state, path=path)
+        run = PipelineRun(f"run_{ulid(at(age))}", kind, at(age), at(age), state, path=path)
         await store.write(lambda c, run=run: projects.record(c, run))  # type: ignore[misc]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.storage import projects
-from cortex_actors.storage.projects import Run
+from cortex_actors.storage.projects import PipelineRun
 
 if TYPE_CHECKING:
     from tests.storage.support import Store
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 class TestRuns:
     async def test_round_trip(self, store: Store) -> None:
         """A run comes back as it was written."""
-        run = Run("run_1", "accumulator", 1, 2, "failed", "prj_1", "/a", {"fragments": 3}, "why")
+        run = PipelineRun(
+            "run_1", "accumulator", 1, 2, "failed", "prj_1", "/a", {"fragments": 3}, "why"
+        )
         await store.write(lambda c: projects.record(c, run))
 
         assert [run] == await store.read(lambda c: projects.latest(c, "accumulator"))
@@ -23,7 +25,7 @@ class TestRuns:
     async def test_latest(self, store: Store) -> None:
         """An actor's newest runs come first, up to the limit, and nobody else's."""
         for number, kind in enumerate(["a", "a", "b", "a"]):
-            run = Run(f"run_{number}", kind, 0, number)
+            run = PipelineRun(f"run_{number}", kind, 0, number)
             await store.write(partial(projects.record, run=run))
         found = await store.read(lambda c: projects.latest(c, "a", 2))
 
@@ -31,7 +33,7 @@ class TestRuns:
 
     async def test_twice(self, store: Store) -> None:
         """A run is written once: a second transaction with its id is undone."""
-        run = Run("run_1", "a", 0, 1)
+        run = PipelineRun("run_1", "a", 0, 1)
         await store.write(lambda c: projects.record(c, run))
         with pytest.raises(Exception, match="UNIQUE"):
             await store.write(lambda c: projects.record(c, run))

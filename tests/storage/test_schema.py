@@ -20,14 +20,14 @@ from cortex_actors.domain.insight import (
 from cortex_actors.domain.memory import (
     MERGEABLE,
     ChangeKind,
-    Convergence,
+    ConvergenceLevel,
     CrumbType,
     Layer,
     MemoryStatus,
     MemoryType,
-    Place,
     Priority,
     Realm,
+    SearchPlace,
 )
 from cortex_actors.domain.principle import (
     Ending,
@@ -39,12 +39,12 @@ from cortex_actors.domain.principle import (
 from cortex_actors.domain.project import (
     AlertKind,
     Decision,
+    DecisionWay,
     SourceKind,
     StatementKind,
     Trust,
-    Way,
 )
-from cortex_actors.files.swap import State
+from cortex_actors.files.swap import WriteState
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import tables
 from cortex_actors.storage.ledger import files
@@ -69,16 +69,16 @@ OF_MEMORIES = [each for each in Decider if each is not Decider.AGENT]
 WORDS: dict[str, Iterable[str]] = {
     "alerts.kind": AlertKind,
     "approvals.decision": Decision,
-    "approvals.way": Way,
+    "approvals.way": DecisionWay,
     "contradictions.decided_by": Decider,
     "contradictions.status": ("unresolved", "resolved", "dismissed"),
     "contradictions.type": Conflict,
-    "convergences.kind": Convergence,
+    "convergences.kind": ConvergenceLevel,
     "crumbs.priority": Priority,
     "crumbs.type": CrumbType,
     "documents.trust": Trust,
     "embedding_models.state": ("coming", "active", "retired"),
-    "file_writes.state": State,
+    "file_writes.state": WriteState,
     "index_ops.op": ("put", "drop"),
     "handouts.kind": PairKind,
     "insight_sources.kind": StatementKind,
@@ -97,7 +97,7 @@ WORDS: dict[str, Iterable[str]] = {
     "memories.type": MemoryType,
     "memory_changes.kind": ChangeKind,
     "memory_conflicts.decided_by": OF_MEMORIES,
-    "passages.place": Place,
+    "passages.place": SearchPlace,
     "proposals.kind": ProposalKind,
     "principle_links.decided_by": Decider,
     "principle_links.type": LinkType,

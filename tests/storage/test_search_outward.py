@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import ulid
-from cortex_actors.domain.memory import Crumb, Layer, Realm
+from cortex_actors.domain.memory import CrumbRecord, Layer, Realm
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.search import hits as search_tagged
 from cortex_actors.storage.search.hits import tagged
@@ -42,7 +42,9 @@ def room(tables: Tables) -> Room:
         memory(f"{WORD} village", 20, realm=Realm.VILLAGE, tags=("x", "y")),
         memory(f"{WORD} bridge", 30, realm=Realm.BRIDGE, related=("B",), tags=("x",)),
     )
-    crumb = Crumb(f"crm_{ulid(EPOCH)}", "A", session_id="s", summary=f"{WORD} crumb", left_at=EPOCH)
+    crumb = CrumbRecord(
+        f"crm_{ulid(EPOCH)}", "A", session_id="s", summary=f"{WORD} crumb", left_at=EPOCH
+    )
     agent_records.leave(tables.connection, crumb)
     return room
 

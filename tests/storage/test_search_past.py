@@ -10,7 +10,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.rules.sameness import NOT_KNOWN
 from cortex_actors.storage import memory_history
 from cortex_actors.storage.memory import memory_states, memory_undo
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.testing import EPOCH
 from tests.storage.room import Room
@@ -100,7 +100,7 @@ class TestOriginal:
         whole = memory("port a and b")
         connection = tables.connection
         memory_states.form(connection, whole, parts, at=EPOCH, by=Decider.RULES)
-        change = Change(ChangeKind.MERGE, whole.id, by="owner", at=EPOCH, others=tuple(parts))
+        change = MemoryChange(ChangeKind.MERGE, whole.id, by="owner", at=EPOCH, others=tuple(parts))
         memory_history.note(connection, change)
         memory_undo.split(connection, whole.id, by="owner", at=EPOCH + 1)
         found = set(await room.texts("port", past=SAID))

@@ -21,7 +21,7 @@ from tests.storage.things import Tables, mem, memory
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
 
 MINUTE = 60_000_000
 
@@ -32,7 +32,7 @@ def room(tables: Tables) -> Room:
     return Room(tables)
 
 
-async def one(room: Room, text: str, **given: object) -> Hit:
+async def one(room: Room, text: str, **given: object) -> RankedHit:
     """Return the best hit."""
     return (await room.ask(text, now=EPOCH, **given)).hits[0]
 

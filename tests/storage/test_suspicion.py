@@ -11,7 +11,7 @@ from cortex_actors.errors import ConfigurationError
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage.index.chroma import Server
 from cortex_actors.storage.index.life import FLOOR, MARKER, Generations, suspicion
-from cortex_actors.storage.index.pending import State
+from cortex_actors.storage.index.pending import IndexState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +117,7 @@ class TestSweep:
                 (tmp_path / name / MARKER).write_text(json.dumps({"url": where}))
         settings = StorageSettings(index="server", index_url=url)
         places = Generations(tmp_path, settings, ("cortex_insights",))
-        place = places.place(State(4, "m", 0, "dd"))
+        place = places.place(IndexState(4, "m", 0, "dd"))
         places.prepare(place)
         places.sweep(place)
 

@@ -15,7 +15,7 @@ from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.ledger.backups import BELIEVED
 from cortex_actors.storage.memory import memory_attention, memory_undo
-from cortex_actors.storage.memory.memory_attention import BATCH, Tending, Weighed
+from cortex_actors.storage.memory.memory_attention import BATCH, Tending, WeighedMemories
 from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH, ManualClock
 from cortex_actors.topics import MEMORY_DECAYED, MEMORY_PROMOTED
@@ -86,7 +86,7 @@ class TestWeigh:
         )
         scene.clock.advance(HOUR_S)  # a working memory loses 1 % of its freshness in an hour
 
-        assert Weighed(total=2, updated=1, below=0, faded=0) == await scene.tending.weigh()
+        assert WeighedMemories(total=2, updated=1, below=0, faded=0) == await scene.tending.weigh()
         assert [1.0, pytest.approx(0.495, abs=0.001)] == [
             scene.one(each).attention for each in ("new", "old")
         ]
@@ -99,7 +99,7 @@ class TestWeigh:
         scene.clock.advance(5 * DAY_S)
         second = await scene.tending.weigh()
 
-        assert [Weighed(2, 1, 1, 1), Weighed(2, 0, 1, 0)] == [first, second]
+        assert [WeighedMemories(2, 1, 1, 1), WeighedMemories(2, 0, 1, 0)] == [first, second]
         assert [mem("x")] == scene.told(MEMORY_DECAYED)
         assert 0.1 == scene.one("x").attention
 
@@ -108,7 +108,7 @@ class TestWeigh:
         scene.save(memory("x", layer=Layer.SENSORY))
         scene.clock.advance(5 * DAY_S)
 
-        assert Weighed(1, 1, 1, 1) == await scene.tending.weigh(dry_run=True)
+        assert WeighedMemories(1, 1, 1, 1) == await scene.tending.weigh(dry_run=True)
         assert 1.0 == scene.one("x").attention
         assert not scene.said
         assert not scene.records.writes
@@ -126,7 +126,7 @@ class TestWeigh:
         scene.save(memory("x", layer=Layer.SENSORY, pinned_at=EPOCH), memory("y", agent_id=PROBE))
         scene.clock.advance(DAY_S)
 
-        assert Weighed(total=1) == await scene.tending.weigh()
+        assert WeighedMemories(total=1) == await scene.tending.weigh()
 
 
 class TestSink:

@@ -10,7 +10,7 @@ import pytest
 
 from cortex_actors.api.pipeline import history
 from cortex_actors.clock import DAY
-from cortex_actors.domain.principle import Ending, Given
+from cortex_actors.domain.principle import Ending, GivenBullet
 from cortex_actors.domain.project import Decision, Review, SourceKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.rules import clustering
@@ -59,7 +59,7 @@ async def _chain(store: Store) -> Principle:
         said = Review(id_of(TABS), Decision.APPROVED, EPOCH + 4 * DAY, "so be it")
         reviews.decide(connection, said)
         distilled(connection, made, id_of(TABS), id_of(SAME))
-        bullets = [Given("pri_x", "other"), Given(made.id, TABS, "it says spaces")]
+        bullets = [GivenBullet("pri_x", "other"), GivenBullet(made.id, TABS, "it says spaces")]
         resolutions.keep(connection, _stands(), bullets)
 
     await store.write(work)

@@ -11,7 +11,13 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.errors import LedgerDown, StorageFull
 from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.connection import migrate
-from cortex_actors.storage.ledger.writer import Checkpoints, Ground, LedgerFile, Limits, Writer
+from cortex_actors.storage.ledger.writer import (
+    Checkpoints,
+    Ground,
+    LedgerFile,
+    TransactionLimits,
+    Writer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
 SOON = 20.0
 
 #: Room for many units in a group.
-GENEROUS = Limits(64, 0.2)
+GENEROUS = TransactionLimits(64, 0.2)
 
 OWNER = "INSERT OR REPLACE INTO owner VALUES (1, {}, 1, 1)"
 
@@ -49,7 +55,7 @@ def writer(path: Path) -> Iterator[Writer]:
 
 
 def start(
-    path: Path, limits: Limits = GENEROUS, closed: Callable[[], None] = lambda: None
+    path: Path, limits: TransactionLimits = GENEROUS, closed: Callable[[], None] = lambda: None
 ) -> Writer:
     """Start a writer of epoch 7."""
     engine = opening.writing(path)
@@ -133,7 +139,7 @@ class TestCommit:
 
     def test_limit(self, path: Path) -> None:
         """No more units share a transaction than allowed."""
-        writer = start(path, Limits(1, 0.2))
+        writer = start(path, TransactionLimits(1, 0.2))
         held, seen = Held(writer), list[list[str]]()
         futures = [writer.submit(note("a")), writer.submit(lambda _c: seen.append(noted(path)))]
         held.gate.set()
@@ -258,7 +264,7 @@ class TestEnd:
     def test_queued_units_are_committed(self, path: Path) -> None:
         """A writer that is closed first commits and answers what was queued."""
         closed = threading.Event()
-        writer = start(path, Limits(8, 0), closed.set)
+        writer = start(path, TransactionLimits(8, 0), closed.set)
         held = Held(writer)
         futures = [writer.submit(note(str(n))) for n in range(50)]
         writer.close()

@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import BeingWritten, LedgerDown
-from cortex_actors.files.swap import Entry, State, insist
+from cortex_actors.files.swap import WriteEntry, WriteState, insist
 from cortex_actors.storage import projects
 from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.tables.schema import file_writes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.storage.support import Store
     from tests.storage.things import Tables
 
-_ENTRY = Entry(
+_ENTRY = WriteEntry(
     run_id="run_1",
     project_id=ATLAS.id,
     root=ATLAS.root,
@@ -46,12 +46,14 @@ def journal(tables: Tables) -> Tables:
     return tables
 
 
-def _begun(journal: Tables, **given: object) -> Entry:
+def _begun(journal: Tables, **given: object) -> WriteEntry:
     """Begin a write, and return it."""
     return journal.write(lambda c: projects.begin(c, replace(_ENTRY, **given)))  # type: ignore[arg-type]
 
 
-def _ended(journal: Tables, at: int, *, aside: str = "", state: State = State.DONE) -> Entry:
+def _ended(
+    journal: Tables, at: int, *, aside: str = "", state: WriteState = WriteState.DONE
+) -> WriteEntry:
     """Begin a write and end it."""
     entry = _begun(journal)
     journal.write(lambda c: projects.end(c, entry.seq, state, at=at, aside=aside))
@@ -72,7 +74,7 @@ class TestRows:
         with pytest.raises(BeingWritten, match="CLAUDE.md"):
             _begun(journal)
         _begun(journal, path=f"{ATLAS.root}/AGENTS.md")
-        journal.write(lambda c: projects.end(c, begun.seq, State.ABANDONED, at=EPOCH))
+        journal.write(lambda c: projects.end(c, begun.seq, WriteState.ABANDONED, at=EPOCH))
 
         assert begun.seq < _begun(journal).seq
 
@@ -82,17 +84,17 @@ class TestRows:
         assert [entry.seq] == [each.seq for each in journal.read(projects.unfinished)]
         assert [] == journal.read(lambda c: projects.unfinished(c, "/other"))
 
-        journal.write(lambda c: projects.end(c, entry.seq, State.DONE, at=EPOCH))
+        journal.write(lambda c: projects.end(c, entry.seq, WriteState.DONE, at=EPOCH))
         assert [] == journal.read(projects.unfinished)
 
     def test_last(self, journal: Tables) -> None:
         """The newest write that stands is the one to undo."""
         first, second = (_ended(journal, EPOCH) for _ in range(2))
-        _ended(journal, EPOCH, state=State.ABANDONED)
+        _ended(journal, EPOCH, state=WriteState.ABANDONED)
         last = partial(projects.last, path=_ENTRY.path)
 
         assert second.seq == (journal.read(last) or _ENTRY).seq
-        journal.write(lambda c: projects.end(c, second.seq, State.UNDONE, at=EPOCH))
+        journal.write(lambda c: projects.end(c, second.seq, WriteState.UNDONE, at=EPOCH))
         assert first.seq == (journal.read(last) or _ENTRY).seq
         assert journal.read(lambda c: projects.last(c, "/other")) is None
 
@@ -136,9 +138,9 @@ class TestInTheLedger:
         await store.write(lambda c: projects.add(c, ATLAS))
         journal = Writes(store.records, store.clock)
         first = await journal.begin(_ENTRY)
-        await journal.end(first.seq, State.DONE, aside=".x")
+        await journal.end(first.seq, WriteState.DONE, aside=".x")
         second = await journal.begin(_ENTRY)
-        await journal.end(second.seq, State.UNDONE, undone=first.seq)
+        await journal.end(second.seq, WriteState.UNDONE, undone=first.seq)
         await journal.keep(second.seq, b"mine")
 
         sql = "SELECT state, aside, displaced FROM file_writes ORDER BY seq"

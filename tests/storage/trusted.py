@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import section_hash
-from cortex_actors.domain.principle import Derivation, Ending, Given, principle_id
+from cortex_actors.domain.principle import Derivation, Ending, GivenBullet, principle_id
 from cortex_actors.domain.project import Project
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import (
@@ -73,7 +73,9 @@ class World:
         owner = self.project(path.split("/")[1])
         told = ("run_1", "revision", "inputs", "section")
         found = Resolution(path, "claude", owner.id, *told, Ending.WRITTEN, None, EPOCH)
-        resolutions.keep(self.connection, found, [Given(each, each) for each in principle_ids])
+        resolutions.keep(
+            self.connection, found, [GivenBullet(each, each) for each in principle_ids]
+        )
 
     def merge(self, text: str, into: str) -> None:
         """Let a text count for another one."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.memory import Place, index_of
+from cortex_actors.domain.memory import SearchPlace, index_of
 from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.ledger import connection as opening
 from tests.storage.ledgers import template
@@ -105,9 +105,9 @@ def naive(
         if len(row) != len(vector) or not np.isfinite(row).all():
             continue
         entry = (-float(np.einsum("i,i->", row, vector.astype(np.float64))), item, collection)
-        if place != Place.PAIRED:
+        if place != SearchPlace.PAIRED:
             lists["dense_alone"].append(entry)
-        if place != Place.ALONE:
+        if place != SearchPlace.ALONE:
             lists["dense_paired"].append(entry)
     return {
         name: [(collection, item) for _, item, collection in sorted(some)[:depth]]
@@ -125,5 +125,5 @@ def held_by(connection: Connection, index: str) -> list[tuple[str, Matrix]]:
     return [
         (item, np.frombuffer(blob, np.float32))
         for collection, item, place, blob in rows
-        if index_of(collection, Place(place)) == index
+        if index_of(collection, SearchPlace(place)) == index
     ]

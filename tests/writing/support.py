@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-    from cortex_actors.files.swap import Entry
-    from cortex_actors.files.writer import Written
+    from cortex_actors.files.swap import WriteEntry
+    from cortex_actors.files.writer import WriteResult
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class Desk:
             file.write_bytes(_empty(self.root))
         self.rows = Rows(file)
         self.journal = Writes(self.rows, SystemClock())  # type: ignore[arg-type]
-        self.late: list[Entry] = []
+        self.late: list[WriteEntry] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._threads = Threads("writing", 8)
         self.writer = FileWriter(
@@ -101,7 +101,7 @@ class Desk:
             **given,  # type: ignore[arg-type]
         )
 
-    async def write(self, body: bytes = BODY, **given: object) -> Written:
+    async def write(self, body: bytes = BODY, **given: object) -> WriteResult:
         """Write a section."""
         path = given.get("path")
         named = str(path or self.path)
@@ -141,7 +141,7 @@ class Desk:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _on_late(self, entry: Entry) -> None:
+    async def _on_late(self, entry: WriteEntry) -> None:
         self.late.append(entry)
 
 

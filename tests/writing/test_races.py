@@ -13,7 +13,7 @@ from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import FolderMoved, Missing, Refused
 from cortex_actors.files import swap
 from cortex_actors.files.place import Place
-from cortex_actors.files.swap import Entry, State, Swap, exchange
+from cortex_actors.files.swap import Swap, WriteEntry, WriteState, exchange
 from cortex_actors.render import fence
 from tests.writing.support import BODY, section
 
@@ -190,8 +190,10 @@ def _swapped_while_written(root: Path, tries: int) -> list[str]:
                 seen = place.look()
                 assert seen is not None
                 after = fence.splice(seen.data, BODY + b"- Rule %d.\n" % number)
-                entry = Entry("", "", str(root), path, "", seen.data, file_hash(after), ".aside", 0)
-                written += Swap(place, entry).write(after).state is State.DONE
+                entry = WriteEntry(
+                    "", "", str(root), path, "", seen.data, file_hash(after), ".aside", 0
+                )
+                written += Swap(place, entry).write(after).state is WriteState.DONE
                 place.unlink(entry.aside)
     finally:
         swapping.end()

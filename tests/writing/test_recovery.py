@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import LedgerDown
-from cortex_actors.files.swap import PART, Entry, State
+from cortex_actors.files.swap import PART, WriteEntry, WriteState
 from cortex_actors.render import fence
 from tests.writing.support import BODY, section
 
@@ -24,10 +24,10 @@ _THEIRS = b"# Saved meanwhile\n"
 _ASIDE = ".CLAUDE.md.cortex-1"
 
 
-async def _cut_off(desk: Desk, **given: object) -> Entry:
+async def _cut_off(desk: Desk, **given: object) -> WriteEntry:
     """Note a write whose end nobody saw."""
     target = desk.target()
-    entry = Entry(
+    entry = WriteEntry(
         run_id=target.run_id,
         project_id=target.project_id,
         root=target.root,
@@ -138,7 +138,7 @@ class TestBeforeTheNextWrite:
 
         await desk.write()
         assert _THEIRS + b"\n" + section() == desk.path.read_bytes()
-        assert [State.ABANDONED, State.DONE] == desk.states
+        assert [WriteState.ABANDONED, WriteState.DONE] == desk.states
 
     async def test_folder_away(self, desk: Desk) -> None:
         """A write whose folder is not there stays as it is until the folder is back."""
@@ -149,7 +149,7 @@ class TestBeforeTheNextWrite:
         (desk.root / "usb").mkdir()
         (desk.root / "usb" / _ASIDE).write_bytes(_AFTER)
         (found,) = await desk.writer.recover()
-        assert (entry.seq, State.ABANDONED) == (found.seq, found.state)
+        assert (entry.seq, WriteState.ABANDONED) == (found.seq, found.state)
 
     @pytest.mark.parametrize("call", ["begin", "end", "clear"])
     async def test_journal_away(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import BeingSaved, LooksTorn, Missing, NotWritten
-from cortex_actors.files.place import Pace, Seen, settled
+from cortex_actors.files.place import FileSeen, Pace, settled
 from cortex_actors.testing import ManualClock, eventually
 
 if TYPE_CHECKING:
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 _PACE = Pace(settle=0.1, limit=2.0)
 
 
-def _seen(data: bytes, *, at: int = 0, in_use: bool = False) -> Seen:
+def _seen(data: bytes, *, at: int = 0, in_use: bool = False) -> FileSeen:
     """Return a file that has been made anew so many times."""
-    return Seen(data, os.stat_result((0o100644, at, 1, 1, 0, 0, len(data), 0, 0, 0)), in_use)
+    return FileSeen(data, os.stat_result((0o100644, at, 1, 1, 0, 0, len(data), 0, 0, 0)), in_use)
 
 
-def _showing(*looks: Seen | None) -> Callable[[], Awaitable[Seen | None]]:
+def _showing(*looks: FileSeen | None) -> Callable[[], Awaitable[FileSeen | None]]:
     """Return looks at a file: one after the other, the last again and again."""
     waiting = list(looks)
 
-    async def look() -> Seen | None:
+    async def look() -> FileSeen | None:
         return waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
     return look
 
 
 async def _settled(
-    *looks: Seen | None, known: int | None = None, create: bool = False
-) -> tuple[Seen | NotWritten | None, float]:
+    *looks: FileSeen | None, known: int | None = None, create: bool = False
+) -> tuple[FileSeen | NotWritten | None, float]:
     """Return what was found at rest, or why nothing was, and after how many seconds."""
     clock = ManualClock()
     waiting = asyncio.ensure_future(

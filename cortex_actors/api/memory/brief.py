@@ -37,7 +37,7 @@ from cortex_actors.storage.search.similar_memories import list_conflicts
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from cortex_actors.domain.memory import Crumb
+    from cortex_actors.domain.memory import CrumbRecord
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -128,14 +128,14 @@ def list_chapters(connection: Connection, told: Audience) -> list[Chapter]:
 def _crumbs(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield what the newest session did, and what it and those before it left to do."""
     here = None if told.project is None else told.project.id
-    wanted = agent_records.Wanted(
+    wanted = agent_records.CrumbFilter(
         reader=told.reader,
         agent=told.agent,
         since=told.now - LOOKBACK,
         here=here,
         project_id="" if here is None else None,
     )
-    latest: dict[str, Crumb] = {}
+    latest: dict[str, CrumbRecord] = {}
     for crumb in agent_records.list_crumbs(connection, wanted, limit=CRUMBS):
         latest.setdefault(crumb.session_id, crumb)
     for number, crumb in enumerate(latest.values()):
@@ -158,7 +158,7 @@ def _memories(connection: Connection, told: Audience) -> Iterator[Note]:
     known: set[str] = set()
     for why, place in product(kinds, told.places):
         where = Where(reader=told.reader, project_id=place, **kinds[why])
-        wanted = memory_lists.Wanted(where=where, pinned=why == "pinned", limit=MEMORIES)
+        wanted = memory_lists.MemoryFilter(where=where, pinned=why == "pinned", limit=MEMORIES)
         found, _ = memory_lists.listed(connection, wanted, now=told.now)
         for each in found:
             line = None if each.id in known else quote(each.text, each.abstract)

@@ -273,7 +273,7 @@ async def _left(hook: ClientHook, summary: str, *, transcript: str) -> dict[str,
 
 def _crumb_of(connection: Connection, *, hook: ClientHook) -> str:
     """Return what the newest crumb of a hook's session says, on one line."""
-    wanted = agent_records.Wanted(reader=hook.agent, agent=hook.agent)
+    wanted = agent_records.CrumbFilter(reader=hook.agent, agent=hook.agent)
     found = agent_records.list_crumbs(connection, wanted, limit=CRUMBS)
     return next((" ".join(e.summary.split()) for e in found if e.session_id == hook.session), "")
 

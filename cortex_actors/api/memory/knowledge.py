@@ -17,7 +17,7 @@ from cortex_actors.domain.agent import shown
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
-from cortex_actors.memory.librarian import Given, Librarian
+from cortex_actors.memory.librarian import GivenDocument, Librarian
 from cortex_actors.storage import documents
 from cortex_actors.storage.search.query import Where
 from cortex_actors.text import hazards, terms
@@ -152,7 +152,7 @@ async def restore_knowledge(
     return {"restored": await call.records.write(work), "topic": topic}
 
 
-def _given(text: str, source: str | None, topic: str | None) -> Given:
+def _given(text: str, source: str | None, topic: str | None) -> GivenDocument:
     """Return a text as a document. Raises `BadInput`."""
     if not text.strip():
         raise BadInput("cannot ingest the text: it is empty")
@@ -160,7 +160,7 @@ def _given(text: str, source: str | None, topic: str | None) -> Given:
     name = _named(source, "source", most=_NAME) or f"text:{sha256(data).hexdigest()[:_DIGITS]}"
     if name.startswith("/"):
         raise BadInput(f"cannot ingest a text as {shown(name)}: a path is read from its file")
-    return Given(name, data, topic or GENERAL, trust=Trust.AGENT)
+    return GivenDocument(name, data, topic or GENERAL, trust=Trust.AGENT)
 
 
 def _named(given: str | None, what: str, *, most: int) -> str | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
-    from cortex_actors.storage.memory_history import Change, Node
+    from cortex_actors.storage.memory_history import LineageNode, MemoryChange
     from cortex_actors.storage.search.query import Where
 
 
@@ -109,7 +109,7 @@ def brief(
     ]
 
 
-def drawn(memory: Memory, nodes: Sequence[Node]) -> str:
+def drawn(memory: Memory, nodes: Sequence[LineageNode]) -> str:
     """Return a memory as agents are told of it, with the tree of what it was made of."""
     state = "active" if memory.status is MemoryStatus.ACTIVE else "inactive"
     lines = [
@@ -125,7 +125,7 @@ def drawn(memory: Memory, nodes: Sequence[Node]) -> str:
     return "\n".join(lines)
 
 
-def change_told(change: Change, seen: Collection[str]) -> dict[str, Any]:
+def change_told(change: MemoryChange, seen: Collection[str]) -> dict[str, Any]:
     """Return a change; of the other memories, those that whoever asks may know of."""
     told = all_fields(change, "before", id="number", memory="memory_id")
     shown = [each for each in change.others if each in seen]
@@ -133,7 +133,7 @@ def change_told(change: Change, seen: Collection[str]) -> dict[str, Any]:
 
 
 def changes(
-    connection: Connection, found: Sequence[Change], *, reader: str | None
+    connection: Connection, found: Sequence[MemoryChange], *, reader: str | None
 ) -> list[dict[str, Any]]:
     """Return changes as a list shows them."""
     named = {each for change in found for each in change.others}
@@ -143,10 +143,12 @@ def changes(
     return [change_told(each, seen) for each in found]
 
 
-def _shown(connection: Connection, nodes: Sequence[Node], reader: str | None) -> list[Node]:
+def _shown(
+    connection: Connection, nodes: Sequence[LineageNode], reader: str | None
+) -> list[LineageNode]:
     """Return the nodes that somebody may read, with all that lies around each."""
     seen = readers_part(connection, [each.id for each in nodes], reader)
-    shown: dict[str | None, Node] = {}
+    shown: dict[str | None, LineageNode] = {}
     for node in nodes:
         if node.id in seen and (node.parent is None or node.parent in shown):
             shown[node.id] = node
@@ -158,7 +160,7 @@ def _known(name: str | None, seen: Collection[str]) -> str | None:
     return name if name in seen else None
 
 
-def _branches(nodes: Sequence[Node]) -> list[str]:
+def _branches(nodes: Sequence[LineageNode]) -> list[str]:
     """Return the lines of a tree."""
     last = set({node.parent: number for number, node in enumerate(nodes)}.values())
     lines: list[str] = []
@@ -281,12 +283,14 @@ async def conflicts(
     return await call.records.read(look)
 
 
-def _wanted(where: Where, status: str, *, sort: str, limit: int, skip: int) -> memory_lists.Wanted:
+def _wanted(
+    where: Where, status: str, *, sort: str, limit: int, skip: int
+) -> memory_lists.MemoryFilter:
     """Return what a list is of; raises `BadInput` naming the words that there are."""
     parameters.page(limit, skip, of="memories")
     states = () if status == ALL else (parameters.word(MemoryStatus, status, name="status"),)
     order = parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST
-    return memory_lists.Wanted(where=where, states=states, sort=order, limit=limit, skip=skip)
+    return memory_lists.MemoryFilter(where=where, states=states, sort=order, limit=limit, skip=skip)
 
 
 def _about(connection: Connection, name: str, reader: str | None) -> str:

@@ -31,7 +31,7 @@ from cortex_actors.rules.admission import admitted, noted
 from cortex_actors.rules.decay import below, is_deeper
 from cortex_actors.storage import memory_history, memory_records, realms
 from cortex_actors.storage.memory import memory_delete, memory_lists, memory_states, memory_undo
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.search import similar_memories
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ async def archive(
         some = [active(each, "archive") for each in mine_all(connection, ids, caller)]
         gone = memory_states.archive(connection, [each.id for each in some], at)
         for name in gone:
-            change = Change(ChangeKind.ARCHIVE, name, by=caller.by, at=at, reason=said)
+            change = MemoryChange(ChangeKind.ARCHIVE, name, by=caller.by, at=at, reason=said)
             memory_history.note(connection, change)
         return {"archived": gone}
 
@@ -219,7 +219,9 @@ async def restore(call: Call, ids: Sequence[str], *, as_agent: str | None = None
         before = {each.id: memory_undo.before_restoring(connection, each.id) for each in some}
         back = memory_states.restore(connection, list(before), at)
         for name in back:
-            change = Change(ChangeKind.RESTORE, name, by=caller.by, at=at, before=before[name])
+            change = MemoryChange(
+                ChangeKind.RESTORE, name, by=caller.by, at=at, before=before[name]
+            )
             memory_history.note(connection, change)
         return {"restored": back}
 
@@ -246,7 +248,7 @@ async def supersede(
             raise BadInput(f"cannot supersede {before.id} by itself; give two memories")
         memory_records.require_said_by(connection, [before.id], after.agent_id)
         memory_states.supersede(connection, before.id, after.id, at)
-        change = Change(
+        change = MemoryChange(
             ChangeKind.SUPERSEDE, before.id, by=caller.by, at=at, others=(after.id,), reason=said
         )
         memory_history.note(connection, change)
@@ -366,7 +368,7 @@ async def forget(call: Call, ids: Sequence[str], *, as_agent: str | None = None)
     return answer
 
 
-def _require_change(connection: Connection, change: Change, caller: Caller) -> None:
+def _require_change(connection: Connection, change: MemoryChange, caller: Caller) -> None:
     """Raise `NotFound` for a change of what the caller may not read, `NotYours` of another's."""
     if caller.is_owner:
         return

@@ -28,7 +28,7 @@ from cortex_actors.rules import decay
 from cortex_actors.rules.merging import are_opposites
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import memory_attention, memory_lists, memory_merge
-from cortex_actors.storage.memory.memory_attention import Tending, Weighed
+from cortex_actors.storage.memory.memory_attention import Tending, WeighedMemories
 from cortex_actors.storage.search.scope import memory_conditions, present
 from cortex_actors.storage.search.similar_memories import standing
 
@@ -274,7 +274,7 @@ async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
     how many would change, and which would be archived.
     """
     tending, where = _tending(call), _own(call)
-    weighed: Weighed = await tending.weigh(*where, dry_run=dry_run)
+    weighed: WeighedMemories = await tending.weigh(*where, dry_run=dry_run)
     days = call.settings().memory.archive_days
     return {
         **fields_of(weighed, "updated", "faded", total_records="total", below_threshold="below"),
@@ -322,7 +322,7 @@ async def _pairs(
         some += page
     texts = await asyncio.to_thread(memory_lists.texts, some)
     parted = await read(memory_lists.apart)
-    search = memory_lists.Search(texts, threshold=threshold, limit=limit, apart=parted)
+    search = memory_lists.PairSearch(texts, threshold=threshold, limit=limit, apart=parted)
     for start in search.steps():
         await asyncio.to_thread(search.step, start)
     pairs, total = search.found()

@@ -16,12 +16,12 @@ from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import asked_of
 from cortex_actors.bus.commits import refuse_key
 from cortex_actors.domain.agent import agent_id, shown
-from cortex_actors.domain.hit import REMOTE, Hit
+from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.domain.memory import PROBE, Access, Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.archivist import Archivist
-from cortex_actors.memory.request import Wish
+from cortex_actors.memory.request import RememberRequest
 from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
 from cortex_actors.rules.merging import Prefer
 from cortex_actors.rules.ranking import relevance
@@ -76,7 +76,7 @@ async def remember(
     owner = await call.asked_for(project, here)
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
     with call.life.turn():
-        wish = Wish(
+        wish = RememberRequest(
             # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
             **await asyncio.to_thread(texts),
             agent=call.caller.acting(agent, call.settings().memory.agent),
@@ -91,7 +91,7 @@ async def remember(
         return await _done(call, wish, owner=owner)
 
 
-async def _done(call: Call, wish: Wish, *, owner: Project | None) -> dict[str, Any]:
+async def _done(call: Call, wish: RememberRequest, *, owner: Project | None) -> dict[str, Any]:
     """Return what becomes of a wish as clients get it, with what its project is called."""
     _refuse_nobody(wish)
     done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
@@ -119,7 +119,7 @@ def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> 
     }
 
 
-def _refuse_nobody(wish: Wish) -> None:
+def _refuse_nobody(wish: RememberRequest) -> None:
     """Raise `BadInput` for a bridge that leads to nobody but who speaks."""
     if wish.realm is Realm.BRIDGE and not {*wish.related} - {wish.agent}:
         raise BadInput(
@@ -311,12 +311,12 @@ def _rooms(question: Question) -> tuple[str, ...]:
     return tuple(each for each in ROOMS if each in question.stores)
 
 
-def _plain(hit: Hit) -> dict[str, Any]:
+def _plain(hit: RankedHit) -> dict[str, Any]:
     """Return a hit as JSON; what a store says beside it is plain already, and nobody else's."""
     return {each.name: getattr(hit, each.name) for each in fields(hit)} | {"extra": {**hit.extra}}
 
 
-def _accesses(hits: Iterable[Hit]) -> list[Access]:
+def _accesses(hits: Iterable[RankedHit]) -> list[Access]:
     """Return which memories are in an answer, and how each came there; a probe counts for none.
 
     What another program said is no memory of this daemon, whatever it calls itself.

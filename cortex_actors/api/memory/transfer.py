@@ -169,7 +169,7 @@ def _records(
         raise BadInput(f"cannot import {path}: {where}{said}; nothing was written") from error
 
 
-def _own(pieces: Iterator[str]) -> Iterator[jsonstream.Placed]:
+def _own(pieces: Iterator[str]) -> Iterator[jsonstream.PlacedRecord]:
     """Yield the records of our own form, all of which must be there."""
     count, ended = 0, False
     for number, placed in enumerate(jsonstream.lines(pieces)):
@@ -189,7 +189,7 @@ def _own(pieces: Iterator[str]) -> Iterator[jsonstream.Placed]:
         raise BadInput("the last line is missing: the file is not complete")
 
 
-def _theirs(pieces: Iterator[str]) -> Iterator[jsonstream.Placed]:
+def _theirs(pieces: Iterator[str]) -> Iterator[jsonstream.PlacedRecord]:
     """Yield the records of MemoryCore's form."""
     version: object = None
     met = False
@@ -257,7 +257,7 @@ async def export(
     if kind not in KINDS:
         raise BadInput(f"cannot export {kind}; there are {', '.join(KINDS)}")
     parameters.page(limit, 0, of=kind)
-    wanted = memory_transfer.Wanted(
+    wanted = memory_transfer.ExportFilter(
         reader=call.caller.reader(as_agent),
         agent=None if agent is None else agent_id(agent),
         realm=parameters.chosen(Realm, realm, what="realm"),

@@ -21,11 +21,11 @@ from cortex_actors.api.registry import Call, operation, repeated
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import agent_id
-from cortex_actors.domain.memory import Crumb, CrumbType, Memory, Priority, Realm
+from cortex_actors.domain.memory import CrumbRecord, CrumbType, Memory, Priority, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.memory.request import Message
 from cortex_actors.memory.trail import Trail
-from cortex_actors.memory.village import Answer, Village
+from cortex_actors.memory.village import Village, VillageFinding
 from cortex_actors.rules import admission
 from cortex_actors.rules import convergence as agreeing
 from cortex_actors.storage import agent_records as kept
@@ -66,7 +66,7 @@ def list_messages(
     ]
 
 
-def converged(query: str, answer: Answer, threshold: float) -> dict[str, Any]:
+def converged(query: str, answer: VillageFinding, threshold: float) -> dict[str, Any]:
     """Return what a question found, in the document's keys and some more."""
     groups = answer.found.groups
     first = groups[0] if groups else None
@@ -86,7 +86,9 @@ def converged(query: str, answer: Answer, threshold: float) -> dict[str, Any]:
     }
 
 
-def _by_agent(group: agreeing.Group, posts: Mapping[str, Post]) -> dict[str, list[dict[str, Any]]]:
+def _by_agent(
+    group: agreeing.AgreeingGroup, posts: Mapping[str, Post]
+) -> dict[str, list[dict[str, Any]]]:
     """Return how the messages of each agent begin."""
     found: dict[str, list[dict[str, Any]]] = {agent: [] for agent in group.agents}
     for voice in group.voices:
@@ -101,7 +103,7 @@ def _by_agent(group: agreeing.Group, posts: Mapping[str, Post]) -> dict[str, lis
     return found
 
 
-def _group(group: agreeing.Group, posts: Mapping[str, Post]) -> dict[str, Any]:
+def _group(group: agreeing.AgreeingGroup, posts: Mapping[str, Post]) -> dict[str, Any]:
     """Return one group; `likeness` is the least cosine of any two of its messages."""
     return {
         **fields_of(group, "agents", type="kind"),
@@ -322,7 +324,7 @@ async def leave_crumb(
     a secret (`redact` takes them out), `NotYours`.
     """
     owner = await call.asked_for(project, here)
-    given = admission.Given(
+    given = admission.AdmissionRequest(
         summary=session_summary,
         discoveries=key_discoveries,
         emotional_state=emotional_state,
@@ -394,7 +396,7 @@ async def crumbs(
     )
     parameters.page(limit, 0, of="crumbs")
 
-    def read(connection: Connection) -> tuple[list[Crumb], kept.Tally]:
+    def read(connection: Connection) -> tuple[list[CrumbRecord], kept.CrumbTally]:
         return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
 
     found, tally = await call.records.read(read)
@@ -471,9 +473,9 @@ async def _wanted(
     project: str | None,
     here: str | None,
     hours: float | None = None,
-) -> kept.Wanted:
+) -> kept.CrumbFilter:
     """Return which crumbs are meant; raises `BadInput`, `UnknownProject`, `NotYours`."""
-    wanted = kept.Wanted(
+    wanted = kept.CrumbFilter(
         reader=call.caller.reader(as_agent),
         agent=None if agent is None else agent_id(agent),
         since=None if hours is None else call.clock.now() - int(_span(hours) * _HOUR),
@@ -490,12 +492,12 @@ def _span(hours: object) -> float:
     raise BadInput(f"cannot look back {hours!r} hours: give a number above 0, {FARTHEST:,} at most")
 
 
-def _told(crumb: Crumb) -> dict[str, Any]:
+def _told(crumb: CrumbRecord) -> dict[str, Any]:
     """Return a crumb that was just left."""
     return {**_shown(crumb), "message": f"Forward crumb left: {crumb.session_id}"}
 
 
-def _shown(crumb: Crumb) -> dict[str, Any]:
+def _shown(crumb: CrumbRecord) -> dict[str, Any]:
     """Return a crumb in JSON's words."""
     return {
         **all_fields(
@@ -512,7 +514,7 @@ def _shown(crumb: Crumb) -> dict[str, Any]:
     }
 
 
-def _references(found: Sequence[Crumb]) -> dict[str, list[str]]:
+def _references(found: Sequence[CrumbRecord]) -> dict[str, list[str]]:
     """Return what all crumbs refer to, by kind and each once."""
     named: dict[str, dict[str, None]] = {kind: {} for kind in _KINDS}
     for crumb in found:

@@ -488,7 +488,7 @@ def _shape(found: Suggestion) -> dict[str, Any]:
     }
 
 
-def _figures(thresholds: rule.Thresholds, found: Figures) -> dict[str, Any]:
+def _figures(thresholds: rule.ConflictThresholds, found: Figures) -> dict[str, Any]:
     """Return thresholds that can be calibrated, with the figures of them."""
     return {
         **shapes.fields_of(thresholds, "cluster", "judged"),

@@ -31,7 +31,13 @@ from cortex_actors.storage.pipeline import (
     principles,
     reviews,
 )
-from cortex_actors.storage.pipeline.insight_lists import Bullet, InsightFilter, Line, Named, find
+from cortex_actors.storage.pipeline.insight_lists import (
+    InsightFilter,
+    Named,
+    TextPlace,
+    WrittenBullet,
+    find,
+)
 from cortex_actors.storage.pipeline.principle_lists import PrincipleFilter, listed
 from cortex_actors.storage.pipeline.resolutions import standing
 from cortex_actors.text.markdown import MAX_BYTES
@@ -40,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.insight import Insight
-    from cortex_actors.domain.principle import Derivation, Given, Principle
+    from cortex_actors.domain.principle import Derivation, GivenBullet, Principle
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -65,8 +71,8 @@ class _Chain:
     insights: dict[str, Insight] = field(default_factory=dict)
     #: Text -> the insight for which it counts, where that is another one; and where it stands.
     heads: dict[str, str] = field(default_factory=dict)
-    lines: dict[str, list[Line]] = field(default_factory=dict)
-    clusters: list[contradictions.Cluster] = field(default_factory=list)
+    lines: dict[str, list[TextPlace]] = field(default_factory=dict)
+    clusters: list[contradictions.StoredCluster] = field(default_factory=list)
     against: list[contradictions.Contradiction] = field(default_factory=list)
     reviewed: list[Review] = field(default_factory=list)
     approved: list[Approval] = field(default_factory=list)
@@ -74,12 +80,12 @@ class _Chain:
     #: Principle -> what it comes of.
     made_of: dict[str, list[Derivation]] = field(default_factory=dict)
     principles: dict[str, Principle] = field(default_factory=dict)
-    bullets: list[Bullet] = field(default_factory=list)
+    bullets: list[WrittenBullet] = field(default_factory=list)
     #: Whatever is only mentioned: the other side of a contradiction, another source of a principle.
     mentioned: dict[str, str] = field(default_factory=dict)
 
     @property
-    def places(self) -> Iterator[Line]:
+    def places(self) -> Iterator[TextPlace]:
         """Every place of every text."""
         return (line for some in self.lines.values() for line in some)
 
@@ -271,7 +277,7 @@ def _events(chain: _Chain) -> Iterator[dict[str, Any]]:
             yield _event(taken.ended_at, "restored", taken.key, taken.kind.value)
 
 
-def _line_events(line: Line) -> Iterator[dict[str, Any]]:
+def _line_events(line: TextPlace) -> Iterator[dict[str, Any]]:
     """Yield when a file began to say something, said it last, and said it no more."""
     yield _event(line.first_at, "read", line.said_id, f"{line.path}:{line.line_start}")
     if line.last_at > line.first_at:
@@ -304,7 +310,7 @@ _MARKS = ("- ", "* ", "[CONFLICT] ")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LineSeen:
     """A line of a file as it stands there now."""
 
     path: str
@@ -313,7 +319,7 @@ class Seen:
     is_ours: bool
 
 
-async def look(path: str, line: int, *, project: Project) -> Seen:
+async def look(path: str, line: int, *, project: Project) -> LineSeen:
     """Return a line of a project's file. Raises `NotFound`, `BadInput`."""
     try:
         found = await reading.look(path, project, limit=MAX_BYTES)
@@ -326,10 +332,10 @@ async def look(path: str, line: int, *, project: Project) -> Seen:
         raise BadInput(f"there is no line {line} in {path}: it has {len(lines)}")
     at = sum(len(each) for each in lines[: line - 1])
     text = lines[line - 1].decode("utf-8", "replace").strip()
-    return Seen(path, line, text, _is_ours(found.data, at))
+    return LineSeen(path, line, text, _is_ours(found.data, at))
 
 
-def of_line(connection: Connection, seen: Seen) -> dict[str, Any]:
+def of_line(connection: Connection, seen: LineSeen) -> dict[str, Any]:
     """Return where a line comes from, if it is ours, or what became of it. Raises `NotFound`."""
     asked = {"path": seen.path, "line": seen.line, "text": seen.text, "ours": seen.is_ours}
     if not seen.is_ours:
@@ -352,7 +358,7 @@ def of_text(connection: Connection, text: str, sections: Container[str]) -> dict
     wanted = _plain(text)
     if not wanted:
         raise BadInput("say a text to look for, or FILE:LINE")
-    first: dict[str, tuple[str, str, Given]] = {}
+    first: dict[str, tuple[str, str, GivenBullet]] = {}
     for row in standing(connection):
         if row[0] in sections and wanted in _plain(row[2].text):
             first.setdefault(row[2].principle_id, row)
@@ -371,7 +377,7 @@ def of_text(connection: Connection, text: str, sections: Container[str]) -> dict
     return {"asked": {"text": text.strip()}, "matches": matches}
 
 
-def _match(connection: Connection, path: str, agent: str, given: Given) -> dict[str, Any]:
+def _match(connection: Connection, path: str, agent: str, given: GivenBullet) -> dict[str, Any]:
     """Return a bullet with everything that it came of."""
     bullet = {"path": path, "agent": agent}
     bullet |= fields_of(given, "text", "conflict", principle="principle_id")
@@ -385,7 +391,9 @@ def _whole_chain(connection: Connection, name: str) -> dict[str, Any]:
     return {**history(connection, named(connection, name)), "bullet": None}
 
 
-def _nearest(text: str, rows: Iterable[tuple[str, str, Given]]) -> tuple[str, str, Given] | None:
+def _nearest(
+    text: str, rows: Iterable[tuple[str, str, GivenBullet]]
+) -> tuple[str, str, GivenBullet] | None:
     """Return the bullet that a line is, or was made of; None where it is like none."""
     wanted = _plain(text)
     scored = [(_likeness(wanted, _plain(row[2].text)), row) for row in rows]

@@ -25,7 +25,13 @@ from cortex_actors.errors import BadInput, CortexError, Refused
 from cortex_actors.pipeline.organiser import Supposed, Would
 from cortex_actors.rules import classification, promotion
 from cortex_actors.rules.classification import ClassifiedBy, Grounds, classify, grounds
-from cortex_actors.rules.promotion import Evidence, Need, Requirement, Standing, Thresholds
+from cortex_actors.rules.promotion import (
+    Evidence,
+    Need,
+    PromotionStanding,
+    PromotionThresholds,
+    Requirement,
+)
 from cortex_actors.storage.insight_records import approve
 from cortex_actors.storage.pipeline import (
     contradictions,
@@ -35,7 +41,7 @@ from cortex_actors.storage.pipeline import (
 )
 from cortex_actors.storage.pipeline import insights as stored
 from cortex_actors.storage.pipeline.insight_lists import InsightFilter, Named, find
-from cortex_actors.storage.pipeline.principle_decay import Scales, today
+from cortex_actors.storage.pipeline.principle_decay import DecayScales, today
 from cortex_actors.text.hazards import is_boilerplate
 
 if TYPE_CHECKING:
@@ -69,7 +75,7 @@ _NOTHING, _ENOUGH = 0.0, 100.0
 
 
 def explain_insight(
-    connection: Connection, insight_id: str, *, now: int, thresholds: Thresholds
+    connection: Connection, insight_id: str, *, now: int, thresholds: PromotionThresholds
 ) -> dict[str, Any]:
     """Return an insight whole, and why it is what it is."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
@@ -100,7 +106,7 @@ def explain_insight(
 
 
 def eligibility(
-    connection: Connection, found: Insight, *, now: int, thresholds: Thresholds
+    connection: Connection, found: Insight, *, now: int, thresholds: PromotionThresholds
 ) -> dict[str, Any]:
     """Return every check of promotion, what is missing most nearly, and what would become of it."""
     standing = insight_evidence.load_merits(connection, [found.id])[found.id]
@@ -118,7 +124,7 @@ def eligibility(
 
 
 def overview(
-    connection: Connection, some: Sequence[Insight], *, now: int, thresholds: Thresholds
+    connection: Connection, some: Sequence[Insight], *, now: int, thresholds: PromotionThresholds
 ) -> list[dict[str, Any]]:
     """Return how near insights are to becoming principles, the nearest first.
 
@@ -222,7 +228,7 @@ def _grounds(found: Insight) -> Grounds:
     return grounds(found.content, found.heading)
 
 
-def _confidence(found: Insight, standing: Standing, now: int) -> dict[str, Any]:
+def _confidence(found: Insight, standing: PromotionStanding, now: int) -> dict[str, Any]:
     """Return the confidence that is stored, and the steps that lead there from what is known."""
     evidence = Evidence(
         observations=found.observation_count,
@@ -415,7 +421,12 @@ def _is_wanted(row: dict[str, Any], reason: str | None) -> bool:
 
 
 def shaped(
-    connection: Connection, supposed: Supposed, *, now: int, thresholds: Thresholds, scales: Scales
+    connection: Connection,
+    supposed: Supposed,
+    *,
+    now: int,
+    thresholds: PromotionThresholds,
+    scales: DecayScales,
 ) -> dict[str, Any]:
     """Return what an insight has and lacks, and what its promotion would do.
 
@@ -440,7 +451,7 @@ def shaped(
 
 
 def _preview(
-    connection: Connection, supposed: Supposed, found: Insight, *, now: int, scales: Scales
+    connection: Connection, supposed: Supposed, found: Insight, *, now: int, scales: DecayScales
 ) -> dict[str, Any] | None:
     """Return the principle as it would be, with what its rank would be made of."""
     made, evidence = supposed.principle, supposed.evidence

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.agent import Caller
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Pair
-    from cortex_actors.rules.promotion import Thresholds
+    from cortex_actors.rules.promotion import PromotionThresholds
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -158,7 +158,9 @@ def _told(
     return {"pairs": list(pairs), "more": more, "left_today": left, "note": note}
 
 
-def list_open(connection: Connection, *, now: int, thresholds: Thresholds) -> list[OpenPair]:
+def list_open(
+    connection: Connection, *, now: int, thresholds: PromotionThresholds
+) -> list[OpenPair]:
     """Return the pairs of which nobody has said anything: each kind in turn, the surest first."""
     closed = verdicts.judged(connection)
     found: dict[PairKind, list[OpenPair]] = {kind: [] for kind in _QUESTIONS}

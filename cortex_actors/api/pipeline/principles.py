@@ -21,7 +21,7 @@ from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.storage.pipeline import principle_lists
 from cortex_actors.storage.pipeline import principles as stored
 from cortex_actors.storage.pipeline.insight_lists import Named, find
-from cortex_actors.storage.pipeline.principle_decay import Scales
+from cortex_actors.storage.pipeline.principle_decay import DecayScales
 
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
@@ -127,10 +127,10 @@ async def history(call: Call, thing: str) -> dict[str, Any]:
     return await provenance.as_it_is(await call.records.read(look))
 
 
-def _scales(call: Call) -> Scales:
+def _scales(call: Call) -> DecayScales:
     """Return how principles are ranked and faded now."""
     chosen = call.settings().organisation
-    return Scales(chosen.weights, chosen.fading)
+    return DecayScales(chosen.weights, chosen.fading)
 
 
 @operation("principles.links", http="GET /links")
@@ -171,7 +171,7 @@ async def links(
 
 
 def _shaped(
-    connection: Connection, found: principle_lists.Graph, *, asked: str | None = None
+    connection: Connection, found: principle_lists.PrincipleGraph, *, asked: str | None = None
 ) -> dict[str, Any]:
     """Return a graph as clients get it."""
     known = stored.by_ids(connection, found.ids)

@@ -17,14 +17,14 @@ from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Granularity, Insight, InsightStatus
 from cortex_actors.domain.principle import Derivation, PrincipleStatus, of_insight
-from cortex_actors.domain.project import Approval, Decision, Review, SourceKind, Way
+from cortex_actors.domain.project import Approval, Decision, DecisionWay, Review, SourceKind
 from cortex_actors.errors import Refused
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.rules import promotion
 from cortex_actors.rules.admission import noted
 from cortex_actors.rules.clustering import pair
-from cortex_actors.rules.promotion import Need, Requirement, Standing, Thresholds
+from cortex_actors.rules.promotion import Need, PromotionStanding, PromotionThresholds, Requirement
 from cortex_actors.rules.standalone import standalone
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import (
@@ -65,7 +65,7 @@ def listed(
     project_id: str | None,
     *,
     now: int,
-    thresholds: Thresholds,
+    thresholds: PromotionThresholds,
     is_free: bool,
     limit: int,
     skip: int,
@@ -154,7 +154,7 @@ def principle(connection: Connection, principle_id: str, *, is_free: bool) -> di
 
 
 def whole_review(
-    connection: Connection, insight_id: str, *, now: int, thresholds: Thresholds
+    connection: Connection, insight_id: str, *, now: int, thresholds: PromotionThresholds
 ) -> dict[str, Any]:
     """Return one text, what there is to decide about it, and where it comes from."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
@@ -281,7 +281,7 @@ class Offered:
 
 
 def list_offers(
-    connection: Connection, project_id: str | None, *, now: int, thresholds: Thresholds
+    connection: Connection, project_id: str | None, *, now: int, thresholds: PromotionThresholds
 ) -> list[Offered]:
     """Return what a person can make a principle: what several projects say, then what is sure.
 
@@ -332,7 +332,7 @@ def _with_words(
     return more
 
 
-def _may_be_elsewhere(found: Insight, standing: Standing) -> bool:
+def _may_be_elsewhere(found: Insight, standing: PromotionStanding) -> bool:
     """Tell whether what several projects say can be used in others; one's own is not looked at."""
     is_asked = standing.voices != 1 and found.granularity is Granularity.STATEMENT
     return not is_asked or _bullet(found) is not None
@@ -579,4 +579,4 @@ def _is_principle(name: str) -> bool:
 
 def _approval(principle_id: str, decision: Decision, at: int, note: str | None) -> Approval:
     """Return what a person said about a principle in the review."""
-    return Approval(principle_id, decision, at, OWNER.by, Way.REVIEW, note)
+    return Approval(principle_id, decision, at, OWNER.by, DecisionWay.REVIEW, note)

@@ -24,8 +24,15 @@ from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
-from cortex_actors.domain.principle import Edits, Resolved, Unwritten, Wish, of_insight
-from cortex_actors.domain.project import Approval, Decision, Project, SourceKind, Way, innermost
+from cortex_actors.domain.principle import Edits, ResolutionWish, Resolved, Unwritten, of_insight
+from cortex_actors.domain.project import (
+    Approval,
+    Decision,
+    DecisionWay,
+    Project,
+    SourceKind,
+    innermost,
+)
 from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProject, UsageError
 from cortex_actors.pipeline import reading, selection
 from cortex_actors.pipeline.resolver import Resolver
@@ -190,7 +197,7 @@ def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
 
 
 def record(
-    connection: Connection, run: projects.Run, wanted: Source, *, counts: dict[str, int]
+    connection: Connection, run: projects.PipelineRun, wanted: Source, *, counts: dict[str, int]
 ) -> None:
     """Write into the audit what a person took back, or lets count again."""
     projects.record(
@@ -236,7 +243,7 @@ async def revoke(
     """
     note = noted(note)
     place, at = await _place(source), call.clock.now()
-    run, least = projects.Run.at(KIND, at), call.ruling().promotion.projects
+    run, least = projects.PipelineRun.at(KIND, at), call.ruling().promotion.projects
     there = await _sections(call)
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
@@ -265,7 +272,7 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
     what was not taken back, and as `revoke` does.
     """
     place, at = await _place(source), call.clock.now()
-    run = projects.Run.at(KIND, at)
+    run = projects.PipelineRun.at(KIND, at)
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         wanted = source_of(connection, source, place)
@@ -398,7 +405,7 @@ async def resolve(
     if (path is None) is not everything:
         raise BadInput("say what to resolve: a path, or everything, and not both")
     has_no_file = agent is not None and not section.find(agent).places
-    wish = Wish(
+    wish = ResolutionWish(
         "",
         agent,
         dry_run=dry_run,
@@ -446,7 +453,7 @@ async def _accept(call: Call, names: Sequence[str]) -> None:
     def work(connection: Connection) -> tuple[None, Sequence[Said]]:
         known = principles.by_ids(connection, names)
         for each in known:
-            said = Approval(each, Decision.APPROVED, now, OWNER.by, Way.DIFF)
+            said = Approval(each, Decision.APPROVED, now, OWNER.by, DecisionWay.DIFF)
             reviews.decide_approval(connection, said)
         done = event.OrganisationComplete(f"run_{ulid(now)}", tuple(sorted(known)))
         return None, [(topics.ORGANISATION_COMPLETE, done)]
@@ -479,7 +486,9 @@ async def set_auto(call: Call, project: str, on: bool) -> dict[str, Any]:
     return {"id": found.id, "name": found.name, "root": found.root, "auto": on, "new": new}
 
 
-async def _wishes(call: Call, wish: Wish, path: str | None) -> tuple[list[Wish], list[Unwritten]]:
+async def _wishes(
+    call: Call, wish: ResolutionWish, path: str | None
+) -> tuple[list[ResolutionWish], list[Unwritten]]:
     """Return a wish for each project or file that is meant, and the projects that are gone.
 
     Raises `FolderMissing` where the only one that is meant is gone.

@@ -197,7 +197,7 @@ async def runs(
     """
     if limit < 1:
         raise BadInput(f"cannot list {limit} runs; ask for 1 or more")
-    wanted = stored.Wanted(
+    wanted = stored.RunFilter(
         kind=kind, project_id=await call.project_id(project), failed=failed, limit=limit
     )
     return await call.records.read(partial(_runs, wanted=wanted))
@@ -246,7 +246,7 @@ async def _commit(call: Call, work: Callable[[Connection], T], topic: str, proje
     return await call.change_and_publish(unit)
 
 
-def _runs(connection: Connection, *, wanted: stored.Wanted) -> dict[str, Any]:
+def _runs(connection: Connection, *, wanted: stored.RunFilter) -> dict[str, Any]:
     """Return runs as a client gets them. Raises `NotFound`."""
     kinds = stored.kinds(connection)
     if wanted.kind is not None and kinds and wanted.kind not in kinds:
@@ -262,7 +262,7 @@ def _runs(connection: Connection, *, wanted: stored.Wanted) -> dict[str, Any]:
 
 
 #: What comes first in each order of clusters.
-_ORDERS: dict[ClusterSort, Callable[[contradictions.Cluster], tuple[float, ...]]] = {
+_ORDERS: dict[ClusterSort, Callable[[contradictions.StoredCluster], tuple[float, ...]]] = {
     ClusterSort.SIZE: lambda each: (-len(each.members), -each.coherence),
     ClusterSort.COHERENCE: lambda each: (-each.coherence,),
     ClusterSort.LOOSE: lambda each: (each.coherence,),
@@ -354,7 +354,9 @@ async def pace(call: Call) -> dict[str, Any]:
     return asdict(await call.records.read(lambda c: stored.waiting(c, model)))
 
 
-def _shaped(connection: Connection, some: Iterable[contradictions.Cluster]) -> list[dict[str, Any]]:
+def _shaped(
+    connection: Connection, some: Iterable[contradictions.StoredCluster]
+) -> list[dict[str, Any]]:
     """Return clusters as clients get them: members with what they say, the middle one first."""
     every = list(some)
     said = shapes.brief_insights(connection, [name for each in every for name in each.members])

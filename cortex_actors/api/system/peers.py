@@ -35,7 +35,7 @@ from cortex_actors.storage.search.hits import shown, tagged
 from cortex_actors.storage.search.query import Query, Where
 
 if TYPE_CHECKING:
-    from cortex_actors.domain.hit import Hit, Recall
+    from cortex_actors.domain.hit import RankedHit, Recall
     from cortex_actors.domain.principle import Principle
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -47,7 +47,7 @@ RECENT: Final = 3
 _TOLD: Final = ("agent", "realm", "layer", "type", "created_at")
 
 
-def memory(hit: Hit) -> dict[str, Any]:
+def memory(hit: RankedHit) -> dict[str, Any]:
     """Return a memory: its text, where it lies, and how far it is from the question."""
     extra = hit.extra
     tags, parts = extra.get("tags"), extra.get("merged_from")
@@ -60,7 +60,7 @@ def memory(hit: Hit) -> dict[str, Any]:
     }
 
 
-def format_found(hit: Hit, roots: Sequence[str] = ()) -> dict[str, Any]:
+def format_found(hit: RankedHit, roots: Sequence[str] = ()) -> dict[str, Any]:
     """Return whatever was found, as another daemon gets it."""
     place = None if hit.path is None else f"{relative(hit.path, roots)}:{hit.line_start}"
     tags = hit.extra.get("tags")
@@ -73,7 +73,7 @@ def format_found(hit: Hit, roots: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-def far(hit: Hit) -> float | None:
+def far(hit: RankedHit) -> float | None:
     """Return how far a hit is from the question; None where nothing measured it."""
     cosine = hit.extra.get("cosine")
     return fusion.distance(cosine) if isinstance(cosine, float) else None
@@ -94,7 +94,7 @@ def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str,
     return found
 
 
-def statement(hit: Hit, roots: Sequence[str]) -> dict[str, Any]:
+def statement(hit: RankedHit, roots: Sequence[str]) -> dict[str, Any]:
     """Return a statement as a fact of its project."""
     place = f"{relative(hit.path or '', roots)}:{hit.line_start}"
     return {
@@ -108,7 +108,7 @@ def statement(hit: Hit, roots: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def principle(found_: Principle, known: principle_decay.Evidence | None) -> dict[str, Any]:
+def principle(found_: Principle, known: principle_decay.PrincipleEvidence | None) -> dict[str, Any]:
     """Return a principle as a fact of every project."""
     observed = known.observed if known else 0
     return {
@@ -144,7 +144,7 @@ SPARE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FactLook:
     """One search for facts: what it is narrowed to, and what of it counts."""
 
     where: Where
@@ -158,7 +158,7 @@ class Sought:
 
     query: str
     limit: int
-    looks: tuple[Look, ...]
+    looks: tuple[FactLook, ...]
 
     @property
     def depth(self) -> int:
@@ -172,21 +172,21 @@ def sought(
     """Return where facts are looked for: everywhere, among principles, or in a project by name."""
     anywhere = Where(outward=True)
     if project is None:
-        return Sought(query, limit, (Look(anywhere, statements=True, principles=True),))
+        return Sought(query, limit, (FactLook(anywhere, statements=True, principles=True),))
     if project == EVERYWHERE:
-        return Sought(query, limit, (Look(anywhere, statements=False, principles=True),))
+        return Sought(query, limit, (FactLook(anywhere, statements=False, principles=True),))
     known = [each.id for each in projects.followed(connection) if project in (each.id, each.name)]
     looks = [
-        Look(Where(outward=True, project_id=each), statements=True, principles=fundamentals)
+        FactLook(Where(outward=True, project_id=each), statements=True, principles=fundamentals)
         for each in known[:NAMESAKES]
     ]
     if fundamentals:
-        looks.append(Look(anywhere, statements=False, principles=True))
+        looks.append(FactLook(anywhere, statements=False, principles=True))
     return Sought(query, limit, tuple(looks))
 
 
 def load_facts(
-    connection: Connection, asked: Sought, found: Sequence[Sequence[Hit]]
+    connection: Connection, asked: Sought, found: Sequence[Sequence[RankedHit]]
 ) -> list[dict[str, Any]]:
     """Return facts, best first; `found` is what each look came upon."""
     roots = [each.root for each in projects.followed(connection)]
@@ -225,7 +225,11 @@ def _exact(connection: Connection, asked: Sought, roots: Sequence[str]) -> list[
 
 
 def _near(
-    connection: Connection, asked: Sought, found: Sequence[Sequence[Hit]], *, roots: Sequence[str]
+    connection: Connection,
+    asked: Sought,
+    found: Sequence[Sequence[RankedHit]],
+    *,
+    roots: Sequence[str],
 ) -> list[dict[str, Any]]:
     """Return what the looks came upon, the best of all of them first."""
     pairs = [(hit, look) for look, hits in zip(asked.looks, found, strict=True) for hit in hits]

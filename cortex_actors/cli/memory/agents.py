@@ -111,7 +111,7 @@ def show_revoked(found: Answer) -> None:
     print(f"the token of {found['agent']} counts no more")
 
 
-def _entry(agent: Answer) -> show.Block:
+def _entry(agent: Answer) -> show.ListEntry:
     """Return an agent's entry in a list."""
     facts = joined(
         agent["id"],
@@ -119,7 +119,7 @@ def _entry(agent: Answer) -> show.Block:
         agent["lineage"],
         "has a token" if agent.get("has_token") else None,
     )
-    return show.Block(_symbol(agent), agent["display_name"], [agent["specialization"], facts])
+    return show.ListEntry(_symbol(agent), agent["display_name"], [agent["specialization"], facts])
 
 
 def _symbol(agent: Answer) -> str:
@@ -159,7 +159,7 @@ def show_thread(found: Answer) -> None:
 def show_threads(found: Answer) -> None:
     """Print the conversations."""
     entries = [
-        show.Block(
+        show.ListEntry(
             f"{each['posts']:,}",
             each["thread"],
             [joined(", ".join(each["agents"]), f"last {when(each['last_at'])}")],
@@ -186,7 +186,7 @@ def show_village(found: Answer) -> None:
     )
 
 
-def _message(found: Answer, places: dict[str, int]) -> show.Block:
+def _message(found: Answer, places: dict[str, int]) -> show.ListEntry:
     """Return a post: its number, what it says, who said it when, and what it answers."""
     about = joined(
         found["agent_display"],
@@ -196,7 +196,7 @@ def _message(found: Answer, places: dict[str, int]) -> show.Block:
     )
     answered = [str(places.get(each, each)) for each in found["responding_to"]]
     lines = [about, f"answers {', '.join(answered)}" if answered else "", found["id"]]
-    return show.Block(f"{places[found['id']]}.", found["content"], lines)
+    return show.ListEntry(f"{places[found['id']]}.", found["content"], lines)
 
 
 def _counts(found: dict[str, int]) -> str:
@@ -221,7 +221,9 @@ def show_convergence(found: Answer, given: Answer) -> None:
         for group in found["groups"]:
             print()
             entries = [
-                show.Block(agent, message["preview"], [joined(message["id"], message["thread"])])
+                show.ListEntry(
+                    agent, message["preview"], [joined(message["id"], message["thread"])]
+                )
                 for agent, messages in group["by_agent"].items()
                 for message in messages
             ]
@@ -317,7 +319,7 @@ def show_latest(found: Answer) -> None:
 def show_tasks(found: Answer) -> None:
     """Print what sessions left to do."""
     entries = [
-        show.Block(
+        show.ListEntry(
             f"{number}.",
             each["task"],
             [joined(each["agent"], each["priority"], when(each["left_at"]), each["crumb"])],

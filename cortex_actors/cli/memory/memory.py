@@ -228,7 +228,7 @@ def show_memory(found: Answer) -> None:
 def show_changes(found: Answer) -> None:
     """Print what was done with memories."""
     entries = [
-        show.Block(str(each["id"]), f"{each['kind']} {each['memory']}", _done(each))
+        show.ListEntry(str(each["id"]), f"{each['kind']} {each['memory']}", _done(each))
         for each in found["changes"]
     ]
     empty = "nothing was done with memories yet"
@@ -241,7 +241,7 @@ def show_changes(found: Answer) -> None:
 def show_conflicts(found: Answer, given: Answer) -> None:
     """Print pairs of memories that cannot both hold."""
     entries = [
-        show.Block(
+        show.ListEntry(
             str(number),
             f"{shortened(each['left']['content'], _LISTED)}\n"
             f"{shortened(each['right']['content'], _LISTED)}",
@@ -256,7 +256,7 @@ def show_conflicts(found: Answer, given: Answer) -> None:
         print("\ndecide with: cortex memory supersede OLD NEW, or keep-both ID OTHER")
 
 
-def _entry(found: Answer) -> show.Block:
+def _entry(found: Answer) -> show.ListEntry:
     """Return a memory's entry in a list."""
     facts = joined(
         found["id"],
@@ -268,7 +268,7 @@ def _entry(found: Answer) -> show.Block:
         None if found["status"] == "active" else found["status"],
     )
     tags = ", ".join(found["tags"])
-    return show.Block(
+    return show.ListEntry(
         "*" if found["pinned"] else "-", shortened(found["content"], _LISTED), [facts, tags]
     )
 
@@ -353,7 +353,7 @@ def show_stale(found: Answer) -> None:
     """Print the memories that nobody has read for long."""
     days = found["days"]
     blocks = [
-        show.Block(
+        show.ListEntry(
             each["id"],
             shortened(each["content_preview"], 150),
             [
@@ -427,7 +427,7 @@ def show_decay(found: Answer, given: Answer) -> None:
         )
 
 
-def _pair(pair: Answer) -> show.Block:
+def _pair(pair: Answer) -> show.ListEntry:
     """Return two memories that say nearly the same."""
     sides = [pair["first"], pair["second"]]
     about = [
@@ -435,7 +435,7 @@ def _pair(pair: Answer) -> show.Block:
         for each in sides
     ]
     texts = "\n".join(dict.fromkeys(shortened(each["content_preview"]) for each in sides))
-    return show.Block(f"{pair['similarity']:.3f}", texts, about)
+    return show.ListEntry(f"{pair['similarity']:.3f}", texts, about)
 
 
 def _read(memory: Answer) -> str:

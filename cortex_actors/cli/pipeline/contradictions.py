@@ -204,11 +204,11 @@ def triage(
     print(f"decided {done:,} of {found['total']:,}")
 
 
-def _waiting(item: Answer) -> show.Block:
+def _waiting(item: Answer) -> show.ListEntry:
     """Return what is shown of one item before it is decided."""
     if item["kind"] not in _CHOICES:
         places = standing(item["sources"], most=2)
-        return show.Block(
+        return show.ListEntry(
             brief(item["id"]), shortened(item["content"], 300), [item["because"], *places]
         )
     return _pair(item, item["reason"], letters=300)
@@ -265,7 +265,7 @@ def show_verdict(found: Answer) -> None:
 def show_handed(found: Answer) -> None:
     """Print the pairs that an agent is to judge, and how it answers."""
     entries = [
-        show.Block(
+        show.ListEntry(
             each["id"],
             each["question"],
             [line for name in "ab" for line in _quoted(name, each[name])]
@@ -305,7 +305,7 @@ def show_answered(found: Answer) -> None:
 def show_given(found: Answer) -> None:
     """Print what agents said, and what came of it."""
     entries = [
-        show.Block(
+        show.ListEntry(
             each["id"],
             "\n".join(f"{name}  {shortened(_said(each[name]), 160)}" for name in "ab"),
             [
@@ -327,7 +327,7 @@ def _undone(found: Answer) -> str | None:
     return None if at is None else f"by {found['undone_by']} {when(at)}"
 
 
-def _entry(found: Answer) -> show.Block:
+def _entry(found: Answer) -> show.ListEntry:
     """Return a pair's entry in a list."""
     alike = found["similarity"]
     facts = joined(
@@ -339,11 +339,11 @@ def _entry(found: Answer) -> show.Block:
     return _pair(found, facts, letters=160)
 
 
-def _pair(found: Answer, facts: str, *, letters: int) -> show.Block:
+def _pair(found: Answer, facts: str, *, letters: int) -> show.ListEntry:
     """Return a pair: what both sides say, what is known of them, and where each stands."""
     sides = [f"{name}  {shortened(_said(found[name]), letters)}" for name in "ab"]
     where = [f"{name}  {_first(found[name])}" for name in "ab"]
-    return show.Block(brief(found["id"]), "\n".join(sides), [facts, *where])
+    return show.ListEntry(brief(found["id"]), "\n".join(sides), [facts, *where])
 
 
 def _outcome(found: Answer) -> str:

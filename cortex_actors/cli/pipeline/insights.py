@@ -188,7 +188,7 @@ def show_insights(found: Answer, given: Answer) -> None:
         )
 
 
-def _block(insight: Answer) -> show.Block:
+def _block(insight: Answer) -> show.ListEntry:
     """Return an insight's entry in a list."""
     facts = joined(
         insight["category"],
@@ -204,7 +204,7 @@ def _block(insight: Answer) -> show.Block:
         about.insert(1, f"waits for a person: {insight['review']}")
     if other := insight.get("represented_by"):
         about.insert(1, f"counts for {brief(other['id'])}: {shortened(other['content'])}")
-    return show.Block(
+    return show.ListEntry(
         f"{insight['confidence']:.2f}", shortened(insight["content"], show.LONGEST), about
     )
 
@@ -265,7 +265,7 @@ def show_fragments(found: Answer) -> None:
     show.page([*map(_part, found["fragments"])], found["total"], "fragment", empty=empty)
 
 
-def _entry(found: Answer) -> show.Block:
+def _entry(found: Answer) -> show.ListEntry:
     """Return a cluster's entry in a list."""
     first, *others = found["members"] or [{"content": "(no longer known)"}]
     lines = [f"= {shortened(each['content'], MEMBER)}" for each in others[:MEMBERS]]
@@ -273,7 +273,7 @@ def _entry(found: Answer) -> show.Block:
         lines.append(f"and {len(others) - MEMBERS} more")
     names = sorted({name for each in found["members"] for name in each["projects"]})
     facts = joined(f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"]))
-    return show.Block(
+    return show.ListEntry(
         str(len(found["members"])), shortened(first["content"], show.LONGEST), [*lines, facts]
     )
 
@@ -294,7 +294,7 @@ def _show_cluster(found: Answer) -> None:
         show.facts(("", "\n".join([each["content"], about, *standing(each["sources"])])))
 
 
-def _part(each: Answer) -> show.Block:
+def _part(each: Answer) -> show.ListEntry:
     """Return a fragment's entry in a list."""
     facts = joined(
         counted(each["statements"], "insight"),
@@ -305,4 +305,6 @@ def _part(each: Answer) -> show.Block:
         f"in {each['scope']}" if each["scope"] else None,
     )
     lines = f"{each['line_start']}-{each['line_end']}"
-    return show.Block(lines, each["heading"] or "(before the first heading)", [facts, each["path"]])
+    return show.ListEntry(
+        lines, each["heading"] or "(before the first heading)", [facts, each["path"]]
+    )

@@ -107,7 +107,7 @@ def is_narrow(given: Answer) -> bool:
     return any(given[name] not in {None, "live"} for name in filters)
 
 
-def _block(principle: Answer) -> show.Block:
+def _block(principle: Answer) -> show.ListEntry:
     """Return a principle's entry in a list."""
     facts = joined(
         principle["category"],
@@ -121,7 +121,7 @@ def _block(principle: Answer) -> show.Block:
         ", ".join(principle["projects"]),
         brief(principle["id"]),
     )
-    return show.Block(
+    return show.ListEntry(
         f"{principle['rank']:.2f}", shortened(principle["content"], show.LONGEST), [facts]
     )
 
@@ -315,7 +315,7 @@ def show_links(found: Answer, given: Answer) -> None:
     show.blocks(
         f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}",
         [
-            show.Block(
+            show.ListEntry(
                 f"{each['rank']:.2f}",
                 shortened(each["content"], _TEXT),
                 [_about(each), *(link["line"] for link in links)],
@@ -389,13 +389,13 @@ def show_nearest(found: Answer) -> None:
     )
 
 
-def _entry(each: Answer) -> show.Block:
+def _entry(each: Answer) -> show.ListEntry:
     """Return an insight's entry in the overview."""
     lines = [
         *_lacks(each),
         joined(f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])),
     ]
-    return show.Block(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
+    return show.ListEntry(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
 
 
 def _verdict(found: Answer) -> str:

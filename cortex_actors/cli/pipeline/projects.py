@@ -365,7 +365,7 @@ def show_schedule(found: Answer) -> None:
     show.lines(f"{found['job']}: {said}, in {found['took_s']:.2f} s")
 
 
-def _entry(job: Answer) -> show.Block:
+def _entry(job: Answer) -> show.ListEntry:
     """Return a job's entry in the list: what came of it last, and when."""
     late = f" (+{duration(job['jitter_s'])})" if job["jitter_s"] else ""
     done = f"{job['state'] or 'done'} {iso(job['finished_at'])}" if job["finished_at"] else None
@@ -376,4 +376,4 @@ def _entry(job: Answer) -> show.Block:
         f"next in {duration(job['due_in_s'])}" if job["due_in_s"] is not None else None,
     ]
     silent = "there was nothing to do" if done else "not due yet"
-    return show.Block(job["name"], job["said"] or silent, [joined(*facts)])
+    return show.ListEntry(job["name"], job["said"] or silent, [joined(*facts)])

@@ -110,7 +110,7 @@ def show_decision(found: Answer) -> None:
         print(f"the next run makes it a principle: cortex principles; {_WRITTEN}")
 
 
-def _entry(found: Answer) -> show.Block:
+def _entry(found: Answer) -> show.ListEntry:
     """Return a text's entry in a list."""
     asked = found.get("asks")
     mark = _ASKS[asked] if asked else f"{found['confidence']:.2f}"
@@ -129,7 +129,7 @@ def _entry(found: Answer) -> show.Block:
         *standing(found["sources"]),
         *_others(found),
     ]
-    return show.Block(mark, shortened(found["content"], _SHOWN), lines)
+    return show.ListEntry(mark, shortened(found["content"], _SHOWN), lines)
 
 
 def _others(found: Answer) -> list[str]:
@@ -301,7 +301,7 @@ def _lifted(found: Answer) -> None:
 def _list_revoked(found: Answer) -> None:
     """Print what is taken back, and what of it stands in files still."""
     blocks = [
-        show.Block(
+        show.ListEntry(
             each["kind"],
             shortened(each["content"] or each["name"], 160),
             [joined(_key(each), when(each["at"])), each["note"] or ""],

@@ -132,7 +132,7 @@ def _copies(home: Home) -> Answer:
     return {"backups": rows}
 
 
-def _compare(choice: offline.Choice, home: Home) -> None:
+def _compare(choice: offline.BackupChoice, home: Home) -> None:
     """Say what a backup holds, and what would be missing."""
     there, here = choice.backup, choice.ledger
     print(f"{choice.path} is good, schema version {choice.version}")

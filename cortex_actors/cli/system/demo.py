@@ -85,7 +85,7 @@ def show_agreed(found: Answer) -> None:
     offers = found["offers"]
     print("$ cortex review\n")
     blocks = [
-        show.Block(
+        show.ListEntry(
             f"{n}.",
             shortened(each["content"]),
             [each["because"], *standing([*each["sources"], *_others(each)])],

@@ -28,7 +28,7 @@ from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, iso
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, UnknownTopic, UsageError
 from cortex_actors.home import Home
-from cortex_actors.process.logfile import Filter, Record, last_number, line, record_of
+from cortex_actors.process.logfile import Filter, LogEntry, last_number, line, record_of
 from cortex_actors.process.logs import RING, tail
 from cortex_actors.topics import TOPICS, find
 
@@ -53,7 +53,7 @@ class Following:
         #: What was in the files when we began: shown by now, or not asked for.
         self._begin = last_number(self._path)
 
-    def once(self) -> Iterator[Record]:
+    def once(self) -> Iterator[LogEntry]:
         """Yield records until the daemon stops.
 
         Raises `DaemonDown` when none answers, and when one ends without a word.
@@ -70,7 +70,7 @@ class Following:
             message = f"{error}; go on with: cortex logs -f --since {self._position()}"
             raise DeadlineExceeded(message) from error
 
-    def for_ever(self) -> Iterator[Record]:
+    def for_ever(self) -> Iterator[LogEntry]:
         """Yield records, waiting for the daemon whenever it is gone."""
         if not self._answers():
             last = sys.maxsize if self._last is None else self._last
@@ -86,7 +86,7 @@ class Following:
                 self._seen = self._position()
             self._wait()
 
-    def _records(self) -> Iterator[Record]:
+    def _records(self) -> Iterator[LogEntry]:
         """Yield what the daemon sends, and note how far we are."""
         asked = {name: getattr(self._wanted, name) for name in ASKED}
         last = self._last
@@ -193,7 +193,7 @@ def moment(text: str | None, *, now: int) -> tuple[int, int]:
         raise UsageError(message) from None
 
 
-def _records(home: Home, wanted: Filter, *, count: int | None) -> list[Record]:
+def _records(home: Home, wanted: Filter, *, count: int | None) -> list[LogEntry]:
     """Return records from the daemon, and from the files what it does not remember.
 
     Without a daemon all of them come from the files.

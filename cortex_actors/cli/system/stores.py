@@ -203,7 +203,9 @@ def show_tuned(found: Answer) -> None:
 
 def show_types(found: Answer) -> None:
     """Print the types of stores."""
-    blocks = [show.Block(each["type"], each["about"], [each["example"]]) for each in found["types"]]
+    blocks = [
+        show.ListEntry(each["type"], each["about"], [each["example"]]) for each in found["types"]
+    ]
     show.blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
 
 
@@ -249,9 +251,9 @@ def show_pinged(found: Answer) -> None:
             known = {key: _plain(value) for key, value in (each["says"] or {}).items()}
             says = joined(*[f"{key} {text}" for key, text in known.items() if text])
             text = f"{each['name']} answered in {each['ms']:,.0f} ms"
-            blocks.append(show.Block("*", text, [says]))
+            blocks.append(show.ListEntry("*", text, [says]))
         else:
-            blocks.append(show.Block("-", f"{each['name']}: {each['reason']}"))
+            blocks.append(show.ListEntry("-", f"{each['name']}: {each['reason']}"))
     show.blocks("Stores that were asked", blocks, empty="no store beside this one is asked")
 
 
@@ -331,7 +333,7 @@ def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Ma
     return {"token": token}
 
 
-def _entry(store: Answer) -> show.Block:
+def _entry(store: Answer) -> show.ListEntry:
     """Return a store's entry in a list."""
     is_active = store["status"] == "active"
     known = store.get("options") or {}
@@ -345,13 +347,15 @@ def _entry(store: Answer) -> show.Block:
         "" if is_active else store["status"],
     )
     options = joined(*[f"{key}: {shown(value)}" for key, value in known.items()])
-    return show.Block(_ON if is_active else _OFF, store["name"], [facts, options])
+    return show.ListEntry(_ON if is_active else _OFF, store["name"], [facts, options])
 
 
-def _answering(store: Answer) -> show.Block:
+def _answering(store: Answer) -> show.ListEntry:
     """Return how one store has been answering."""
     if not store["total"]:
-        return show.Block(store["status"], store["name"], ["not asked since the daemon started"])
+        return show.ListEntry(
+            store["status"], store["name"], ["not asked since the daemon started"]
+        )
     times = f"usually {store['latency_ms']:,.1f} ms, at most {store['max_latency_ms']:,.1f} ms"
     facts = [
         f"{store['total']:,} asked, {store['success_rate']:.0%} answered",
@@ -359,7 +363,7 @@ def _answering(store: Answer) -> show.Block:
     ]
     error = store["last_error"]
     last = f"last failure: {shortened(error, _LONGEST)}" if error else ""
-    return show.Block(store["status"], store["name"], [joined(*facts), last])
+    return show.ListEntry(store["status"], store["name"], [joined(*facts), last])
 
 
 def _plain(value: object) -> str:

@@ -13,7 +13,7 @@ from cortex_actors.cli.show import counted, joined
 from cortex_actors.cli.system.stores import listed, shown
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import DaemonDown, visible
-from cortex_actors.federation.callosum import LONGEST, Imported
+from cortex_actors.federation.callosum import LONGEST, CallosumFile
 from cortex_actors.federation.callosum import read_text as read_stores
 from cortex_actors.federation.schema import without_user
 
@@ -74,7 +74,7 @@ def _lent(store: StoreSpec) -> str:
     return f"the variable {store.auth.token_env}"
 
 
-def _foreseen(client: Client, text: str, said: Imported, *, replace: bool) -> Answer:
+def _foreseen(client: Client, text: str, said: CallosumFile, *, replace: bool) -> Answer:
     """Return what would come of a file: the daemon says it, or it is seen here where none runs."""
     try:
         found = client.call("import_stores", text=text, replace=replace, dry_run=True)
@@ -89,7 +89,7 @@ def _foreseen(client: Client, text: str, said: Imported, *, replace: bool) -> An
     return {**found, "daemon": True}
 
 
-def _show_foreseen(said: Imported, found: Answer, *, as_json: bool) -> None:
+def _show_foreseen(said: CallosumFile, found: Answer, *, as_json: bool) -> None:
     """Print what would come of a file."""
     if as_json:
         show.json({**found, "knobs": found["changed"]})
@@ -120,7 +120,7 @@ def _show(found: Answer) -> None:
     show.lines(*(f"note: {text}" for text in found["warnings"]))
 
 
-def _entry(store: StoreSpec, row: Answer, found: Answer) -> show.Block:
+def _entry(store: StoreSpec, row: Answer, found: Answer) -> show.ListEntry:
     """Return a store's entry in a list; its options are shown as the list of stores has them."""
     facts = joined(
         store.type,
@@ -132,7 +132,7 @@ def _entry(store: StoreSpec, row: Answer, found: Answer) -> show.Block:
         "in place of the one there is" if store.name in found["replaced"] else None,
     )
     options = joined(*[f"{key}: {shown(value)}" for key, value in row["options"].items()])
-    return show.Block("+", store.name, [facts, options])
+    return show.ListEntry("+", store.name, [facts, options])
 
 
 def _token(store: StoreSpec) -> str | None:

@@ -15,14 +15,22 @@ from pydantic import Field
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import Asked, apart, fields, foreign, nearest, record, text
+from cortex_actors.federation.answers import (
+    OutgoingQuestion,
+    apart,
+    fields,
+    foreign,
+    nearest,
+    record,
+    text,
+)
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import SHOWN, StoreOptions, Table, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.endpoint.connection import Line
+    from cortex_actors.endpoint.connection import StoreConnection
     from cortex_actors.federation.store import Answer, StoreSpec
 
 #: Chroma's own names of the embedding function that a collection gets when nobody names one: it is
@@ -80,7 +88,7 @@ class Chroma(HttpAdapter):
     #: A page of a busy collection; the server itself has no limit that is small.
     most: ClassVar[int] = 200
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Check the options; nothing is sent."""
         super().__init__(spec, line)
         self._options = options = ChromaOptions.of(spec)
@@ -88,7 +96,7 @@ class Chroma(HttpAdapter):
         owner = f"tenants/{_part(options.tenant)}/databases/{_part(options.database)}"
         self._path = f"/api/v2/{owner}/collections/"
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return the nearest documents, in the collection's own order.
 
         Raises `LeftAlone` where our vector means nothing to the collection's.
@@ -114,7 +122,7 @@ class Chroma(HttpAdapter):
             "model": self._options.model or found.model or None,
         }
 
-    async def _query(self, collection: Collection, asked: Asked) -> object:
+    async def _query(self, collection: Collection, asked: OutgoingQuestion) -> object:
         """Ask for the nearest documents."""
         assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
         document: dict[str, Any] = {

@@ -11,15 +11,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import Asked, fields, hits_in, measured, number, text
+from cortex_actors.federation.answers import (
+    OutgoingQuestion,
+    fields,
+    hits_in,
+    measured,
+    number,
+    text,
+)
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import Below, StoreOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.domain.hit import Hit
-    from cortex_actors.endpoint.connection import Line
+    from cortex_actors.domain.hit import RankedHit
+    from cortex_actors.endpoint.connection import StoreConnection
     from cortex_actors.federation.store import Answer, ByTopic, StoreSpec
 
 #: Hits a daemon gives for a question at most, and for topics.
@@ -51,7 +58,7 @@ class CortexOptions(StoreOptions):
     topic_path: Below = "/seren/memory/by_topic"
 
 
-class Cortex(HttpAdapter):
+class CortexAdapter(HttpAdapter):
     """Asks another Cortex daemon whose http door is open.
 
     Added with `cortex stores add laptop cortex http://127.0.0.1:7424 --token-stdin`.
@@ -59,13 +66,13 @@ class Cortex(HttpAdapter):
 
     most: ClassVar[int] = MOST
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
         super().__init__(spec, line)
         options = CortexOptions.of(spec)
         self._recall, self._topics = options.recall_path, options.topic_path
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return hits in the other daemon's order."""
         wanted = min(max(1, asked.limit), MOST)
         body = {"query": asked.text, "limit": wanted}
@@ -99,7 +106,7 @@ class Cortex(HttpAdapter):
         fields(await self.line.post(self._recall, empty, seconds=seconds), shape=_SHAPE)
         return {"service": service, "version": text(said.get("version"))}
 
-    def _found(self, row: Mapping[str, Any]) -> Hit | None:
+    def _found(self, row: Mapping[str, Any]) -> RankedHit | None:
         """Return a row of an answer as a hit."""
         told = {name: text(row.get(name)) for name in _TOLD}
         told["topic"] = ", ".join(filter(None, _texts(row.get("tags"))))
@@ -115,7 +122,7 @@ class Cortex(HttpAdapter):
             metadata={name: value for name, value in told.items() if value},
         )
 
-    def _tagged(self, row: Mapping[str, Any]) -> Hit | None:
+    def _tagged(self, row: Mapping[str, Any]) -> RankedHit | None:
         """Return a row of an answer by topic as a hit: it is there by its tags, not by meaning."""
         metadata = {
             "topic": text(row.get("topic")),

@@ -32,7 +32,7 @@ from pydantic import Field
 
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
-from cortex_actors.federation.adapters.troubles import Ended, Outcome
+from cortex_actors.federation.adapters.troubles import SessionEnded, ToolOutcome
 from cortex_actors.federation.answers import answer, foreign, id_of, measured, number, record, text
 from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words
 from cortex_actors.rules.addresses import SCHEMES, STDIO
@@ -41,10 +41,10 @@ from cortex_actors.runtime.tasks import Background
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from cortex_actors.domain.hit import Hit
-    from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.adapters.mcp_session import Session
-    from cortex_actors.federation.answers import Asked
+    from cortex_actors.domain.hit import RankedHit
+    from cortex_actors.endpoint.connection import StoreConnection
+    from cortex_actors.federation.adapters.mcp_session import McpSession
+    from cortex_actors.federation.answers import OutgoingQuestion
     from cortex_actors.federation.store import Answer, StoreSpec
 
 
@@ -61,11 +61,11 @@ _WAIT, _EARLY = 0.5, 0.1
 LOADING = "the MCP SDK is still being loaded here; ask again in a few seconds"
 
 
-class Link:
+class McpLink:
     """The session with one server; whoever finds it ended opens the next one."""
 
     def __init__(
-        self, line: Line, path: str, *, command: tuple[str, ...], env: Mapping[str, str]
+        self, line: StoreConnection, path: str, *, command: tuple[str, ...], env: Mapping[str, str]
     ) -> None:
         """Remember whom to ask; nothing is started but the import of the SDK, on a thread.
 
@@ -76,13 +76,13 @@ class Link:
         self._path = path
         self._command = command
         self._env = env
-        self._session: Session | None = None
+        self._session: McpSession | None = None
         self._opening = asyncio.Lock()
         self._left = Background()
         self._closed = False
         self._loading = _begun()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> Outcome:
+    async def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> ToolOutcome:
         """Return what a tool says; raises `StoreDown` for whatever went wrong."""
         return await self._run(lambda session: session.call(tool, arguments), seconds)
 
@@ -98,12 +98,12 @@ class Link:
         await asyncio.wait({*self._left, self._loading})
         await self._line.close()
 
-    async def _run(self, ask: Callable[[Session], Awaitable[T]], seconds: float) -> T:
+    async def _run(self, ask: Callable[[McpSession], Awaitable[T]], seconds: float) -> T:
         """Ask within a time; once more when a session that was kept has ended since.
 
         Raises `LeftAlone` when the time went into our own import: the store is not to blame.
         """
-        session: Session | None = None
+        session: McpSession | None = None
         has_waited = False
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -115,7 +115,7 @@ class Link:
                     session = await self._opened()
                     try:
                         return await ask(session)
-                    except Ended:
+                    except SessionEnded:
                         self._leave(session)
                         if not was_kept:
                             raise
@@ -148,7 +148,7 @@ class Link:
         self._loading.result()
         return True
 
-    async def _opened(self) -> Session:
+    async def _opened(self) -> McpSession:
         """Return the session, opening one first if need be.
 
         Everybody waits for the same opening, which goes on when one of them gives up: a program
@@ -166,7 +166,7 @@ class Link:
         await session.ready()
         return session
 
-    def _leave(self, session: Session | None) -> None:
+    def _leave(self, session: McpSession | None) -> None:
         """Have a session end, without waiting for it."""
         if session is None:
             return
@@ -228,7 +228,7 @@ class Fields(StoreOptions):
     relevance: Words = ""
     metadata: Listing = ()
 
-    def hit(self, row: Mapping[str, Any], *, store: str) -> Hit | None:
+    def hit(self, row: Mapping[str, Any], *, store: str) -> RankedHit | None:
         """Return a row as a hit; None for one without a text."""
         words = _first(row, self.text, _TEXTS, text) or ""
         distance = _first(row, self.distance, _DISTANCES, number)
@@ -345,7 +345,7 @@ class Mcp:
     #: What a model's page has room for, which most tools are made for.
     most: ClassVar[int] = 100
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Check the options; nothing is sent, and no program started."""
         self._fields = options = McpOptions.of(spec)
         self._name = spec.name
@@ -354,9 +354,9 @@ class Mcp:
         if QUERY not in str(self._arguments):
             raise StoreUnusable(f"options.arguments nowhere holds {QUERY}, where the question goes")
         command, env = _program(spec, line, options)
-        self._link = Link(line, options.path, command=command, env=env)
+        self._link = McpLink(line, options.path, command=command, env=env)
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return what the tool finds, in its order."""
         arguments = _filled(self._arguments, asked)
         outcome = await self._link.call(self._tool, arguments, asked.seconds)
@@ -377,7 +377,7 @@ class Mcp:
 
 
 def _program(
-    spec: StoreSpec, line: Line, options: McpOptions
+    spec: StoreSpec, line: StoreConnection, options: McpOptions
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the program to start and its environment; nothing for a server with an address.
 
@@ -398,7 +398,7 @@ def _program(
     return command, {name: value.replace(TOKEN, line.token) for name, value in env.items()}
 
 
-def _filled(value: Any, asked: Asked) -> Any:  # noqa: ANN401 - whatever a description holds
+def _filled(value: Any, asked: OutgoingQuestion) -> Any:  # noqa: ANN401 - whatever a description holds
     """Return the arguments of a call, the question and the number of hits put in their places."""
     if isinstance(value, str):
         return asked.limit if value == LIMIT else value.replace(QUERY, asked.text)

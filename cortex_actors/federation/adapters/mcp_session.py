@@ -20,15 +20,21 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-from cortex_actors.endpoint.replies import Answer, large, store_verdict
+from cortex_actors.endpoint.replies import HttpReply, large, store_verdict
 from cortex_actors.errors import StoreDown, StoreUnusable
-from cortex_actors.federation.adapters.troubles import Ended, Outcome, Told, Unknown, why
+from cortex_actors.federation.adapters.troubles import (
+    SessionEnded,
+    ToolOutcome,
+    Unknown,
+    UnusableAnswer,
+    why,
+)
 from cortex_actors.runtime.tasks import Background
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping
 
-    from cortex_actors.endpoint.connection import Line
+    from cortex_actors.endpoint.connection import StoreConnection
 
 T = TypeVar("T")
 
@@ -58,7 +64,7 @@ _CLOSED = -32000
 _GONE = 404
 
 
-class Session:
+class McpSession:
     """A session from its opening to its end; made within a running loop, it opens by itself.
 
     With a command that program is started and spoken to through its pipes, with no more of our
@@ -68,7 +74,7 @@ class Session:
     """
 
     def __init__(
-        self, line: Line, path: str, *, command: tuple[str, ...], env: Mapping[str, str]
+        self, line: StoreConnection, path: str, *, command: tuple[str, ...], env: Mapping[str, str]
     ) -> None:
         # Its errors hold the server's words; each of them reaches whoever asked, without those.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
@@ -100,7 +106,7 @@ class Session:
         if self._life.done():
             raise self._reason()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolOutcome:
         """Return what a tool says; raises `StoreUnusable` when there is no such tool."""
         client = self._client
         if client is None:
@@ -118,8 +124,10 @@ class Session:
         found = (getattr(block, "text", None) for block in result.content)
         texts = tuple(each for each in found if isinstance(each, str))
         if result.is_error:
-            raise Told(f"its tool {tool[:60]!r} says that it failed", self._clean(" ".join(texts)))
-        return Outcome(result.structured_content, texts)
+            raise UnusableAnswer(
+                f"its tool {tool[:60]!r} says that it failed", self._clean(" ".join(texts))
+            )
+        return ToolOutcome(result.structured_content, texts)
 
     async def described(self) -> Mapping[str, Any]:
         """Return who the server says it is, and its tools."""
@@ -191,7 +199,7 @@ class Session:
             raise self._refusal(error) from None
         except (RuntimeError, ValueError) as error:
             words = self._clean(str(error))
-            raise Told("answered in a way that is not MCP's", words) from None
+            raise UnusableAnswer("answered in a way that is not MCP's", words) from None
 
     def _clean(self, words: str) -> str:
         """Return the server's words without the token, should it repeat that."""
@@ -203,29 +211,31 @@ class Session:
         is_lost = trouble is None and error.code == _CLOSED
         if is_lost or self._life.done() or getattr(trouble, "status", None) == _GONE:
             return self._reason()
-        return trouble or Told(f"refused the call ({error.code})", self._clean(error.message))
+        return trouble or UnusableAnswer(
+            f"refused the call ({error.code})", self._clean(error.message)
+        )
 
     def _reason(self) -> Exception:
         """Return why a session has ended, or never began."""
         trouble = self._watched.trouble if self._watched else None
         if self._opened.is_set():
-            return Ended(str(trouble) if trouble else "has ended the session")
+            return SessionEnded(str(trouble) if trouble else "has ended the session")
         if trouble is not None:
             return trouble
         if self._life.cancelled() or not self._life.done():
-            return Ended("the session was let go of; ask again")
+            return SessionEnded("the session was let go of; ask again")
         return why(self._life.exception(), is_program=bool(self._command))
 
 
 class Pinned(httpx2.AsyncBaseTransport):
     """Sends the SDK's requests over a line, whose connections it uses.
 
-    What `Line` promises holds for them: judged addresses only, no proxy, no redirection, the token
-    to this store alone, and no answer larger than `line.most`. Why a request failed is kept in
-    `trouble`, because the SDK makes something of its own of it.
+    What `StoreConnection` promises holds for them: judged addresses only, no proxy, no redirection,
+    the token to this store alone, and no answer larger than `line.most`. Why a request failed is
+    kept in `trouble`, because the SDK makes something of its own of it.
     """
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: StoreConnection) -> None:
         self._line = line
         #: Why the last request failed; None when it was answered.
         self.trouble: StoreDown | None = None
@@ -248,7 +258,7 @@ class Pinned(httpx2.AsyncBaseTransport):
             self.trouble = error
             raise httpx2.ConnectError(str(error), request=request) from error
         if response.status_code >= _ERROR:
-            self.trouble = store_verdict(Answer(response.status_code, "", b""), "")
+            self.trouble = store_verdict(HttpReply(response.status_code, "", b""), "")
         return response
 
     async def _checked(self, response: httpx2.Response) -> httpx2.Response:

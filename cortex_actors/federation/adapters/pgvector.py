@@ -37,16 +37,16 @@ from pydantic import AfterValidator, Field
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import StoreDown, StoreUnusable
-from cortex_actors.federation.adapters.troubles import Ended, Layout, Odd
-from cortex_actors.federation.answers import Asked, apart, nearest, text
+from cortex_actors.federation.adapters.troubles import Layout, Odd, SessionEnded
+from cortex_actors.federation.answers import OutgoingQuestion, apart, nearest, text
 from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words, needed
 from cortex_actors.rules.addresses import Reach, reach
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
-    from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.adapters.pgvector_session import Session
+    from cortex_actors.endpoint.connection import StoreConnection
+    from cortex_actors.federation.adapters.pgvector_session import DatabaseSession
     from cortex_actors.federation.store import Answer, StoreSpec
 
 
@@ -74,10 +74,10 @@ _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.$@-]{0,62}"
 _DRIVER = "cortex_actors.federation.adapters.pgvector_session"
 
 
-class Link:
+class DatabaseLink:
     """The connections to one database."""
 
-    def __init__(self, line: Line, options: PgvectorOptions, *, managed: bool) -> None:
+    def __init__(self, line: StoreConnection, options: PgvectorOptions, *, managed: bool) -> None:
         """Remember where, and how to log in; nothing is sent.
 
         Raises `StoreUnusable` for an address that is no database's. With `managed` a socket or a
@@ -94,10 +94,10 @@ class Link:
         if line.address.scheme not in SCHEMES or not re.fullmatch(_NAME, self._database):
             raise StoreUnusable("its address has to be like postgresql://127.0.0.1:5432/DATABASE")
         self._line = line
-        self._free: list[Session] = []
+        self._free: list[DatabaseSession] = []
         self._closed = False
 
-    async def run(self, work: Callable[[Session], Awaitable[T]], seconds: float) -> T:
+    async def run(self, work: Callable[[DatabaseSession], Awaitable[T]], seconds: float) -> T:
         """Return what some work makes of a session; raises `StoreDown` for whatever went wrong.
 
         A connection that was kept may have been closed by the other side since: then the work is
@@ -110,7 +110,7 @@ class Link:
                 try:
                     async with self._session(seconds) as session:
                         return await work(session)
-                except Ended:
+                except SessionEnded:
                     if not was_kept:
                         raise
 
@@ -123,7 +123,7 @@ class Link:
         await self._line.close()
 
     @asynccontextmanager
-    async def _session(self, seconds: float) -> AsyncIterator[Session]:
+    async def _session(self, seconds: float) -> AsyncIterator[DatabaseSession]:
         """Give a session; only one with which everything went well is kept."""
         if self._closed:
             raise StoreDown("the store was let go of; ask again")
@@ -144,14 +144,16 @@ class Link:
         """Return whether one more connection is kept."""
         return not self._closed and len(self._free) < KEPT
 
-    async def _connected(self, seconds: float) -> Session:
+    async def _connected(self, seconds: float) -> DatabaseSession:
         """Connect to the first address that takes us."""
-        connect: Callable[[Mapping[str, Any]], Awaitable[Session]] = _driver().Session.connected
+        connect: Callable[[Mapping[str, Any]], Awaitable[DatabaseSession]] = (
+            _driver().Session.connected
+        )
 
-        async def send(ip: str, _share: int) -> Session:
+        async def send(ip: str, _share: int) -> DatabaseSession:
             return await connect(self._params(ip))
 
-        return await self._line.first(send, unreached=(Ended,))
+        return await self._line.first(send, unreached=(SessionEnded,))
 
     def _params(self, ip: str) -> Mapping[str, Any]:
         """Return what libpq is told; everything that it would look up elsewhere is said here."""
@@ -253,7 +255,7 @@ def _named(given: Mapping[str, Any]) -> dict[str, Any]:
 Column = Annotated[Words, AfterValidator(name_of)]
 
 
-class Reading(StoreOptions):
+class TableOptions(StoreOptions):
     """The options that say which columns of which table are read; every name is quoted."""
 
     table: Annotated[Words, AfterValidator(partial(name_of, most=2))]
@@ -300,7 +302,7 @@ class Reading(StoreOptions):
         return f"CASE WHEN length({made}) <= {METADATA_LIMIT} THEN {made} END"
 
 
-def read_layout(rows: Sequence[Sequence[Any]], reading: Reading) -> Layout:
+def read_layout(rows: Sequence[Sequence[Any]], reading: TableOptions) -> Layout:
     """Return what a table is; raises `StoreUnusable` for one that cannot be asked."""
     if not rows:
         raise StoreUnusable(f"it has no table {reading.table}, or we may not see it")
@@ -321,7 +323,7 @@ def read_layout(rows: Sequence[Sequence[Any]], reading: Reading) -> Layout:
     return Layout(f'{quoted}."{type_}"', quoted, size if size > 0 else None)
 
 
-class PgvectorOptions(Reading):
+class PgvectorOptions(TableOptions):
     """Its options (docs/stores.md)."""
 
     model: Words = ""
@@ -348,7 +350,7 @@ class Pgvector:
     #: A page; what an index finds gets worse beyond it unless it is told to look further.
     most: ClassVar[int] = 200
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Check the options; nothing is sent."""
         self._options = options = PgvectorOptions.of(spec)
         self._name = spec.name
@@ -359,9 +361,9 @@ class Pgvector:
             if not options.embed_function:
                 raise needed(spec, "embed_function")
             self._function = name_of(options.embed_function, most=2)
-        self._link = Link(line, options, managed=spec.managed)
+        self._link = DatabaseLink(line, options, managed=spec.managed)
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return the nearest rows, nearest first.
 
         Raises `LeftAlone` where our vector means nothing to the table's.
@@ -385,7 +387,7 @@ class Pgvector:
         """Close the connections."""
         await self._link.close()
 
-    async def _search(self, session: Session, asked: Asked) -> Answer:
+    async def _search(self, session: DatabaseSession, asked: OutgoingQuestion) -> Answer:
         """Ask within one transaction."""
         layout = await self._layout(session)
         if self._function:
@@ -406,7 +408,7 @@ class Pgvector:
         is_cosine = self._options.distance == "cosine"
         return nearest(self._name, found, is_cosine=is_cosine, limit=asked.limit, shape=_SHAPE)
 
-    async def _ping(self, session: Session) -> dict[str, Any]:
+    async def _ping(self, session: DatabaseSession) -> dict[str, Any]:
         layout = await self._layout(session)
         (versions,) = await session.rows(
             "SELECT current_setting('server_version'), "
@@ -422,14 +424,14 @@ class Pgvector:
             "model": self._model or None,
         }
 
-    async def _layout(self, session: Session) -> Layout:
+    async def _layout(self, session: DatabaseSession) -> Layout:
         """Return the columns of the table, looked up once for each connection."""
         if session.layout is None:
             rows = await session.rows(_COLUMNS, {"table": self._options.table})
             session.layout = read_layout(rows, self._options)
         return session.layout
 
-    async def _embedded(self, session: Session, question: str, layout: Layout) -> str:
+    async def _embedded(self, session: DatabaseSession, question: str, layout: Layout) -> str:
         """Return the vector that a function of the database makes of a question."""
         query, values = self._options.embed(layout, self._function, question)
         rows = await session.rows(query, values)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 from psycopg import waiting
 
-from cortex_actors.federation.adapters.troubles import Layout, Told, meaning
+from cortex_actors.federation.adapters.troubles import Layout, UnusableAnswer, meaning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ _WIDE, _WIDEST = 40, 1_000
 _MS = 1_000
 
 
-class _Connection(psycopg.AsyncConnection[Any]):
+class _PgConnection(psycopg.AsyncConnection[Any]):
     """A connection that is given up at once."""
 
     async def wait(
@@ -53,7 +53,7 @@ class _Connection(psycopg.AsyncConnection[Any]):
             raise
 
 
-class Session:
+class DatabaseSession:
     """One connection while it belongs to one question: within a transaction that may only read."""
 
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
@@ -62,11 +62,11 @@ class Session:
         self.layout: Layout | None = None
 
     @classmethod
-    async def connected(cls, params: Mapping[str, Any]) -> Session:
+    async def connected(cls, params: Mapping[str, Any]) -> DatabaseSession:
         """Connect and log in; raises `StoreDown`."""
         try:
             # No prepared statements: poolers give every transaction another connection.
-            connection = await _Connection.connect(
+            connection = await _PgConnection.connect(
                 autocommit=True, prepare_threshold=None, **params
             )
         except psycopg.Error as error:
@@ -99,7 +99,7 @@ class Session:
                     size += sum(len(each) for each in row if isinstance(each, str))
                     if len(found) > most or size > _MOST:
                         self._connection.pgconn.finish()  # else psycopg reads all of it first
-                        raise Told("answered with more than it was asked for")
+                        raise UnusableAnswer("answered with more than it was asked for")
         except psycopg.Error as error:
             raise _failure(error) from None
         return found

@@ -25,9 +25,9 @@ from cortex_actors.federation.store import Answer, ByTopic, StoreSpec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cortex_actors.domain.hit import Hit
-    from cortex_actors.endpoint.connection import Line
-    from cortex_actors.federation.answers import Asked
+    from cortex_actors.domain.hit import RankedHit
+    from cortex_actors.endpoint.connection import StoreConnection
+    from cortex_actors.federation.answers import OutgoingQuestion
 
 
 #: Hits the server gives at most; it refuses a request for more, and then answers nothing at all.
@@ -88,7 +88,7 @@ class SerenMemory(_Seren):
     most: ClassVar[int] = MOST
     shape = "a SerenMemory's answer"
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
         super().__init__(spec, line)
         options = SerenMemoryOptions.of(spec)
@@ -98,7 +98,7 @@ class SerenMemory(_Seren):
         if options.include_satellites:
             self._always["include_satellites"] = True
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return hits in the store's own order, with what stands around them."""
         wanted = min(max(1, asked.limit), MOST)
         body = {"query": asked.text, "n_results": wanted, **self._always}
@@ -125,7 +125,7 @@ class SerenMemory(_Seren):
         tiers = {name: n for name, n in record(said.get("tiers")).items() if number(n) is not None}
         return {"service": service, "version": text(said.get("version")), "tiers": tiers}
 
-    def _found(self, row: Mapping[str, Any]) -> Hit | None:
+    def _found(self, row: Mapping[str, Any]) -> RankedHit | None:
         """Return a row of an answer as a hit."""
         around, led = record(row.get("surroundings")), record(row.get("matched_via"))
         kept = {name: around[name] for name in _COUNTED if name in around}
@@ -139,7 +139,7 @@ class SerenMemory(_Seren):
             return hit
         return replace(hit, extra={**hit.extra, "surroundings": beside})
 
-    def _tagged(self, row: Mapping[str, Any]) -> Hit | None:
+    def _tagged(self, row: Mapping[str, Any]) -> RankedHit | None:
         """Return a row of an answer by topic as a hit: it is there by its tags, not by meaning."""
         matched = row.get("matched_topics")
         topics = [text(each) for each in matched[:_MANY]] if isinstance(matched, list) else []
@@ -154,7 +154,7 @@ class SerenMemory(_Seren):
         distance: object = None,
         score: object = None,
         sure: float | None = None,
-    ) -> Hit | None:
+    ) -> RankedHit | None:
         """Return a hit; None without an id or a text."""
         own = record(row.get("metadata"))
         own |= {name: row.get(name) for name in ("tier", "topic") if name not in own}
@@ -222,7 +222,7 @@ class SerenLoci(_Seren):
     most: ClassVar[int] = MOST_FACTS
     shape = "a SerenLoci's answer"
 
-    def __init__(self, spec: StoreSpec, line: Line) -> None:
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
         super().__init__(spec, line)
         options = SerenLociOptions.of(spec)
@@ -230,7 +230,7 @@ class SerenLoci(_Seren):
         left_out = {"search_path"} if options.project else {"search_path", "project"}
         self._always = options.model_dump(exclude=left_out)
 
-    async def search(self, asked: Asked) -> Answer:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return facts in the store's own order."""
         wanted = min(max(1, asked.limit), MOST_FACTS)
         body = {"query": asked.text, "n_results": wanted, **self._always}
@@ -254,7 +254,7 @@ class SerenLoci(_Seren):
             "counts": {name: n for name, n in counts.items() if number(n) is not None},
         }
 
-    def _found(self, row: Mapping[str, Any]) -> Hit | None:
+    def _found(self, row: Mapping[str, Any]) -> RankedHit | None:
         """Return a fact as a hit; None without an id or anything to read."""
         told = {name: row.get(name) for name in _TOLD}
         told |= {name: row[name] for name in _RARELY if row.get(name)}

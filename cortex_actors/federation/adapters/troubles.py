@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolOutcome:
     """What a tool has answered.
 
     Attributes:
@@ -25,7 +25,7 @@ class Outcome:
     texts: tuple[str, ...] = ()
 
 
-class Told(StoreDown):
+class UnusableAnswer(StoreDown):
     """A store gave no usable answer; `said` is its own words, for the owner's eyes only."""
 
     def __init__(self, text: str, said: str = "") -> None:
@@ -34,15 +34,15 @@ class Told(StoreDown):
         self.said = " ".join(said.split())[:200]
 
 
-class Unknown(Told, StoreUnusable):
+class Unknown(UnusableAnswer, StoreUnusable):
     """A store cannot be asked like this: a name, a right or a password has to be changed."""
 
 
-class Ended(Told):
+class SessionEnded(UnusableAnswer):
     """A session or connection has ended, or was never made: another one may do."""
 
 
-class Odd(Told):
+class Odd(UnusableAnswer):
     """A value is not what it should be: a vector of another length."""
 
 
@@ -58,7 +58,7 @@ def why(error: BaseException | None, *, is_program: bool) -> StoreDown:
         reason = getattr(error, "strerror", None) or type(error).__name__
         return Unknown(f"its program cannot be started ({reason}); see options.command")
     what = "its program ended" if is_program else "does not speak MCP, or not with us"
-    return Told(f"{what} ({type(error).__name__})", str(error))
+    return UnusableAnswer(f"{what} ({type(error).__name__})", str(error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +124,11 @@ def meaning(state: str, words: str) -> StoreDown:
         if state.startswith(beginning):
             return Unknown(f"{told} ({state})", words)
     if state and not state.startswith(_GONE):
-        return Told(f"failed ({state})", words)
+        return UnusableAnswer(f"failed ({state})", words)
     for part, told in _MENDS.items():
         if part in words:
             return Unknown(told, words)
     for part, told in _UNREACHED.items():
         if part in words:
-            return Ended(told, words)
-    return Ended(f"broke off the connection{f' ({state})' if state else ''}", words)
+            return SessionEnded(told, words)
+    return SessionEnded(f"broke off the connection{f' ({state})' if state else ''}", words)

@@ -50,7 +50,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from cortex_actors.domain.hit import LOCAL, Hit
+from cortex_actors.domain.hit import LOCAL, RankedHit
 from cortex_actors.errors import BadInput
 
 if TYPE_CHECKING:
@@ -288,13 +288,13 @@ class Listed:
     """
 
     store: str
-    hits: Sequence[Hit]
+    hits: Sequence[RankedHit]
     weight: float = 1.0
     floor: float = 0.0
     capped: bool = True
 
 
-class Placed(NamedTuple):
+class FusedHit(NamedTuple):
     """One hit in the fused list; there are hundreds for each question, and tuples are made fast.
 
     Attributes:
@@ -309,7 +309,7 @@ class Placed(NamedTuple):
     """
 
     store: str
-    hit: Hit
+    hit: RankedHit
     rank: int
     score: float
     percentile: float
@@ -317,7 +317,7 @@ class Placed(NamedTuple):
     capped: bool = True
 
     @property
-    def shown(self) -> Hit:
+    def shown(self) -> RankedHit:
         """The hit as an answer has it: with its place in its store, and its score in this list.
 
         What is known here keeps the chance that it is an answer, which means the same everywhere.
@@ -352,7 +352,7 @@ def across(
     k: float = K,
     mode: Mode | str = Mode.RRF,
     authority_margin: float = MARGIN,
-) -> list[Placed]:
+) -> list[FusedHit]:
     """Return the hits of all stores, best first.
 
     `lists` are those of the stores that answered, in the configured order: among equal scores the
@@ -383,19 +383,19 @@ def across(
     return _led(placed, surest(relevances, authority_margin))
 
 
-def alone(listed: Listed) -> list[Placed]:
+def alone(listed: Listed) -> list[FusedHit]:
     """Return the only list there is as it came: its own order, its own scores, no floor."""
     count = len(listed.hits)
     store = listed.store
     return [
-        Placed(store, hit, rank, hit.score, _percentile(rank, count), hit.score, capped=False)
+        FusedHit(store, hit, rank, hit.score, _percentile(rank, count), hit.score, capped=False)
         for rank, hit in enumerate(listed.hits, start=1)
     ]
 
 
 def _placed(
-    listed: Listed, hits: Sequence[Hit], *, k: float, mode: Mode, heaviest: float
-) -> list[Placed]:
+    listed: Listed, hits: Sequence[RankedHit], *, k: float, mode: Mode, heaviest: float
+) -> list[FusedHit]:
     """Return a store's hits with what their places are worth, and of what that is a part."""
     store, weight, capped, count = listed.store, listed.weight, listed.capped, len(hits)
     by_percentile = mode is Mode.PERCENTILE
@@ -407,7 +407,7 @@ def _placed(
         else:
             score = worth(rank, best=k + 1, weight=weight)
         share = score / most if most else 0.0
-        found.append(Placed(store, hit, rank, score, _percentile(rank, count), share, capped))
+        found.append(FusedHit(store, hit, rank, score, _percentile(rank, count), share, capped))
     return found
 
 
@@ -419,7 +419,7 @@ def _percentile(rank: int, count: int, weight: float = 1.0) -> float:
     return weight * _TOP * (count - rank + 1) / count
 
 
-def _led(placed: list[Placed], store: str | None) -> list[Placed]:
+def _led(placed: list[FusedHit], store: str | None) -> list[FusedHit]:
     """Return the list with a store's first hit in front, if it is worth what leads."""
     first = next((n for n, one in enumerate(placed) if one.store == store and one.rank == 1), None)
     if not first or placed[first].score < placed[0].score - TIE:
@@ -455,8 +455,8 @@ class Seats:
 
 
 def seated(
-    fused: Sequence[Placed], seats: Seats, *, fits: Callable[[Placed], bool] | None = None
-) -> list[Placed]:
+    fused: Sequence[FusedHit], seats: Seats, *, fits: Callable[[FusedHit], bool] | None = None
+) -> list[FusedHit]:
     """Return the hits that have a seat, in the order of the fused list.
 
     Where there are fewer seats than stores, the best stores have them. No limit, or one that is
@@ -485,7 +485,7 @@ def seated(
 SHORT: Final = 16
 
 #: Tells what a hit costs, in tokens.
-Price: TypeAlias = "Callable[[Hit], int]"
+Price: TypeAlias = "Callable[[RankedHit], int]"
 
 
 @dataclass(slots=True)
@@ -504,7 +504,7 @@ class Purse:
     each: float = math.inf
     _spent: Counter[str] = field(default_factory=Counter)
 
-    def pays(self, hit: Hit, store: str = "") -> bool:
+    def pays(self, hit: RankedHit, store: str = "") -> bool:
         """Pay for a hit, if there is enough; tell whether there was."""
         price, spent = self.price(hit), self._spent[store]
         if price > self.left or (store and spent and spent + price > self.each):
@@ -514,7 +514,7 @@ class Purse:
         return True
 
 
-def packed(fused: Sequence[Placed], budget: int, seats: Seats, *, price: Price) -> list[Placed]:
+def packed(fused: Sequence[FusedHit], budget: int, seats: Seats, *, price: Price) -> list[FusedHit]:
     """Return the hits that a budget pays for, in the order of the fused list.
 
     Seats are given as without a budget: some to every store, the rest to the best, `seats.limit`
@@ -524,13 +524,13 @@ def packed(fused: Sequence[Placed], budget: int, seats: Seats, *, price: Price) 
     each = budget * seats.max_share if seats.max_share < 1 else math.inf
     purse = Purse(budget, price, each)
 
-    def pays(one: Placed) -> bool:
+    def pays(one: FusedHit) -> bool:
         return purse.pays(one.hit, one.store if one.capped else "")
 
     return seated(fused, seats, fits=pays)
 
 
-def beside(hits: Iterable[Hit], left: int, *, price: Price) -> list[Hit]:
+def beside(hits: Iterable[RankedHit], left: int, *, price: Price) -> list[RankedHit]:
     """Return, of what was found beside a result, what the rest of its budget pays for, in order."""
     purse = Purse(left, price)
     return [hit for hit in hits if purse.pays(hit)]
@@ -608,7 +608,7 @@ MOST_WAITING = 2_000
 AWAY = "index away"
 
 
-class Kind(StrEnum):
+class FusionKind(StrEnum):
     """The ways."""
 
     EXACT = "exact"
@@ -617,20 +617,20 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FusionPlan:
     """The way that was chosen, and why, as `explain` shows it.
 
     `way` is what such searches are counted as; empty for one that is not counted.
     """
 
-    kind: Kind
+    kind: FusionKind
     why: str
     way: str = ""
 
 
 def plan(
     total: int, allowed: int | None = None, *, waiting: int = 0, index_ready: bool = True
-) -> Plan:
+) -> FusionPlan:
     """Return how to search `total` rows; the index names candidates wherever it can.
 
     Args:
@@ -644,14 +644,20 @@ def plan(
     if allowed is not None:
         some = f"{allowed} of {total} rows pass the filter"
         if allowed <= total * SUBSET_SHARE:
-            return Plan(Kind.SUBSET, some, "narrow filter")
+            return FusionPlan(FusionKind.SUBSET, some, "narrow filter")
         if not index_ready:
-            return Plan(Kind.EXACT, f"{some}, and the index does not answer", AWAY)
-        return Plan(Kind.EXACT, f"{some}: too many to gather", "filter not asked before")
+            return FusionPlan(FusionKind.EXACT, f"{some}, and the index does not answer", AWAY)
+        return FusionPlan(
+            FusionKind.EXACT, f"{some}: too many to gather", "filter not asked before"
+        )
     if not index_ready:
-        return Plan(Kind.EXACT, f"the index does not answer; all {total} rows are compared", AWAY)
+        return FusionPlan(
+            FusionKind.EXACT, f"the index does not answer; all {total} rows are compared", AWAY
+        )
     if waiting > MOST_WAITING:
-        return Plan(Kind.EXACT, f"the index has not been told {waiting} changes", "index behind")
+        return FusionPlan(
+            FusionKind.EXACT, f"the index has not been told {waiting} changes", "index behind"
+        )
     rest = " and what it was not told" if waiting else ""
     why = f"{total} rows, and the index knows all but {waiting} changes"
-    return Plan(Kind.INDEX, why, f"index{rest}")
+    return FusionPlan(FusionKind.INDEX, why, f"index{rest}")

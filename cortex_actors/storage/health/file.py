@@ -35,7 +35,7 @@ _REPAIR = "cortex doctor --repair"
 _NAMED = 3
 
 
-def version(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+def version(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look whether this program knows the ledger's tables; if not, nothing else can be checked."""
     found = connection.version_of(opened)
     if found == SCHEMA_VERSION:
@@ -54,7 +54,7 @@ def version(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
         yield note("ledger", text, mend="a start brings it up to date: cortex start")
 
 
-def pages(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+def pages(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Read every page (`quick_check`); thoroughly, compare every index with its table, too."""
     how = "integrity_check" if scope.thorough else "quick_check"
     if not (found := connection.damaged_page(opened, how)):
@@ -64,7 +64,7 @@ def pages(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     yield error("pages", found, mend=remedy, damaged=True)
 
 
-def relations(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+def relations(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look for rows that belong to a row which is not there: somebody wrote by hand."""
     if not (found := connection.strays(opened)):
         yield Diagnosis("relations", "every row belongs to one that is there")
@@ -73,7 +73,7 @@ def relations(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     yield warning("relations", text, mend="a backup from before has them: cortex daemon restore")
 
 
-def words(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+def words(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare both lists with the passages: first whose words there are, then which."""
     for name in WORDS:
         counted, uneven = connection.counted_words(opened, name)
@@ -96,7 +96,7 @@ LIMIT = 30.0
 NO_LIMIT = 86_400.0
 
 
-class Reader:
+class LedgerReader:
     """Runs queries on a ledger's file; each sees one moment of it. Blocks: for a thread."""
 
     def __init__(self, path: Path, clock: Clock, halt: Halt) -> None:
@@ -136,7 +136,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CheckupScope:
     """The circumstances of one checkup."""
 
     #: The ledger's file.
@@ -152,4 +152,4 @@ class Scope:
 
 
 #: One check of the ledger: yields what there is to say, in one read transaction.
-Check: TypeAlias = "Callable[[Connection, Scope], Iterable[Diagnosis]]"
+Check: TypeAlias = "Callable[[Connection, CheckupScope], Iterable[Diagnosis]]"

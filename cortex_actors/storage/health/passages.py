@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.health.file import Scope
+    from cortex_actors.storage.health.file import CheckupScope
 
 
 _REPAIR = "cortex doctor --repair"
@@ -88,7 +88,7 @@ def stray(opened: Connection) -> list[tuple[str, str]]:
     return sorted(set(execute(opened, query)))
 
 
-def passages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+def passages(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare the passages with what may be found."""
     total = opened.exec_driver_sql("SELECT count(*) FROM passages").scalar_one()
     without, stale = lacking(opened), stray(opened)
@@ -169,7 +169,7 @@ class Unsound:
         return [each for hashes in self.found.values() for each in hashes]
 
 
-def waiting(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+def waiting(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Count the texts that have no vector of the model that answers, and since when."""
     total = opened.exec_driver_sql(
         "SELECT count(DISTINCT text_hash) FROM (" + _WAITING + ")", (scope.model,)
@@ -201,7 +201,7 @@ def forgotten(
     return execute_for(opened, query, among or (), model).fetchall()
 
 
-def sound(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+def sound(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look at every vector of the model that answers: its length, its numbers, its norm."""
     unsound = examine(opened, scope.model)
     if not unsound.found:
@@ -237,7 +237,7 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
     return unsound
 
 
-def orphaned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+def orphaned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Count vectors of texts that nobody has any more, and of models that nobody knows."""
     query = "SELECT count(*), coalesce(sum(length(v.vector)), 0) " + _ORPHANS
     number, size = execute_for(opened, query, (), scope.model).fetchone()
@@ -280,7 +280,7 @@ _NAMED = 3
 _MEND = "a backup from before may have it: cortex daemon backup --list, cortex daemon restore NAME"
 
 
-def texts(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+def texts(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare every text that has a hash with it: 200,000 of 250 letters take 1 s of CPU."""
     looked, is_sound = 0, True
     for table, (query, is_as_stored) in _TEXTS.items():

@@ -25,7 +25,7 @@ from sqlalchemy import Connection, delete, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
-from cortex_actors.domain.memory import Place, index_of
+from cortex_actors.domain.memory import SearchPlace, index_of
 from cortex_actors.storage import embeddings, projects
 from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.project import Project, Revocation
-    from cortex_actors.storage.health.file import Scope
+    from cortex_actors.storage.health.file import CheckupScope
     from cortex_actors.storage.projects import FileState
 
 
@@ -66,7 +66,7 @@ LASTING = (
 )
 
 
-def beliefs(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+def beliefs(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare since when until when memories were believed with the states they are in."""
     if wrong := disagreeing(opened):
         text = f"{len(wrong):,} memories are believed and not active, or the other way round"
@@ -76,7 +76,7 @@ def beliefs(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
     yield Diagnosis("beliefs", f"{total:,} stretches of time, as the memories are")
 
 
-def lineages(opened: Connection, _scope: Scope) -> Iterator[Diagnosis]:
+def lineages(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look for memories that are part of one another."""
     merged = "SELECT count(*) FROM memories WHERE merged_into IS NOT NULL"
     total = opened.exec_driver_sql(merged).scalar_one()
@@ -116,7 +116,7 @@ _READER = "accumulator"
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LedgerFiles:
     """The ledger's view of every followed project's files, at one moment."""
 
     projects: tuple[Project, ...]
@@ -137,7 +137,7 @@ class Learned:
         return any(each.covers(project_id, path) for each in self.revoked)
 
 
-def learned(opened: Connection, _model: str = "") -> Learned:
+def learned(opened: Connection, _model: str = "") -> LedgerFiles:
     """Return what the ledger knows of files."""
     followed = projects.followed(opened)
     states = {
@@ -147,7 +147,7 @@ def learned(opened: Connection, _model: str = "") -> Learned:
     waiting = select(deliveries.c.key).join(events, events.c.seq == deliveries.c.seq)
     changed = waiting.where(deliveries.c.consumer == _READER, events.c.topic == FILE_CHANGED)
     scans = waiting.where(events.c.topic == SCAN_REQUESTED).limit(1)
-    return Learned(
+    return LedgerFiles(
         projects=tuple(followed),
         files=states,
         spoken=frozenset(opened.execute(said).scalars()),
@@ -158,7 +158,7 @@ def learned(opened: Connection, _model: str = "") -> Learned:
     )
 
 
-def owned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+def owned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look whether the owner that the ledger names is whoever has it open."""
     row = opened.execute(select(owner.c.epoch, owner.c.pid, owner.c.started_at)).one_or_none()
     if row is None:
@@ -173,7 +173,7 @@ def owned(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
         yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
 
 
-def leased(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+def leased(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look for leases that ran out and were neither renewed nor let go of."""
     held = count_rows(opened, leases)
     over = opened.execute(select(leases).where(leases.c.until < scope.now)).all()
@@ -185,7 +185,7 @@ def leased(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
     yield note("leases", text, mend="whoever needs one takes it over")
 
 
-def ordered(opened: Connection, scope: Scope) -> Iterator[Diagnosis]:
+def ordered(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look which generation is in use, whose vectors it holds, and what it has still to be told."""
     state, pending = indexing.state(opened), indexing.pending(opened)
     if state is None:
@@ -267,7 +267,7 @@ def _remind(connection: Connection, model: str, lost: Sequence[tuple[str, str, s
     for each in lost:
         if each in still:
             collection, item_id, place = each
-            indexing.note(connection, index_of(collection, Place(place)), put=[item_id])
+            indexing.note(connection, index_of(collection, SearchPlace(place)), put=[item_id])
 
 
 def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> None:

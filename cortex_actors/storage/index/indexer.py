@@ -114,7 +114,7 @@ REFUSED = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookForWork:
     """See whether there is something to do."""
 
 
@@ -180,7 +180,7 @@ class Indexer(AsyncioActor):
 
     async def on_receive(self, message: object) -> None:
         """Begin a turn; the mailbox goes on, so that a stop does not wait for an embedder."""
-        if isinstance(message, Look):
+        if isinstance(message, LookForWork):
             self._looking = False
             if self._turn is not None:
                 self._again = True
@@ -198,7 +198,7 @@ class Indexer(AsyncioActor):
         """Ask for a turn; many wishes before it are one."""
         if not self._looking and self.actor_ref.is_alive():
             self._looking = True
-            self.actor_ref.tell(Look())
+            self.actor_ref.tell(LookForWork())
 
     async def _take_turn(self) -> None:
         """Do one piece of work and plan the next.
@@ -304,7 +304,7 @@ class Indexer(AsyncioActor):
         waited = self._clock.monotonic() - self._since
         return max(0.0, self._settings.index_ms / 1_000 - waited)
 
-    async def _tell(self, collection: str, group: list[pending.Change], *, gone: bool) -> None:
+    async def _tell(self, collection: str, group: list[pending.IndexChange], *, gone: bool) -> None:
         """Tell the index one run of changes of a kind; of one item only the last counts."""
         if gone:
             ids = list(dict.fromkeys(change.item_id for change in group))
@@ -333,6 +333,6 @@ class Indexer(AsyncioActor):
         self.look()
 
 
-def _kind(change: pending.Change) -> tuple[str, bool]:
+def _kind(change: pending.IndexChange) -> tuple[str, bool]:
     """Return what may be told together."""
     return change.collection, change.vector is None

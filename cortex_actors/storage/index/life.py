@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors.errors import ChildProcessDown, DeadlineExceeded, IndexDown
 from cortex_actors.home import write_private
-from cortex_actors.runtime.child import ChildError, ChildProcess
+from cortex_actors.runtime.child import ChildHandlerError, ChildProcess
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.chroma import Server
 
@@ -77,7 +77,7 @@ DEADLY = 3
 _SENT = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP}
 
 
-class Kind(StrEnum):
+class LifeEndKind(StrEnum):
     """What a life ended of."""
 
     #: What it needs is not there: the ledger, the folder's disk, the server, the library.
@@ -91,10 +91,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class LifeEnding:
     """How one life ended."""
 
-    kind: Kind
+    kind: LifeEndKind
     reason: str
     #: It died of itself while it opened or checked its files.
     in_its_files: bool = False
@@ -102,7 +102,7 @@ class Ending:
     question: bytes | None = None
 
 
-class Record:
+class LifeRecord:
     """The endings so far, of which follow when to try again and with what; kept in memory."""
 
     def __init__(self) -> None:
@@ -114,16 +114,16 @@ class Record:
         self._away = 0
         self._unsound = self._resting = False
 
-    def take(self, ending: Ending, now: float) -> bool:
+    def take(self, ending: LifeEnding, now: float) -> bool:
         """Note an ending at a monotonic time; tell whether its generation is to be given up."""
         self._resting = False
-        if ending.kind is Kind.AWAY:
+        if ending.kind is LifeEndKind.AWAY:
             self._away += 1
             return False
         self._away = 0
         self._bad.append(now)
-        if ending.kind is not Kind.DIED:
-            again = ending.kind is Kind.UNSOUND
+        if ending.kind is not LifeEndKind.DIED:
+            again = ending.kind is LifeEndKind.UNSOUND
             self._resting = self._unsound and again
             self._unsound = self._unsound or again
             return self._give_up()
@@ -214,14 +214,14 @@ class IndexLife:
     child would go on with it and keep the next ones waiting.
     """
 
-    def __init__(self, place: Place, *, deadline: float) -> None:
+    def __init__(self, place: GenerationPlace, *, deadline: float) -> None:
         """Belong to a generation's place; requests may take `deadline` seconds."""
         self.phase = Phase.STARTING
         self.generation = place.generation
         self._place = place
         self._deadline = deadline
         self._process: ChildProcess | None = None
-        self._doom: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self._doom: asyncio.Future[LifeEnding] = asyncio.get_running_loop().create_future()
         self._asking: dict[int, bytes | None] = {}
         self._numbers = itertools.count()
         self._question: bytes | None = None
@@ -239,7 +239,7 @@ class IndexLife:
             self._process = await spawn(CHILD, name="vectors", on_line=on_line)
         except OSError as error:
             message = f"the index's process cannot be started: {error}"
-            self.end(Ending(Kind.AWAY, message))
+            self.end(LifeEnding(LifeEndKind.AWAY, message))
             raise IndexDown(message) from error
         self._watch = asyncio.create_task(self._attend(self._process), name="end of the index")
         if self._closing:  # meanwhile: `close` found no process, and nobody else ends it
@@ -273,20 +273,20 @@ class IndexLife:
                 self._blamed, self._question = True, self._asking[min(self._asking)]
             raise self._down(op) from error
         except DeadlineExceeded as error:
-            self.end(Ending(self._fault, f"it did not {op} in time: {error}"))
+            self.end(LifeEnding(self._fault, f"it did not {op} in time: {error}"))
             raise self._down(op) from error
-        except ChildError as error:
+        except ChildHandlerError as error:
             self._blame(op, error, asked=question is not None)
             raise IndexDown(f"the index cannot {op}: {error}") from error
         finally:
             del self._asking[number]
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: LifeEnding) -> None:
         """Have the life end for a reason; the first one counts."""
         if not self._doom.done():
             self._doom.set_result(ending)
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> LifeEnding:
         """Return why the life ended, once it has; the process may still be there."""
         return await asyncio.shield(self._doom)
 
@@ -306,7 +306,7 @@ class IndexLife:
             if self.phase in (Phase.CHECKING, Phase.READY):
                 try:
                     await self._process.request("close", {}, deadline=CLOSE_TIMEOUT)
-                except (ChildProcessDown, ChildError, DeadlineExceeded):
+                except (ChildProcessDown, ChildHandlerError, DeadlineExceeded):
                     self._process.kill()
             await self._process.stop(CLOSE_TIMEOUT)
         except asyncio.CancelledError:  # a kill: `gone` leaves the end of the process to us
@@ -319,10 +319,10 @@ class IndexLife:
             self._process.kill()
 
     @property
-    def _fault(self) -> Kind:
+    def _fault(self) -> LifeEndKind:
         """What a hang says: of a server that the way to it is broken, of files that they are."""
         outside = self._place.server is not None or self.phase is Phase.STARTING
-        return Kind.AWAY if outside else Kind.BROKEN
+        return LifeEndKind.AWAY if outside else LifeEndKind.BROKEN
 
     async def _attend(self, process: ChildProcess) -> None:
         """Wait for the process's end, which ends the life."""
@@ -331,21 +331,25 @@ class IndexLife:
         await asyncio.sleep(0)
         self.end(self._death(process.code))
 
-    def _blame(self, op: str, error: ChildError, *, asked: bool) -> None:
+    def _blame(self, op: str, error: ChildHandlerError, *, asked: bool) -> None:
         """End the life over an exception in the child, unless whoever asked is to blame."""
         if error.kind == _BLAMES_ASKER and (asked or op == "put"):
             return
-        kind = Kind.AWAY if error.kind in _AWAY or self.phase is Phase.STARTING else Kind.BROKEN
-        self.end(Ending(kind, f"it could not {op}: {error}"))
+        kind = (
+            LifeEndKind.AWAY
+            if error.kind in _AWAY or self.phase is Phase.STARTING
+            else LifeEndKind.BROKEN
+        )
+        self.end(LifeEnding(kind, f"it could not {op}: {error}"))
 
-    def _death(self, code: int | None) -> Ending:
+    def _death(self, code: int | None) -> LifeEnding:
         """Return how the process ended by itself."""
         how = ""
         if code:
             how = f"with exit code {code} " if code > 0 else f"by signal {-code} "
         reason = f"its process ended {how}while it was {self.phase}"
         in_files = self.phase in (Phase.OPENING, Phase.CHECKING) and by_itself(code)
-        return Ending(Kind.DIED, reason, in_its_files=in_files, question=self._question)
+        return LifeEnding(LifeEndKind.DIED, reason, in_its_files=in_files, question=self._question)
 
     def _down(self, op: str) -> IndexDown:
         return IndexDown(f"the vector index ended and cannot {op}; it is opened again, ask again")
@@ -359,7 +363,7 @@ MARKER = "server.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GenerationPlace:
     """Where one generation lies: in a folder, or on a server under names that end in `suffix`."""
 
     generation: int
@@ -384,34 +388,34 @@ class Generations:
     _settings: StorageSettings
     collections: tuple[str, ...]
 
-    def place(self, state: pending.State) -> Place:
+    def place(self, state: pending.IndexState) -> GenerationPlace:
         """Return where a generation lies; raises `ConfigurationError` for a server's address."""
         folder = self._folder / state.folder
         if self._settings.index == "embedded":
-            return Place(state.generation, folder, "", None, self.collections)
+            return GenerationPlace(state.generation, folder, "", None, self.collections)
         settings = self._settings
         server = Server.of(settings.index_url, system_store=settings.trust_system_store)
         suffix = _suffix(state.folder)
-        return Place(state.generation, folder, suffix, server, self.collections)
+        return GenerationPlace(state.generation, folder, suffix, server, self.collections)
 
-    def prepare(self, place: Place) -> None:
+    def prepare(self, place: GenerationPlace) -> None:
         """Make a generation's folder, and the note of its server; raises `OSError`."""
         place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if place.server is not None:
             write_private(place.folder / MARKER, json.dumps({"url": place.server.url}))
 
-    def others(self, place: Place) -> list[Path]:
+    def others(self, place: GenerationPlace) -> list[Path]:
         """Return the folders of generations that are not in use."""
         return [path for path in self._folder.glob("gen-*") if path != place.folder]
 
-    def remote(self, place: Place) -> dict[str, Path]:
+    def remote(self, place: GenerationPlace) -> dict[str, Path]:
         """Return the old generations on the same server: what their names end in, and a folder."""
         if place.server is None:
             return {}
         wanted = place.server.url
         return {_suffix(path.name): path for path in self.others(place) if _url(path) == wanted}
 
-    def sweep(self, place: Place) -> None:
+    def sweep(self, place: GenerationPlace) -> None:
         """Delete the folders of other generations; those on our server wait until it has them."""
         keep = self.remote(place).values()
         for folder in self.others(place):
@@ -427,7 +431,9 @@ def discard(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def renewed(connection: Connection, model: str, broken: pending.State | None) -> pending.State:
+def renewed(
+    connection: Connection, model: str, broken: pending.IndexState | None
+) -> pending.IndexState:
     """Return the generation to use: a new one when there is none for the model, or it is `broken`.
 
     Doing it twice begins one generation.

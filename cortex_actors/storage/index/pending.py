@@ -34,7 +34,7 @@ _NOTE = "INSERT INTO index_ops (collection, item_id, op) VALUES (?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class IndexState:
     """Which generation of the index is in use and up to which row it was told."""
 
     generation: int
@@ -50,7 +50,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class IndexChange:
     """One thing to tell the index; `vector` is None when the item is to go."""
 
     seq: int
@@ -75,13 +75,13 @@ def note(
     execute_many(connection, _NOTE, [*rows, *((collection, each, "drop") for each in drop)])
 
 
-def state(connection: sa.Connection) -> State | None:
+def state(connection: sa.Connection) -> IndexState | None:
     """Return the index's state; None before the first generation."""
     row = connection.execute(sa.select(index_state)).one_or_none()
-    return None if row is None else entity(State, row)
+    return None if row is None else entity(IndexState, row)
 
 
-def rebuild(connection: sa.Connection, model: str) -> State:
+def rebuild(connection: sa.Connection, model: str) -> IndexState:
     """Begin a new generation: everything that lives is to be told to it again."""
     before = state(connection)
     generation = (before.generation if before else 0) + 1
@@ -92,10 +92,10 @@ def rebuild(connection: sa.Connection, model: str) -> State:
     token = secrets.token_hex(4)
     row = {"one": 1, "generation": generation, "token": token, "model": model, "applied_seq": 0}
     put_rows(connection, index_state, [row])
-    return State(generation, model, 0, token)
+    return IndexState(generation, model, 0, token)
 
 
-def changes(connection: sa.Connection, model: str, limit: int) -> list[Change]:
+def changes(connection: sa.Connection, model: str, limit: int) -> list[IndexChange]:
     """Return what to tell the index next, in order.
 
     The list ends before the first item that has no vector yet, so that `applied_seq` never passes
@@ -120,7 +120,9 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[Change]:
     return [_change(row, model, usual) for row in ready]
 
 
-def applied(connection: sa.Connection, told: Sequence[Change], *, model: str | None = None) -> None:
+def applied(
+    connection: sa.Connection, told: Sequence[IndexChange], *, model: str | None = None
+) -> None:
     """Note that the index was told those changes, the last of which is the newest.
 
     A damaged vector is dropped, and its item waits to be embedded and told again. Nothing is noted
@@ -146,13 +148,15 @@ def _is_of_another(connection: sa.Connection, model: str) -> bool:
     return now is not None and now.model != model
 
 
-def _change(row: Any, model: str, usual: int) -> Change:
+def _change(row: Any, model: str, usual: int) -> IndexChange:
     """Return one waiting row as a change; `usual` is the length of a vector that is whole."""
     if row.text_hash is None:
-        return Change(row.seq, row.collection, row.item_id, None)
+        return IndexChange(row.seq, row.collection, row.item_id, None)
     if not embeddings.is_sound(row.vector, usual):
-        return Change(row.seq, row.collection, row.item_id, None, damaged=(model, row.text_hash))
-    return Change(row.seq, row.collection, row.item_id, np.frombuffer(row.vector, np.float32))
+        return IndexChange(
+            row.seq, row.collection, row.item_id, None, damaged=(model, row.text_hash)
+        )
+    return IndexChange(row.seq, row.collection, row.item_id, np.frombuffer(row.vector, np.float32))
 
 
 def _waits() -> sa.ColumnElement[bool]:

@@ -31,16 +31,16 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage.index import life as generations
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import (
-    Ending,
     Generations,
     IndexLife,
-    Kind,
+    LifeEnding,
+    LifeEndKind,
+    LifeRecord,
     Phase,
-    Record,
     Spawn,
     suspicion,
 )
-from cortex_actors.storage.index.verification import Verdict, Verification
+from cortex_actors.storage.index.verification import IndexVerdict, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
     from cortex_actors.sections import StorageSettings
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.index.life import Place
+    from cortex_actors.storage.index.life import GenerationPlace
     from cortex_actors.storage.ledger.actor import Records
 
 
@@ -74,17 +74,17 @@ class Keeper:
     clock: Clock
     spawn: Spawn
     on_line: Callable[[str], None]
-    record: Record = field(default_factory=Record, init=False)
+    record: LifeRecord = field(default_factory=LifeRecord, init=False)
     life: IndexLife | None = field(default=None, init=False)
-    state: pending.State | None = field(default=None, init=False)
-    verdict: Verdict | None = field(default=None, init=False)
+    state: pending.IndexState | None = field(default=None, init=False)
+    verdict: IndexVerdict | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Have nothing open."""
-        self._broken: pending.State | None = None
+        self._broken: pending.IndexState | None = None
         self._since = self.clock.monotonic()
         self._reason = ""
-        self._verifying: asyncio.Task[Verdict] | None = None
+        self._verifying: asyncio.Task[IndexVerdict] | None = None
         self._stopping = False
 
     @property
@@ -136,7 +136,7 @@ class Keeper:
         if self.life is not None:
             await self.life.close()
 
-    async def verify(self) -> Verdict:
+    async def verify(self) -> IndexVerdict:
         """Compare the index with the ledger, or wait for the comparison that is under way.
 
         Raises `IndexDown` while none is open, and what reading the ledger raises.
@@ -147,13 +147,13 @@ class Keeper:
             self._verifying.add_done_callback(_heard)
         return await asyncio.shield(self._verifying)
 
-    async def _one_life(self) -> Ending:
+    async def _one_life(self) -> LifeEnding:
         """Run one life of the child from its start to its end, and return why it ended."""
         self.life = None
         try:
             place = await self._place()
         except (CortexError, OSError) as error:
-            return Ending(Kind.AWAY, str(error))
+            return LifeEnding(LifeEndKind.AWAY, str(error))
         self.life = life = IndexLife(place, deadline=self.settings.index_timeout_s)
         serving = asyncio.create_task(self._serve(life, place), name="life of the index")
         try:
@@ -163,7 +163,7 @@ class Keeper:
             await asyncio.wait({serving})
             await life.gone()
 
-    async def _rest_from(self, ending: Ending) -> None:
+    async def _rest_from(self, ending: LifeEnding) -> None:
         """Take note of an ending, and wait until the next life may begin."""
         if self._stopping:
             return
@@ -178,7 +178,7 @@ class Keeper:
         log.warning("the index is away: %s", self._reason)
         await self.clock.sleep(pause)
 
-    async def _place(self) -> Place:
+    async def _place(self) -> GenerationPlace:
         """Return where the generation in use lies, and have room made for it.
 
         Raises a `CortexError` while the ledger is away or the settings name no server we use, and
@@ -197,7 +197,7 @@ class Keeper:
         await asyncio.to_thread(self.places.sweep, place)
         return place
 
-    async def _serve(self, life: IndexLife, place: Place) -> None:
+    async def _serve(self, life: IndexLife, place: GenerationPlace) -> None:
         """Open the index, look at it, and go on looking at it now and then."""
         try:
             await self._suspect(life, place)
@@ -212,12 +212,14 @@ class Keeper:
         except IndexDown:
             await life.gone()  # why it ended is known to it by then
         except CortexError as error:
-            life.end(Ending(Kind.AWAY, f"the index waits for the ledger: {error}"))
+            life.end(LifeEnding(LifeEndKind.AWAY, f"the index waits for the ledger: {error}"))
         except Exception as error:  # a fault of ours in here must not end the storage branch
             log.exception("looking after the index failed inside")
-            life.end(Ending(Kind.AWAY, f"looking after the index failed inside: {error!r}"))
+            life.end(
+                LifeEnding(LifeEndKind.AWAY, f"looking after the index failed inside: {error!r}")
+            )
 
-    async def _suspect(self, life: IndexLife, place: Place) -> None:
+    async def _suspect(self, life: IndexLife, place: GenerationPlace) -> None:
         """End a life before it opens files that look bad."""
         if place.server is not None:
             return
@@ -227,10 +229,10 @@ class Keeper:
         except OSError as error:
             found = f"its folder cannot be looked into: {error}"
         if found:
-            life.end(Ending(Kind.BROKEN, f"generation {place.generation}: {found}"))
+            life.end(LifeEnding(LifeEndKind.BROKEN, f"generation {place.generation}: {found}"))
             raise IndexDown(found)
 
-    async def _forget(self, life: IndexLife, place: Place) -> None:
+    async def _forget(self, life: IndexLife, place: GenerationPlace) -> None:
         """Delete what other generations left on the server."""
         old = self.places.remote(place)
         if old:
@@ -239,7 +241,7 @@ class Keeper:
             for folder in old.values():
                 await asyncio.to_thread(generations.discard, folder)
 
-    async def _verified(self, life: IndexLife, *, deep: bool) -> Verdict:
+    async def _verified(self, life: IndexLife, *, deep: bool) -> IndexVerdict:
         """Compare a life's index with the ledger; end it when it is not what it should be."""
         verification = Verification(life.ask, self.records.read, model=self.model, deep=deep)
         verdict = await verification.run(self.places.collections, self.clock)
@@ -248,16 +250,16 @@ class Keeper:
         if verdict.ok:
             self.record.good(proven=verdict.proven)
         else:
-            life.end(Ending(Kind.UNSOUND, verdict.text))
+            life.end(LifeEnding(LifeEndKind.UNSOUND, verdict.text))
         return verdict
 
-    def _until_next(self, verdict: Verdict) -> float:
+    def _until_next(self, verdict: IndexVerdict) -> float:
         """Return the seconds until the next look: soon while there was nothing to look at."""
         every = self.settings.verify_every_s
         return every if verdict.proven else min(FILLING, every)
 
 
-def _heard(task: asyncio.Task[Verdict]) -> None:
+def _heard(task: asyncio.Task[IndexVerdict]) -> None:
     """Take note of how a verification ended that nobody may wait for any more."""
     if not task.cancelled():
         task.exception()
@@ -292,7 +294,7 @@ class IndexInfo:
     #: Deaths of the child, and generations given up, in this life of the actor.
     deaths: int = 0
     given_up: int = 0
-    verified: Verdict | None = None
+    verified: IndexVerdict | None = None
 
 
 class Vectors(AsyncioActor):
@@ -375,7 +377,7 @@ class Vectors(AsyncioActor):
         """
         return self.spawn(self._query(_known(collection), vector, limit, model), name="query")
 
-    def verify(self) -> asyncio.Task[Verdict]:
+    def verify(self) -> asyncio.Task[IndexVerdict]:
         """Compare the index with the ledger now; raises `IndexDown` while it is not open.
 
         An index that fails is given up for a new generation, without asking.
@@ -385,7 +387,7 @@ class Vectors(AsyncioActor):
     def renew(self, reason: str) -> None:
         """Give the index up for a new generation; does nothing while none is open."""
         if self._keeper.life is not None:
-            self._keeper.life.end(Ending(Kind.BROKEN, reason))
+            self._keeper.life.end(LifeEnding(LifeEndKind.BROKEN, reason))
 
     async def _put(self, collection: str, ids: list[str], rows: Matrix) -> None:
         """Send rows to the child, some at a time."""

@@ -63,7 +63,7 @@ class Read(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class CollectionTally:
     """What was found in one collection."""
 
     collection: str
@@ -90,14 +90,14 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class IndexVerdict:
     """What a verification found: collections that hold anything, or should."""
 
     #: When it ended, in UTC microseconds, and how long it took.
     at: int
     took_s: float
     deep: bool
-    collections: tuple[Tally, ...]
+    collections: tuple[CollectionTally, ...]
     ok: bool
     text: str
 
@@ -117,7 +117,7 @@ class Verification:
         self._model = model
         self._deep = deep
 
-    async def run(self, collections: Iterable[str], clock: Clock) -> Verdict:
+    async def run(self, collections: Iterable[str], clock: Clock) -> IndexVerdict:
         """Look at collections; raises what asking and reading raise."""
         began = clock.monotonic()
         tallies = [await self._tally(name) for name in collections]
@@ -125,9 +125,9 @@ class Verification:
         bad = [each for each in found if each.damaged or each.deaf]
         took = round(clock.monotonic() - began, 3)
         text = "; ".join(map(_words, bad)) or "it holds what it was told and finds it"
-        return Verdict(clock.now(), took, self._deep, found, ok=not bad, text=text)
+        return IndexVerdict(clock.now(), took, self._deep, found, ok=not bad, text=text)
 
-    async def _tally(self, name: str) -> Tally:
+    async def _tally(self, name: str) -> CollectionTally:
         """Look at one collection."""
         before = await self._read(partial(pending.holding, collection=name))
         found, doubtful = await self._pages(name)
@@ -138,7 +138,7 @@ class Verification:
             asked, lost = await self._canaries(
                 name, [each for each in before.order if each in found]
             )
-        return Tally(
+        return CollectionTally(
             name, len(found), len(before.sure), missing, extra, differing, canaries=asked, lost=lost
         )
 
@@ -244,7 +244,7 @@ def _matrix(answer: dict[str, Any], body: bytes) -> Matrix:
     return np.frombuffer(body, np.float32).reshape(len(answer["ids"]), -1)
 
 
-def _words(tally: Tally) -> str:
+def _words(tally: CollectionTally) -> str:
     """Return what is wrong with a collection."""
     if not tally.damaged:
         return (

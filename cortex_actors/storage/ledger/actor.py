@@ -33,7 +33,14 @@ from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage.ledger import connection, faults, recovery
 from cortex_actors.storage.ledger.connection import migrate
-from cortex_actors.storage.ledger.writer import MB, Checkpoints, Ground, LedgerFile, Limits, Writer
+from cortex_actors.storage.ledger.writer import (
+    MB,
+    Checkpoints,
+    Ground,
+    LedgerFile,
+    TransactionLimits,
+    Writer,
+)
 from cortex_actors.storage.tables import schema
 
 if TYPE_CHECKING:
@@ -225,7 +232,7 @@ class Ledger(AsyncioActor):
             if found is None:
                 raise
             raise found from error
-        limits = Limits(settings.group_units, settings.group_ms / 1_000)
+        limits = TransactionLimits(settings.group_units, settings.group_ms / 1_000)
         self._reading = connection.reading(path, self._is_over)
         self._writer = Writer(
             writing, epoch, limits=limits, clock=self._clock, closed=turn.release, ground=ground

@@ -171,7 +171,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BackupChoice:
     """A backup that passed every check, beside the ledger that it would replace."""
 
     path: Path
@@ -200,7 +200,7 @@ def find(home: Home, wanted: str) -> Path:
     raise NotFound(f"{message}; list them with: cortex daemon backup --list")
 
 
-def choose(home: Home, wanted: str) -> Choice:
+def choose(home: Home, wanted: str) -> BackupChoice:
     """Return a backup that can be restored, and what it holds.
 
     Raises `NotFound`, `BadInput` for one that is damaged, `StoreTooNew`, `StoreTooOld`.
@@ -217,10 +217,10 @@ def choose(home: Home, wanted: str) -> Choice:
         found, path, doing="restore", instead="choose another one: cortex daemon backup --list"
     )
     present = contents(home.ledger) if home.ledger.exists() else Contents({}, 0)
-    return Choice(path, found, contents(path, still=True), present)
+    return BackupChoice(path, found, contents(path, still=True), present)
 
 
-def restore(home: Home, choice: Choice, *, at: int) -> Path | None:
+def restore(home: Home, choice: BackupChoice, *, at: int) -> Path | None:
     """Put a backup in the ledger's place; return where that is now, None if there was none.
 
     The caller has the home's lock. A crash in here is made good by the next start. Raises

@@ -45,7 +45,7 @@ _NAME = re.compile(r"recovery-(\d{8}T\d{6}Z)\.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RecoveryReport:
     """What was wrong, what was restored, and exactly what is missing."""
 
     #: When, UTC microseconds.
@@ -77,7 +77,7 @@ class Report:
         return sum(self.missing.values()) + len(self.logged)
 
 
-def write(folder: Path, report: Report) -> Path:
+def write(folder: Path, report: RecoveryReport) -> Path:
     """Write a report for good; return where."""
     path = folder / f"recovery-{files.stamp(report.at)}.json"
     found = asdict(report)
@@ -170,7 +170,7 @@ KIND = "corrupt"
 LOGGED = 10_000
 
 
-def ready(home: Home, clock: Clock) -> Report | None:
+def ready(home: Home, clock: Clock) -> RecoveryReport | None:
     """Leave a ledger that can be opened, or none where there was none; return what that took.
 
     Called by whoever is about to open the ledger and has the home's lock. Raises `LedgerDown` when
@@ -184,7 +184,7 @@ def ready(home: Home, clock: Clock) -> Report | None:
     return None
 
 
-def recover(home: Home, reason: str, *, at: int) -> Report:
+def recover(home: Home, reason: str, *, at: int) -> RecoveryReport:
     """Put the ledger aside, restore what there is, and say what is missing."""
     path = home.ledger
     log.critical("the ledger %s is damaged: %s; recovering", path, reason)
@@ -204,7 +204,7 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
         made = _made(path, chosen)
     backups.renew(made, path)
     left = backups.first_aside(path, kind=KIND, at=at)
-    report = Report(
+    report = RecoveryReport(
         at=at,
         reason=reason,
         ledger=None if left is None else str(left),
@@ -220,7 +220,7 @@ def recover(home: Home, reason: str, *, at: int) -> Report:
     return _exchange(home, made, report)
 
 
-def _exchange(home: Home, made: Path, report: Report) -> Report:
+def _exchange(home: Home, made: Path, report: RecoveryReport) -> RecoveryReport:
     """Write the report, exchange the files, and tell whoever reads the log."""
     written = write(home.backups, report)
     backups.commit(home.ledger, made, kind=KIND, at=report.at)

@@ -123,7 +123,7 @@ Unit = Callable[[Connection], Any]
 
 
 @dataclass(slots=True)
-class _Job:
+class _WriteJob:
     """A unit of work and who waits for it."""
 
     unit: Unit
@@ -145,7 +145,7 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TransactionLimits:
     """What one transaction may hold: so many units, gathered for so many seconds."""
 
     units: int
@@ -160,7 +160,7 @@ class Writer:
         engine: Engine,
         epoch: int,
         *,
-        limits: Limits,
+        limits: TransactionLimits,
         clock: Clock,
         closed: Callable[[], None] = lambda: None,
         ground: Ground,
@@ -185,7 +185,7 @@ class Writer:
         self._ground = ground
         self._fault: LedgerDown | None = None
         self.gauge = Gauge(clock)
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
         self._begin()
 
     def submit(self, unit: Unit, *, vital: bool = False) -> Future[Any]:
@@ -193,7 +193,7 @@ class Writer:
 
         A `vital` one, which finishes work in hand, is run even when the disk is nearly full.
         """
-        job = _Job(unit, vital)
+        job = _WriteJob(unit, vital)
         self._jobs.put(job)
         return job.done
 
@@ -243,7 +243,7 @@ class Writer:
             self._engine.dispose()
             self._closed()
 
-    def _gather(self) -> tuple[list[_Job], bool]:
+    def _gather(self) -> tuple[list[_WriteJob], bool]:
         """Return the next units that are to share a commit, and whether it is the last time."""
         try:
             job = self._jobs.get(timeout=NUDGE if self.gauge.error else None)
@@ -263,7 +263,7 @@ class Writer:
             group += _wanted(job)
         return group, False
 
-    def _commit(self, group: list[_Job], *, mend: bool = True) -> None:
+    def _commit(self, group: list[_WriteJob], *, mend: bool = True) -> None:
         """Run a group in one transaction, then answer everybody.
 
         Words that are found damaged are made anew, so that who tries again succeeds.
@@ -275,7 +275,7 @@ class Writer:
             self._fail(group, found)
             self._stop_if(found)
             if mend and faults.is_of_words(error):
-                self._commit([_Job(passages.rebuild, vital=True)], mend=False)
+                self._commit([_WriteJob(passages.rebuild, vital=True)], mend=False)
         else:
             for job in group:
                 job.answer()
@@ -283,7 +283,7 @@ class Writer:
             if self.gauge.error is not None and self._ground.is_well():
                 self.gauge.works()
 
-    def _write(self, group: list[_Job]) -> None:
+    def _write(self, group: list[_WriteJob]) -> None:
         """Commit what a group does; raises when nobody may be told that it is kept."""
         if self._fault is not None:
             raise self._fault
@@ -298,7 +298,7 @@ class Writer:
         if self._fault is not None:  # a reader saw it meanwhile
             raise self._fault
 
-    def _admitted(self, group: list[_Job]) -> list[_Job]:
+    def _admitted(self, group: list[_WriteJob]) -> list[_WriteJob]:
         """Return the jobs that there is room for; the others are refused."""
         shortage = self._ground.file.shortage()
         if shortage is None:
@@ -317,7 +317,7 @@ class Writer:
     def _nudge(self) -> None:
         """Try to write something: it is how `status` hears that the disk is well again."""
         probe = update(schema.owner).values(pid=schema.owner.c.pid)
-        self._commit([_Job(lambda connection: connection.execute(probe))])
+        self._commit([_WriteJob(lambda connection: connection.execute(probe))])
 
     def _verdict(self, error: Exception) -> LedgerDown:
         """Return what everybody is told of a failure, and remember it."""
@@ -338,7 +338,7 @@ class Writer:
         if found.ends_daemon:
             self.poison(found)
 
-    def _attempt(self, connection: Connection, driver: sqlite3.Connection, job: _Job) -> None:
+    def _attempt(self, connection: Connection, driver: sqlite3.Connection, job: _WriteJob) -> None:
         """Run one unit inside its savepoint; its own failure is undone and kept for its caller.
 
         After a failure of the disk SQLite may have undone the whole transaction: then nobody's
@@ -364,13 +364,13 @@ class Writer:
                 f"{self._epoch}); this one ends and writes nothing more"
             )
 
-    def _fail(self, group: list[_Job], error: LedgerDown) -> None:
+    def _fail(self, group: list[_WriteJob], error: LedgerDown) -> None:
         """Tell everybody of a group that nothing was committed."""
         for job in group:
             job.answer(error)
 
 
-def _wanted(job: _Job) -> list[_Job]:
+def _wanted(job: _WriteJob) -> list[_WriteJob]:
     """Return a job that its caller still waits for; from here on it can be cancelled no more."""
     return [job] if job.done.set_running_or_notify_cancel() else []
 

@@ -40,7 +40,7 @@ from cortex_actors.rules.convergence import CONSENSUS
 from cortex_actors.rules.decay import CLOSE, WHOLE, Decay, Earning, Judged, attention, kept
 from cortex_actors.storage import memory_history
 from cortex_actors.storage.memory import memory_states
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.pipeline import principle_decay
 from cortex_actors.storage.search.scope import faded
 from cortex_actors.storage.tables.columns import count_rows, rows_in
@@ -72,18 +72,18 @@ _DUE = "UPDATE memory_attention SET due_at = ? WHERE memory_id = ?"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AccessCount:
     """How often a memory was read, and when last (UTC microseconds)."""
 
     count: int
     at: int
 
-    def with_another(self, count: int, at: int) -> Reading:
+    def with_another(self, count: int, at: int) -> AccessCount:
         """Return this and another one together."""
-        return Reading(self.count + count, max(self.at, at))
+        return AccessCount(self.count + count, max(self.at, at))
 
 
-class Held(NamedTuple):
+class AttentionInputs(NamedTuple):
     """What attention depends on, of one active memory."""
 
     id: str
@@ -107,12 +107,14 @@ class Held(NamedTuple):
         return attention(self.layer, at - self.touched_at, self.access_count, decays)
 
 
-def held(connection: Connection, ids: Iterable[str]) -> dict[str, Held]:
+def held(connection: Connection, ids: Iterable[str]) -> dict[str, AttentionInputs]:
     """Return what attention depends on, of those of the memories that are active."""
     return {row.id: row for row in map(as_held, rows_in(connection, rows(), memories.c.id, ids))}
 
 
-def page(connection: Connection, after: str, limit: int, *where: ColumnElement[bool]) -> list[Held]:
+def page(
+    connection: Connection, after: str, limit: int, *where: ColumnElement[bool]
+) -> list[AttentionInputs]:
     """Return the next active memories behind an id that meet conditions, by their ids."""
     query = rows().where(memories.c.id > after, *where).order_by(memories.c.id).limit(limit)
     return [as_held(row) for row in connection.execute(query)]
@@ -123,7 +125,7 @@ def count(connection: Connection, *where: ColumnElement[bool]) -> int:
     return count_rows(connection, rows().where(*where).subquery())
 
 
-def ripe(connection: Connection, now: int, limit: int) -> list[Held]:
+def ripe(connection: Connection, now: int, limit: int) -> list[AttentionInputs]:
     """Return memories that waited for their age and are old enough; the longest wait first."""
     query = rows().where(memory_attention.c.due_at <= now)
     query = query.order_by(memory_attention.c.due_at, memories.c.id).limit(limit)
@@ -133,19 +135,19 @@ def ripe(connection: Connection, now: int, limit: int) -> list[Held]:
 def rows() -> Any:
     """Return the query for what attention depends on, of active memories; probes are none."""
     placed = memories.c.keys()
-    tables = (memories if name in placed else memory_attention for name in Held._fields)
-    columns = (table.c[name] for table, name in zip(tables, Held._fields, strict=True))
+    tables = (memories if name in placed else memory_attention for name in AttentionInputs._fields)
+    columns = (table.c[name] for table, name in zip(tables, AttentionInputs._fields, strict=True))
     query = select(*columns).join_from(memories, memory_attention)
     return query.where(memories.c.status == MemoryStatus.ACTIVE, memories.c.agent_id != PROBE)
 
 
 def read(
     connection: Connection,
-    readings: Mapping[str, Reading],
+    readings: Mapping[str, AccessCount],
     *,
     now: int,
     decays: Mapping[Layer, Decay],
-) -> list[Held]:
+) -> list[AttentionInputs]:
     """Write down that memories were read; return how the active ones among them are now."""
     found = [
         each._replace(
@@ -167,9 +169,9 @@ def wait(connection: Connection, until: Mapping[str, int | None]) -> None:
     execute_many(connection, _DUE, [(at, each) for each, at in until.items()])
 
 
-def as_held(row: Sequence[Any]) -> Held:
+def as_held(row: Sequence[Any]) -> AttentionInputs:
     """Return a row of `rows` as what attention depends on."""
-    return Held(row[0], Layer(row[1]), *row[2:])
+    return AttentionInputs(row[0], Layer(row[1]), *row[2:])
 
 
 #: The words for what leads into the cortex beside a person, and for what a person has taken back.
@@ -191,7 +193,7 @@ class Earned(NamedTuple):
 
 
 def judged(
-    connection: Connection, some: Sequence[Held], *, now: int, earning: Earning
+    connection: Connection, some: Sequence[AttentionInputs], *, now: int, earning: Earning
 ) -> dict[str, Judged]:
     """Return which layer each memory has earned, and why, or why none.
 
@@ -227,7 +229,7 @@ def earned(
 
 
 def sink(
-    connection: Connection, some: Sequence[Held], *, now: int, earning: Earning, by: str
+    connection: Connection, some: Sequence[AttentionInputs], *, now: int, earning: Earning, by: str
 ) -> list[str]:
     """Move those of the memories that have earned it; return which moved, in their order.
 
@@ -322,7 +324,7 @@ MOVED = 0.01
 PAGE = 1_000
 
 
-def has_faded(memory: Held, attention: float, decays: Mapping[Layer, Decay]) -> bool:
+def has_faded(memory: AttentionInputs, attention: float, decays: Mapping[Layer, Decay]) -> bool:
     """Tell whether a memory has, with that attention, faded as far as it can."""
     if memory.layer not in decays or memory.pinned_at is not None:
         return False
@@ -330,7 +332,7 @@ def has_faded(memory: Held, attention: float, decays: Mapping[Layer, Decay]) -> 
 
 
 def _weighed(
-    some: Iterable[Held], now: int, decays: Mapping[Layer, Decay]
+    some: Iterable[AttentionInputs], now: int, decays: Mapping[Layer, Decay]
 ) -> tuple[dict[str, float], list[str], int]:
     """Return the attention that is another one than is stored, by id.
 
@@ -354,7 +356,7 @@ BATCH = 100
 FADED = "Faded for"
 
 
-class Weighed(NamedTuple):
+class WeighedMemories(NamedTuple):
     """What weighing came to: memories looked at, written anew, and those that have faded by now.
 
     `faded` are how many of these had not when they were weighed before.
@@ -385,14 +387,14 @@ class Tending:
     #: Who does it.
     by: str
 
-    async def weigh(self, *where: ColumnElement[bool], dry_run: bool = False) -> Weighed:
+    async def weigh(self, *where: ColumnElement[bool], dry_run: bool = False) -> WeighedMemories:
         """Write the attention that memories have now where it has moved; say which have faded."""
 
-        def look(connection: Connection) -> tuple[str, Weighed, list[str]]:
+        def look(connection: Connection) -> tuple[str, WeighedMemories, list[str]]:
             some = page(connection, after, PAGE, *where)
             moved, faded, below = _weighed(some, self.clock.now(), self.settings.decays)
             last = some[-1].id if some else ""
-            return last, Weighed(len(some), len(moved), below, len(faded)), list(moved)
+            return last, WeighedMemories(len(some), len(moved), below, len(faded)), list(moved)
 
         def work(ids: Sequence[str], connection: Connection) -> tuple[None, Said]:
             now, active = self.clock.now(), held(connection, ids).values()
@@ -401,10 +403,10 @@ class Tending:
             execute_many(connection, _WEIGHED, bound)
             return None, self._told(MEMORY_DECAYED, faded)
 
-        sums, after = Weighed(), ""
+        sums, after = WeighedMemories(), ""
         while (found := await self.publisher.records.read(look))[0]:
             after, seen, moved = found
-            sums = Weighed(*(one + more for one, more in zip(sums, seen, strict=True)))
+            sums = WeighedMemories(*(one + more for one, more in zip(sums, seen, strict=True)))
             for some in () if dry_run else parts(moved, BATCH):
                 await self.publisher.write(partial(work, some))
         return sums
@@ -453,7 +455,8 @@ class Tending:
             at, reason = self.clock.now(), f"{FADED} {in_days(days)}"
             away = memory_states.archive(connection, still, at)
             changes = (
-                Change(ChangeKind.ARCHIVE, each, by=self.by, at=at, reason=reason) for each in away
+                MemoryChange(ChangeKind.ARCHIVE, each, by=self.by, at=at, reason=reason)
+                for each in away
             )
             memory_history.note(connection, *changes)
             return away, []
@@ -465,7 +468,9 @@ class Tending:
             gone += some if dry_run else await self.publisher.write(partial(work, some))
         return gone
 
-    def _sunk(self, connection: Connection, some: Sequence[Held]) -> tuple[list[str], Said]:
+    def _sunk(
+        self, connection: Connection, some: Sequence[AttentionInputs]
+    ) -> tuple[list[str], Said]:
         now = self.clock.now()
         moved = sink(connection, some, now=now, earning=self.settings.earning, by=self.by)
         return moved, self._told(MEMORY_PROMOTED, moved)

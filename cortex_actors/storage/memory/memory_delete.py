@@ -23,7 +23,7 @@ from cortex_actors.domain.memory import PROBE, ChangeKind, MemoryStatus
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records, passages
 from cortex_actors.storage.memory import memory_states, village
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import chunks, drop_in, put_rows, rows_in
 from cortex_actors.storage.tables.dialect import execute_for
@@ -101,12 +101,12 @@ def forget(connection: Connection, ids: Iterable[str], *, by: str, at: int) -> F
     drop_vectors(connection, hashes)
     memory_history.empty(connection, set(gone))
     forgotten = [
-        Change(ChangeKind.FORGET, each, by=by, at=at, others=tuple(sorted(pieces[each])))
+        MemoryChange(ChangeKind.FORGET, each, by=by, at=at, others=tuple(sorted(pieces[each])))
         for each in wanted
         if each not in probes
     ]
     why = "what replaced it was forgotten"
-    away = [Change(ChangeKind.ARCHIVE, each, by=by, at=at, reason=why) for each in archived]
+    away = [MemoryChange(ChangeKind.ARCHIVE, each, by=by, at=at, reason=why) for each in archived]
     memory_history.note(connection, *forgotten, *away)
     if probes < set(wanted):
         _note_due(connection, _ASKED)

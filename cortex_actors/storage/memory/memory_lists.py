@@ -77,7 +77,7 @@ _ORDERS: Mapping[MemorySort, tuple[Any, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MemoryFilter:
     """What a list is of.
 
     Attributes:
@@ -98,7 +98,11 @@ class Wanted:
 
 
 def listed(
-    connection: Connection, wanted: Wanted, *, now: int, decays: Mapping[Layer, Decay] = DECAYS
+    connection: Connection,
+    wanted: MemoryFilter,
+    *,
+    now: int,
+    decays: Mapping[Layer, Decay] = DECAYS,
 ) -> tuple[list[Memory], int]:
     """Return a page of memories, those that are pinned first, and how many there are in all.
 
@@ -176,7 +180,7 @@ class Idle(NamedTuple):
     realm: Realm
     agent_id: str
     last_at: int
-    held: attending.Held
+    held: attending.AttentionInputs
 
 
 @dataclass(slots=True)
@@ -274,7 +278,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(slots=True)
-class Texts:
+class ComparedMemories:
     """The memories that are compared, in the order of their ids; `projects` is one for each."""
 
     ids: list[str] = field(default_factory=list)
@@ -299,12 +303,14 @@ def page(
     return [(name, vector, project) for name, vector, project in connection.execute(query)]
 
 
-def texts(some: Sequence[Row]) -> Texts:
+def texts(some: Sequence[Row]) -> ComparedMemories:
     """Return memories with their vectors, in the order of their ids; damaged ones do not count."""
     ids, stored, projects = zip(*sorted(some), strict=True) if some else ((), (), ())
     rows, sound = embeddings.rows(stored, embeddings.usual_length(stored[:READ]))
     good = np.flatnonzero(sound).tolist()
-    return Texts([ids[each] for each in good], rows[good], [projects[each] for each in good])
+    return ComparedMemories(
+        [ids[each] for each in good], rows[good], [projects[each] for each in good]
+    )
 
 
 def apart(connection: Connection) -> frozenset[tuple[str, str]]:
@@ -313,12 +319,12 @@ def apart(connection: Connection) -> frozenset[tuple[str, str]]:
     return frozenset((left, right) for left, right in rows)
 
 
-class Search:
+class PairSearch:
     """Finds the nearest pairs among some texts, a step at a time."""
 
     def __init__(
         self,
-        some: Texts,
+        some: ComparedMemories,
         *,
         threshold: float,
         limit: int,

@@ -26,13 +26,13 @@ from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.rules import decay
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.rules.decay import Decay, is_deeper
-from cortex_actors.rules.merging import Gates, Verdict, ruled
+from cortex_actors.rules.merging import MergeGates, MergeVerdict, ruled
 from cortex_actors.storage import embeddings, memory_history, memory_records, realms
 from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.storage.memory.memory_lists import LEAST
-from cortex_actors.storage.memory_history import Change
+from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.search import similar_memories
-from cortex_actors.storage.search.similar_memories import Scope
+from cortex_actors.storage.search.similar_memories import MergeScope
 from cortex_actors.storage.tables.columns import change_in, change_rows, put_rows
 from cortex_actors.storage.tables.schema import events, memories, memory_attention, memory_tags
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MergeStep:
     """One merge: what was said so far, and a memory that was known, become `whole`."""
 
     whole: Memory
@@ -53,7 +53,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class MemoryClash:
     """A memory that cannot hold beside the one that is remembered."""
 
     memory_id: str
@@ -62,7 +62,7 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MergePlan:
     """What is to be written, all of it or nothing.
 
     Attributes:
@@ -78,8 +78,8 @@ class Plan:
 
     first: Memory
     is_new: bool = True
-    steps: tuple[Step, ...] = ()
-    clashes: tuple[Clash, ...] = ()
+    steps: tuple[MergeStep, ...] = ()
+    clashes: tuple[MemoryClash, ...] = ()
     vectors: Mapping[bytes, embeddings.Matrix] = field(default_factory=dict)
     known: str | None = None
 
@@ -93,7 +93,7 @@ class Plan:
         """The memories that were known before and become parts."""
         return tuple(each.part.id for each in self.steps)
 
-    def unmerged(self) -> Plan:
+    def unmerged(self) -> MergePlan:
         """Return the plan that only saves what it begins with, to be compared later."""
         first = replace(self.first, merge_due=True)
         return replace(self, first=first, steps=(), clashes=())
@@ -115,7 +115,7 @@ class How:
     quiet: bool = False
 
 
-def commit(connection: Connection, plan: Plan, how: How) -> bool:
+def commit(connection: Connection, plan: MergePlan, how: How) -> bool:
     """Write a plan; False, and nothing is written, when it does not hold any more."""
     if not _holds(connection, plan):
         return False
@@ -129,7 +129,7 @@ def commit(connection: Connection, plan: Plan, how: How) -> bool:
         parts, node = (node, step.part.id), step.whole.id
         memory_states.form(connection, step.whole, parts, at=how.at, by=step.by, why=step.why)
         if not how.quiet:
-            change = Change(
+            change = MemoryChange(
                 ChangeKind.MERGE, node, by=how.by, at=how.at, others=parts, reason=step.why
             )
             memory_history.note(connection, change)
@@ -147,7 +147,7 @@ def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | N
     if memory.type not in MERGEABLE:
         return None
     look = similar_memories.find_active if merged else similar_memories.says
-    found = look(connection, Scope.of(memory), memory_records.digest(memory.text))
+    found = look(connection, MergeScope.of(memory), memory_records.digest(memory.text))
     return None if found is None else memory_records.by_id(connection, [found]).get(found)
 
 
@@ -184,7 +184,9 @@ def replace_memory(
     done = [each for each in ids if memory_states.supersede(connection, each, new_id, how.at)]
     for each in done:
         if not how.quiet:
-            change = Change(ChangeKind.SUPERSEDE, each, by=how.by, at=how.at, others=(new_id,))
+            change = MemoryChange(
+                ChangeKind.SUPERSEDE, each, by=how.by, at=how.at, others=(new_id,)
+            )
             memory_history.note(connection, change)
     return tuple(done)
 
@@ -240,7 +242,7 @@ def keep_key(connection: Connection, seq: int, key: str) -> None:
     change_in(connection, events.c.seq, [seq], {"idempotency_key": key})
 
 
-def _holds(connection: Connection, plan: Plan) -> bool:
+def _holds(connection: Connection, plan: MergePlan) -> bool:
     """Tell whether what a plan was thought out for is still so."""
     parts = [each.part for each in plan.steps]
     ids = [each.id for each in parts] + ([] if plan.is_new else [plan.first.id])
@@ -254,12 +256,12 @@ def _holds(connection: Connection, plan: Plan) -> bool:
     said = {plan.first.text, *(each.text for each in parts)}
     wholes = [each.whole for each in plan.steps if each.whole.text not in said]
     return not any(
-        similar_memories.says(connection, Scope.of(each), memory_records.digest(each.text))
+        similar_memories.says(connection, MergeScope.of(each), memory_records.digest(each.text))
         for each in wholes
     )
 
 
-def _clash(connection: Connection, node: str, clashes: Sequence[Clash], how: How) -> None:
+def _clash(connection: Connection, node: str, clashes: Sequence[MemoryClash], how: How) -> None:
     """Note what contradicts a memory, but for what was forgotten since it was thought out."""
     row = memories.c
     query = select(row.id).where(row.id.in_([each.memory_id for each in clashes]))
@@ -331,7 +333,9 @@ def consolidate(
             f"keep that one, or unpin it first: cortex memory unpin {gone.id}"
         )
     _give(connection, kept, gone, at=at, decays=decays)
-    change = Change(ChangeKind.CONSOLIDATE, kept.id, by=by, at=at, others=(gone.id,), before=before)
+    change = MemoryChange(
+        ChangeKind.CONSOLIDATE, kept.id, by=by, at=at, others=(gone.id,), before=before
+    )
     (row,) = memory_history.note(connection, change)
     return memory_history.number_of(replace(change, id=row), reader)
 
@@ -364,8 +368,8 @@ def _must_agree(connection: Connection, kept: Memory, gone: Memory) -> None:
     if gone.id in noted:
         message = f"{pair} ({noted[gone.id]}); say which does: cortex memory supersede OLD NEW"
         raise Refused(f"{message}, or that both do: cortex memory keep-both {kept.id} {gone.id}")
-    found = ruled(kept.text, gone.text, 1.0, gates=Gates(), thresholds=DEFAULTS)
-    if found.verdict is Verdict.CONFLICT:
+    found = ruled(kept.text, gone.text, 1.0, gates=MergeGates(), thresholds=DEFAULTS)
+    if found.verdict is MergeVerdict.CONFLICT:
         message = f"{pair} ({found.why}); say which does: cortex memory supersede OLD NEW"
         raise Refused(f"{message}, or leave both as they are")
 

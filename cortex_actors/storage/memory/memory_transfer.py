@@ -62,7 +62,7 @@ _PAIRS = {"apart": schema.memory_apart, "conflict": schema.memory_conflicts}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportFilter:
     """Which memories are meant; what is left out narrows nothing.
 
     Attributes:
@@ -78,7 +78,7 @@ class Wanted:
     active: bool = False
 
 
-def memory_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
+def memory_page(connection: Connection, wanted: ExportFilter, *, after: str, limit: int) -> Page:
     """Return the next memories behind an id, and the id that the next page begins behind.
 
     Each is followed by what has become part of it, or was replaced by it, however deep: a file of
@@ -99,7 +99,7 @@ def memory_page(connection: Connection, wanted: Wanted, *, after: str, limit: in
     return _records(connection, ids, wanted.reader), following
 
 
-def crumb_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
+def crumb_page(connection: Connection, wanted: ExportFilter, *, after: str, limit: int) -> Page:
     """Return the next crumbs behind an id, and the id that the next page begins behind."""
     if wanted.realm is not None:
         return [], None
@@ -113,7 +113,7 @@ def crumb_page(connection: Connection, wanted: Wanted, *, after: str, limit: int
     return made, made[-1]["id"] if len(made) == limit else None
 
 
-def agent_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
+def agent_page(connection: Connection, wanted: ExportFilter, *, after: str, limit: int) -> Page:
     """Return the next agents; `after` is how many were there already."""
     skip = int(after or 0)
     found, total = agent_records.listed(connection, wanted.reader, limit=limit, skip=skip)
@@ -125,7 +125,7 @@ def agent_page(connection: Connection, wanted: Wanted, *, after: str, limit: int
     return made, str(skip + limit) if skip + limit < total else None
 
 
-def change_page(connection: Connection, wanted: Wanted, *, after: str, limit: int) -> Page:
+def change_page(connection: Connection, wanted: ExportFilter, *, after: str, limit: int) -> Page:
     """Return what was done with memories that are meant, in its order; only the owner is told."""
     row = schema.memory_changes.c
     query = _named(schema.memory_changes, called=_CHANGE)
@@ -135,7 +135,7 @@ def change_page(connection: Connection, wanted: Wanted, *, after: str, limit: in
     return made, str(numbers[-1]) if len(made) == limit else None
 
 
-def pair_page(connection: Connection, wanted: Wanted, **_page: object) -> Page:
+def pair_page(connection: Connection, wanted: ExportFilter, **_page: object) -> Page:
     """Return the pairs that were parted or contradict each other; all at once, they are few."""
     visible, made = _visible(wanted), []
     for kind, table in _PAIRS.items():
@@ -158,7 +158,7 @@ def _told(connection: Connection, kind: str, query: Select[Any]) -> list[dict[st
     return [{"kind": kind, **row} for row in connection.execute(query).mappings()]
 
 
-def _visible(wanted: Wanted) -> Select[tuple[str]]:
+def _visible(wanted: ExportFilter) -> Select[tuple[str]]:
     """Return the query for the ids of the memories that are meant."""
     status = MemoryStatus.ACTIVE if wanted.active else None
     asked = same(schema.memories, agent_id=wanted.agent, realm=wanted.realm, status=status)

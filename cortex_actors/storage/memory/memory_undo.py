@@ -8,7 +8,7 @@ Editing: other words for a memory that stays the one it is, and the words before
 Its id, when it was said, its layer, tags, pin and parts stay. What is made of its words is made
 again: the passages by which it and what follows it are found, and what is known of it beside other
 memories. The ledger has no kind of its own for that: a memory whose words are superseded by its own
-is a `supersede` without others, which holds the words before (`Change.is_edit`).
+is a `supersede` without others, which holds the words before (`MemoryChange.is_edit`).
 
 Every function takes the connection of a transaction it is part of.
 """
@@ -24,9 +24,9 @@ from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Memory, MemorySta
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.memory import memory_delete, memory_lists, memory_states, village
-from cortex_actors.storage.memory_history import MERGES, Change
+from cortex_actors.storage.memory_history import MERGES, MemoryChange
 from cortex_actors.storage.search import similar_memories
-from cortex_actors.storage.search.similar_memories import Scope
+from cortex_actors.storage.search.similar_memories import MergeScope
 from cortex_actors.storage.tables.columns import change_in, change_rows, rows_in
 from cortex_actors.storage.tables.schema import (
     memories,
@@ -47,7 +47,7 @@ _PLACED = ("layer", "layer_since", "promoted_at")
 
 def undo(
     connection: Connection, number: int, *, by: str, at: int, reader: str | None = None
-) -> tuple[Change, list[str]]:
+) -> tuple[MemoryChange, list[str]]:
     """Take one change back, by the number that the reader knows; return it, and what changed.
 
     Raises `NotFound`, and `Refused` where it was undone already, what it did is not so any more, or
@@ -69,7 +69,7 @@ def undo(
 
 def split(
     connection: Connection, whole_id: str, *, by: str, at: int, reader: str | None = None
-) -> tuple[Change, list[str]]:
+) -> tuple[MemoryChange, list[str]]:
     """Take the newest merge of a memory apart; return that merge, and the parts.
 
     The parts are found again, as they were, and are not made one by themselves any more; the whole
@@ -80,7 +80,7 @@ def split(
         row = memories.c
         query = select(row.id).where(row.merged_into == whole_id).order_by(row.merged_as)
         parts = tuple(connection.execute(query).scalars())
-        change = Change(ChangeKind.MERGE, whole_id, by="", at=0, others=parts)
+        change = MemoryChange(ChangeKind.MERGE, whole_id, by="", at=0, others=parts)
     return change, _take_apart(connection, change, by=by, at=at, reader=reader)
 
 
@@ -93,7 +93,7 @@ def before_restoring(connection: Connection, memory_id: str) -> dict[str, Any]:
 
 
 def _take_apart(
-    connection: Connection, change: Change, *, by: str, at: int, reader: str | None
+    connection: Connection, change: MemoryChange, *, by: str, at: int, reader: str | None
 ) -> list[str]:
     """Take a merge apart, and note it."""
     row = _row(connection, change.memory_id)
@@ -113,12 +113,12 @@ def _take_apart(
     memory_states.keep(connection, [*parts, whole] if keeps else parts, at=at, reason=reason)
     if change.id:
         memory_history.mark(connection, change.id, by=by, at=at)
-    told = Change(ChangeKind.SPLIT, whole, by=by, at=at, others=tuple(parts))
+    told = MemoryChange(ChangeKind.SPLIT, whole, by=by, at=at, others=tuple(parts))
     memory_history.note(connection, told)
     return parts
 
 
-def _give_back(connection: Connection, change: Change, parts: Sequence[str]) -> None:
+def _give_back(connection: Connection, change: MemoryChange, parts: Sequence[str]) -> None:
     """Take off the memory that was kept what it was given: accesses, tags, a deeper layer."""
     before, name = change.before, change.memory_id
     row = memory_attention.c
@@ -150,7 +150,7 @@ def edit(connection: Connection, memory: Memory, *, content: str, by: str, at: i
     to = memory_records.digest(text).hex()
     before = {"text": memory.text, "abstract": memory.abstract, "to": to}
     _reword(connection, memory, text=text, short=abstract(content))
-    change = Change(ChangeKind.SUPERSEDE, memory.id, by=by, at=at, before=before)
+    change = MemoryChange(ChangeKind.SUPERSEDE, memory.id, by=by, at=at, before=before)
     memory_history.note(connection, change)
     row = memories.c
     query = select(row.id).where(
@@ -162,7 +162,7 @@ def edit(connection: Connection, memory: Memory, *, content: str, by: str, at: i
     return list(connection.execute(query.order_by(row.id)).scalars())
 
 
-def _unedit(connection: Connection, change: Change) -> list[str]:
+def _unedit(connection: Connection, change: MemoryChange) -> list[str]:
     """Give a memory the words that it had before an edit.
 
     Raises `Refused` where it has been edited since, or another memory says by now what it said.
@@ -179,7 +179,7 @@ def _unedit(connection: Connection, change: Change) -> list[str]:
 def _reword(connection: Connection, memory: Memory, *, text: str, short: str) -> None:
     """Write a memory's words, and make what is made of them again."""
     name = memory.id
-    there = similar_memories.says(connection, Scope.of(memory), memory_records.digest(text))
+    there = similar_memories.says(connection, MergeScope.of(memory), memory_records.digest(text))
     if there is not None and memory.type in MERGEABLE:
         raise Refused(
             f"cannot give {name} these words: {there} says just that already; keep one of the two: "
@@ -209,7 +209,7 @@ def _reword(connection: Connection, memory: Memory, *, text: str, short: str) ->
         village.wait(connection, [name])
 
 
-def _come_back(connection: Connection, change: Change, at: int) -> list[str]:
+def _come_back(connection: Connection, change: MemoryChange, at: int) -> list[str]:
     """Let a memory be found again that was archived or replaced, or have its words from before."""
     row = _row(connection, change.memory_id)
     if change.is_edit:
@@ -222,7 +222,7 @@ def _come_back(connection: Connection, change: Change, at: int) -> list[str]:
     return memory_states.restore(connection, [row.id], at)
 
 
-def _unrestore(connection: Connection, change: Change, at: int) -> list[str]:
+def _unrestore(connection: Connection, change: MemoryChange, at: int) -> list[str]:
     """Take a memory out again as it was before it was restored."""
     row = _row(connection, change.memory_id)
     _must_be(row, MemoryStatus.ACTIVE, f"undo change {change.number}")
@@ -233,7 +233,7 @@ def _unrestore(connection: Connection, change: Change, at: int) -> list[str]:
     return memory_states.supersede(connection, row.id, successor, at)
 
 
-def _lift(connection: Connection, change: Change, _at: int) -> list[str]:
+def _lift(connection: Connection, change: MemoryChange, _at: int) -> list[str]:
     """Bring a memory back to the layer it came from."""
     row = _row(connection, change.memory_id)
     if row.layer != change.before.get("to") or row.layer_since != change.at:
@@ -243,7 +243,7 @@ def _lift(connection: Connection, change: Change, _at: int) -> list[str]:
     return [row.id]
 
 
-def _unpin(connection: Connection, change: Change, _at: int) -> list[str]:
+def _unpin(connection: Connection, change: MemoryChange, _at: int) -> list[str]:
     """Let a memory not be kept as it is any more."""
     row = _row(connection, change.memory_id)
     _must_be_of(change, row.pinned_at)
@@ -251,7 +251,7 @@ def _unpin(connection: Connection, change: Change, _at: int) -> list[str]:
     return [row.id]
 
 
-def _pin(connection: Connection, change: Change, _at: int) -> list[str]:
+def _pin(connection: Connection, change: MemoryChange, _at: int) -> list[str]:
     """Let a memory be kept as it is again, since when it was."""
     row = _row(connection, change.memory_id)
     if row.pinned_at is not None:
@@ -275,7 +275,7 @@ def _must_be(row: Row[Any], status: MemoryStatus, doing: str) -> None:
         raise Refused(f"cannot {doing}: {row.id} is {now}")
 
 
-def _must_be_of(change: Change, since: int | None) -> None:
+def _must_be_of(change: MemoryChange, since: int | None) -> None:
     """Raise `Refused` where a memory came into its state by another change."""
     if since != change.at:
         message = f"cannot undo change {change.number}: what it did to {change.memory_id} is not so"
@@ -291,7 +291,7 @@ _NOW: Mapping[str, str] = {
 }
 
 #: How each change is taken back, apart from merges.
-_WAYS: Mapping[ChangeKind, Callable[[Connection, Change, int], list[str]]] = {
+_WAYS: Mapping[ChangeKind, Callable[[Connection, MemoryChange, int], list[str]]] = {
     **dict.fromkeys((ChangeKind.ARCHIVE, ChangeKind.SUPERSEDE), _come_back),
     ChangeKind.RESTORE: _unrestore,
     **dict.fromkeys((ChangeKind.SAVE, ChangeKind.PROMOTE, ChangeKind.CRYSTALLIZE), _lift),

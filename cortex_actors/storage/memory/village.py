@@ -23,11 +23,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sqlalchemy as sa
 
-from cortex_actors.domain.memory import MERGEABLE, Convergence, Memory, MemoryStatus, Place, Realm
+from cortex_actors.domain.memory import (
+    MERGEABLE,
+    ConvergenceLevel,
+    Memory,
+    MemoryStatus,
+    Realm,
+    SearchPlace,
+)
 from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.search.dense import Asked, Dense
+from cortex_actors.storage.search.dense import Dense, DenseQuestion
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
@@ -53,11 +60,11 @@ _MEMBERS = convergence_memories.c
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldGroup:
     """A group that was told of: its posts, how many agents they are by, how alike, and when."""
 
     id: int
-    kind: Convergence
+    kind: ConvergenceLevel
     likeness: float
     found_at: int
     memory_ids: tuple[str, ...]
@@ -104,7 +111,12 @@ def compared(connection: sa.Connection, ids: Iterable[str]) -> None:
 
 
 def tell(
-    connection: sa.Connection, ids: Collection[str], *, kind: Convergence, likeness: float, at: int
+    connection: sa.Connection,
+    ids: Collection[str],
+    *,
+    kind: ConvergenceLevel,
+    likeness: float,
+    at: int,
 ) -> bool:
     """Write down that posts say alike; False when that is known, or one of them is no more.
 
@@ -124,20 +136,20 @@ def tell(
     return True
 
 
-def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list[Told]:
+def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list[ToldGroup]:
     """Return the groups told of last, newest first: those whose every post somebody may read."""
     query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
     of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
     posts = columns.rows_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
     members = columns.grouped((number, memory_id) for number, memory_id in posts)
-    return [columns.entity(Told, row, memory_ids=tuple(members[row.id])) for row in rows]
+    return [columns.entity(ToldGroup, row, memory_ids=tuple(members[row.id])) for row in rows]
 
 
 def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
     """Return how many groups of each kind somebody may know of."""
     found = columns.count_by(connection, convergences.c.kind, _readable(reader))
-    return {kind: found.get(kind, 0) for kind in Convergence}
+    return {kind: found.get(kind, 0) for kind in ConvergenceLevel}
 
 
 def forget(connection: sa.Connection, ids: Sequence[str]) -> None:
@@ -168,7 +180,7 @@ _ROWS = memories.c
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class ThreadSummary:
     """A conversation: its name, who took part, and from when to when (UTC microseconds)."""
 
     id: str
@@ -179,7 +191,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpokenCounts:
     """How much was said: by realm, by agent and by type."""
 
     realms: dict[str, int]
@@ -200,7 +212,7 @@ def posts(
 
 def list_threads(
     connection: sa.Connection, reader: str | None, *, limit: int, skip: int = 0
-) -> tuple[list[Thread], int]:
+) -> tuple[list[ThreadSummary], int]:
     """Return the threads, the one spoken in last first, and how many there are in all."""
     mine = sa.and_(_ROWS.thread != "", said(reader))
     last = sa.func.max(_ROWS.created_at)
@@ -211,7 +223,7 @@ def list_threads(
     spoke = spoke.order_by(_ROWS.agent_id)
     voices = columns.rows_in(connection, spoke, _ROWS.thread, (name for name, *_ in rows))
     agents = columns.grouped((name, agent) for name, agent in voices)
-    return [Thread(name, n, tuple(agents[name]), *span) for name, n, *span in rows], total
+    return [ThreadSummary(name, n, tuple(agents[name]), *span) for name, n, *span in rows], total
 
 
 def answers(
@@ -254,10 +266,10 @@ def stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str |
     return connection.execute(query.limit(1)).scalar()
 
 
-def spoken(connection: sa.Connection, reader: str | None) -> Spoken:
+def spoken(connection: sa.Connection, reader: str | None) -> SpokenCounts:
     """Return how much was said."""
     words = (_ROWS.realm, _ROWS.agent_id, _ROWS.type)
-    return Spoken(*(columns.count_by(connection, word, said(reader)) for word in words))
+    return SpokenCounts(*(columns.count_by(connection, word, said(reader)) for word in words))
 
 
 def said(reader: str | None) -> sa.ColumnElement[bool]:
@@ -305,14 +317,14 @@ class NearPosts:
             .join(memories, memories.c.id == passages.c.item_id)
             .where(
                 passages.c.collection.in_([memory_records.COLLECTIONS[realm] for realm in SPOKEN]),
-                passages.c.place != Place.PAIRED,
+                passages.c.place != SearchPlace.PAIRED,
                 said(reader),
             )
         )
         if but is not None:
             allowed = allowed.where(memories.c.agent_id != but)
         flat = np.ascontiguousarray(row, np.float32).reshape(-1)
-        answer = self._dense.near(connection, Asked(flat, self.model, most), allowed)
+        answer = self._dense.near(connection, DenseQuestion(flat, self.model, most), allowed)
         found = {each.item_id: each.score for each in answer.lists[_ALONE] if each.score >= floor}
         known = {each.memory.id: each for each in self.posts(connection, list(found))}
         return [

@@ -326,7 +326,7 @@ def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class StoredCluster:
     """Insights that say nearly the same.
 
     Attributes:
@@ -351,20 +351,20 @@ def cluster_id(members: Sequence[str]) -> str:
     return f"clu_{hashlib.sha256('|'.join(sorted(members)).encode()).hexdigest()[:20]}"
 
 
-def get_cluster(connection: Connection, cluster_id: str) -> Cluster | None:
+def get_cluster(connection: Connection, cluster_id: str) -> StoredCluster | None:
     """Return a cluster by its id."""
     found = _found(connection, select(clusters).where(clusters.c.id == cluster_id))
     return found[0] if found else None
 
 
-def some(connection: Connection, cluster_ids: Iterable[str]) -> list[Cluster]:
+def some(connection: Connection, cluster_ids: Iterable[str]) -> list[StoredCluster]:
     """Return clusters by their ids; those that are not there any more are left out."""
     parts = columns.chunks(sorted(cluster_ids))
     queries = (select(clusters).where(clusters.c.id.in_(names)) for names in parts)
     return [each for query in queries for each in _found(connection, query)]
 
 
-def list_clusters(connection: Connection, *, project_id: str | None = None) -> list[Cluster]:
+def list_clusters(connection: Connection, *, project_id: str | None = None) -> list[StoredCluster]:
     """Return clusters, the largest first, then the most coherent."""
     size = func.count(cluster_insights.c.insight_id)
     query = (
@@ -437,11 +437,13 @@ def replace_clusters(
     columns.put_rows(connection, cluster_insights, rows)
 
 
-def _found(connection: Connection, query: Any) -> list[Cluster]:
+def _found(connection: Connection, query: Any) -> list[StoredCluster]:
     """Return the clusters of a query, in its order."""
     rows: Sequence[Row[Any]] = connection.execute(query).all()
     inside = members(connection, [row.id for row in rows])
-    return [columns.entity(Cluster, row, members=tuple(inside.get(row.id, ()))) for row in rows]
+    return [
+        columns.entity(StoredCluster, row, members=tuple(inside.get(row.id, ()))) for row in rows
+    ]
 
 
 #: Names of the two facts.

@@ -136,7 +136,7 @@ _LATE = (
 
 
 @dataclass(slots=True)
-class Spoken:
+class SpokenText:
     """A text, and who says it.
 
     Attributes:
@@ -194,7 +194,7 @@ class Spoken:
         return Claim(self.content, self.heading, scope)
 
 
-def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Spoken]:
+def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, SpokenText]:
     """Return those texts; ids that are not known are left out."""
     asked = sorted(set(ids))
     texts = execute_for(connection, _TEXTS, asked)
@@ -310,14 +310,16 @@ def _ids(connection: Connection, query: str, *values: object) -> set[str]:
     return {each for (each,) in execute(connection, query, *values)}
 
 
-def _spoken(row: dict[str, Any]) -> Spoken:
+def _spoken(row: dict[str, Any]) -> SpokenText:
     """Return a row as a text that nobody says."""
     content, heading = (given_text(row[name]) for name in ("content", "heading"))
     tags = tuple(json.loads(row["tags"]))
-    return entity(Spoken, row, content=content or "", heading=heading, tags=tags)
+    return entity(SpokenText, row, content=content or "", heading=heading, tags=tags)
 
 
-def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, promotion.Standing]:
+def load_merits(
+    connection: Connection, ids: Iterable[str]
+) -> dict[str, promotion.PromotionStanding]:
     """Return what promotion asks about insights beside themselves.
 
     What speaks against a text that counts for an insight speaks against the insight, as long as
@@ -336,7 +338,7 @@ def load_merits(connection: Connection, ids: Iterable[str]) -> dict[str, promoti
     differing = contradictions.differing(connection, wanted)
     private = private_ids(connection, wanted)
     return {
-        each: promotion.Standing(
+        each: promotion.PromotionStanding(
             open_contradictions=counts[each] if each in open_ones else 0,
             derivations=int(each in derived),
             voices=len(spoken_by.get(each, ())),

@@ -296,7 +296,7 @@ def find(connection: sa.Connection, kind: Named, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextPlace:
     """Where a text stands, or stood last, in one file.
 
     Attributes:
@@ -324,7 +324,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Bullet:
+class WrittenBullet:
     """What stands of a principle in a file now.
 
     Attributes:
@@ -345,7 +345,7 @@ class Bullet:
     resolved_at: int
 
 
-def lines(connection: sa.Connection, ids: Collection[str]) -> list[Line]:
+def lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
     """Return where the very texts of insights stand and stood, by path and line.
 
     A statement's source is another one with every other word of its section, so that of what a file
@@ -363,7 +363,7 @@ def lines(connection: sa.Connection, ids: Collection[str]) -> list[Line]:
         for row in standing or [max(some, key=lambda row: (row.withdrawn_at, row.id))]:
             revisions, first, last = seen.get(key, (0, row.seen_at, row.seen_at))
             more = {"revisions": revisions, "first_at": first, "last_at": last}
-            found.append(entity(Line, row, project=row.project_name, **more))
+            found.append(entity(TextPlace, row, project=row.project_name, **more))
     return sorted(found, key=lambda each: (each.path, each.line_start, each.said_id))
 
 
@@ -379,7 +379,7 @@ def at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
     return list(dict.fromkeys(connection.execute(query).scalars()))
 
 
-def bullets(connection: sa.Connection, principles: Collection[str]) -> list[Bullet]:
+def bullets(connection: sa.Connection, principles: Collection[str]) -> list[WrittenBullet]:
     """Return where principles stand in files now, by path and place."""
     told = resolved_bullets
     here = sa.and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent)
@@ -389,7 +389,7 @@ def bullets(connection: sa.Connection, principles: Collection[str]) -> list[Bull
         .outerjoin(projects, projects.c.id == resolutions.c.project_id)
     )
     found = [
-        entity(Bullet, row, is_conflict=bool(row.conflict))
+        entity(WrittenBullet, row, is_conflict=bool(row.conflict))
         for row in rows_in(connection, query, told.c.principle_id, principles)
     ]
     return sorted(found, key=lambda each: (each.path, each.agent, each.ordinal))

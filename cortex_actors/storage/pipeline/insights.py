@@ -339,7 +339,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FileDifference:
     """What a file says differently from what the ledger has of it."""
 
     #: Spots at which it no longer says what it said.
@@ -350,7 +350,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnedFile:
     """What learning a file did: the insights that changed, and numbers for the audit."""
 
     changed: tuple[str, ...] = ()
@@ -359,7 +359,7 @@ class Learned:
 
 def difference(
     connection: Connection, path: str, project_id: str, findings: Sequence[Finding]
-) -> Difference:
+) -> FileDifference:
     """Return what learning those findings would change."""
     before = live_sources(connection, path)
     said = {finding.source.spot: finding.insight_id for finding in findings}
@@ -368,7 +368,7 @@ def difference(
     changed = {*other, *representatives(connection, other).values()}
     changed |= followers(connection, other).keys()
     changed |= strangers(connection, path, project_id)
-    return Difference(tuple(gone), tuple(sorted(changed)))
+    return FileDifference(tuple(gone), tuple(sorted(changed)))
 
 
 def learn(
@@ -379,7 +379,7 @@ def learn(
     path: str,
     at: int,
     same: Mapping[str, str] | None = None,
-) -> Learned:
+) -> LearnedFile:
     """Make the sources of one file those findings; return what that changed.
 
     `same` names, for texts that nobody said, a live insight that says the same. What the file no
@@ -404,7 +404,7 @@ def learn(
     joined = join(connection, same or {})
     insight_records.settle(connection, before | said | parted | joined)
     numbers = {"new": len(new), "withdrawn": len(before - said), "merged": len(joined & said)}
-    return Learned(tuple(sorted({*other.changed, *parted, *joined})), numbers)
+    return LearnedFile(tuple(sorted({*other.changed, *parted, *joined})), numbers)
 
 
 def silence(connection: Connection, path: str, at: int) -> list[str]:

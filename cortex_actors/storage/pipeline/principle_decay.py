@@ -38,20 +38,20 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Scales:
+class DecayScales:
     """What a rank and its fading depend on beside the principle."""
 
     weights: promotion.RankWeights = promotion.RANK_DEFAULTS
     fading: decay.Fading = decay.DEFAULTS
 
     @classmethod
-    def of(cls, chosen: OrganisationSettings) -> Scales:
+    def of(cls, chosen: OrganisationSettings) -> DecayScales:
         """Return what the settings say."""
         return cls(chosen.weights, chosen.fading)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class PrincipleEvidence:
     """What is counted about a principle.
 
     Attributes:
@@ -67,7 +67,7 @@ class Evidence:
     seen_at: int
     links: int
 
-    def parts(self, now: int, scales: Scales) -> tuple[promotion.Part, ...]:
+    def parts(self, now: int, scales: DecayScales) -> tuple[promotion.RankPart, ...]:
         """Return what its rank is made of at a time."""
         return promotion.parts(
             self.confidence,
@@ -78,11 +78,11 @@ class Evidence:
             weights=scales.weights,
         )
 
-    def rank(self, now: int, scales: Scales) -> float:
+    def rank(self, now: int, scales: DecayScales) -> float:
         """Return its rank at a time."""
         return promotion.rank(self.parts(now, scales))
 
-    def recency(self, now: int, scales: Scales) -> float:
+    def recency(self, now: int, scales: DecayScales) -> float:
         """Return how fresh it is at a time."""
         days = decay.days_since(self.seen_at, now)
         return decay.recency(days, self.observed, fading=scales.fading)
@@ -102,7 +102,7 @@ class Faded:
 
 
 #: What holds where nobody has set anything else.
-DEFAULTS = Scales()
+DEFAULTS = DecayScales()
 
 
 def today(connection: Connection, now: int) -> int:
@@ -113,12 +113,12 @@ def today(connection: Connection, now: int) -> int:
     return horizon(connection, now, 0)
 
 
-def evidence(connection: Connection, ids: Iterable[str]) -> dict[str, Evidence]:
+def evidence(connection: Connection, ids: Iterable[str]) -> dict[str, PrincipleEvidence]:
     """Return what is counted about principles, by id; ids that are not known are left out."""
     return {row.id: _evidence(row) for row in _rows(connection, ids)}
 
 
-def faded(connection: Connection, now: int, scales: Scales = DEFAULTS) -> list[Faded]:
+def faded(connection: Connection, now: int, scales: DecayScales = DEFAULTS) -> list[Faded]:
     """Return every principle whose rank or status is another one after a run of decay.
 
     `now` is in UTC microseconds, and what `today` gives for the clock.
@@ -127,7 +127,7 @@ def faded(connection: Connection, now: int, scales: Scales = DEFAULTS) -> list[F
 
 
 def settle(
-    connection: Connection, ids: Iterable[str], now: int, scales: Scales = DEFAULTS
+    connection: Connection, ids: Iterable[str], now: int, scales: DecayScales = DEFAULTS
 ) -> list[Faded]:
     """Write rank and status of some principles as they are now; return those that changed.
 
@@ -148,22 +148,22 @@ def write(connection: Connection, found: Sequence[Faded]) -> None:
 
 
 def _judged(
-    rows: Iterable[Any], now: int, scales: Scales, judge: Callable[..., decay.Standing]
+    rows: Iterable[Any], now: int, scales: DecayScales, judge: Callable[..., decay.DecayStanding]
 ) -> Iterator[Faded]:
     """Yield how principles stand now, where that is not as it is written."""
     for row in rows:
         found = _evidence(row)
         ranked, days = found.rank(now, scales), decay.days_since(found.seen_at, now)
-        before = decay.Standing(row.status, row.strikes)
+        before = decay.DecayStanding(row.status, row.strikes)
         stands = judge(before, ranked, days=days, fading=scales.fading)
         if stands != before or abs(ranked - row.rank) >= CLOSE:
             yield Faded(row.id, ranked, stands.status, row.status, stands.strikes)
 
 
-def _evidence(row: Any) -> Evidence:
+def _evidence(row: Any) -> PrincipleEvidence:
     """Return what is counted in a row."""
     seen = max(row.seen or row.created_at, row.scanned or 0)
-    return Evidence(row.confidence, row.quality, row.observed, seen, row.links)
+    return PrincipleEvidence(row.confidence, row.quality, row.observed, seen, row.links)
 
 
 def _rows(connection: Connection, ids: Iterable[str]) -> Iterator[Any]:

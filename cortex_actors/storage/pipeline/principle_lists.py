@@ -149,7 +149,7 @@ class LinkFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class PrincipleGraph:
     """Principles by rank, and the links between them; `total` counts those that are linked."""
 
     ids: tuple[str, ...]
@@ -157,7 +157,7 @@ class Graph:
     total: int
 
 
-def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Graph:
+def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> PrincipleGraph:
     """Return a principle with those it is linked with, and the links among them.
 
     Of more than fit, those it is linked with most strongly.
@@ -171,10 +171,12 @@ def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Gra
     shown = {principle_id, *known[: wanted.limit - 1]}
     found = [each for each in links.touching(connection, shown) if shown.issuperset(each.pair)]
     order = [principle_id, *(each for each in known if each in shown)]
-    return Graph(tuple(order), tuple(each for each in found if wanted.takes(each)), len(known) + 1)
+    return PrincipleGraph(
+        tuple(order), tuple(each for each in found if wanted.takes(each)), len(known) + 1
+    )
 
 
-def overview(connection: Connection, wanted: LinkFilter) -> Graph:
+def overview(connection: Connection, wanted: LinkFilter) -> PrincipleGraph:
     """Return the principles that rank highest of those that are linked, and their links.
 
     A link to one that does not fit is left out, and so is whoever has no other.
@@ -190,7 +192,7 @@ def overview(connection: Connection, wanted: LinkFilter) -> Graph:
     found = [each for each in links.touching(connection, known) if known.issuperset(each.pair)]
     some = tuple(each for each in found if wanted.takes(each))
     ends = {end for each in some for end in each.pair}
-    return Graph(tuple(each for each in ids if each in ends), some, total)
+    return PrincipleGraph(tuple(each for each in ids if each in ends), some, total)
 
 
 def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:
@@ -227,7 +229,7 @@ _PRINCIPLE, _INSIGHT = "pri_", "ins_"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PrincipleNode:
     """One principle that may be linked; `linked` is what its links were drawn of, if they were."""
 
     subject: Subject
@@ -241,10 +243,10 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class PrincipleShelf:
     """All principles as of one moment, by id, and the vectors of those that have one."""
 
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, PrincipleNode]
     rows: Mapping[str, Matrix]
 
 
@@ -255,7 +257,7 @@ def shelf(
     made: Sequence[Principle] = (),
     rows: Mapping[bytes, Matrix] | None = None,
     gone: Collection[str] = (),
-) -> Shelf:
+) -> PrincipleShelf:
     """Return the principles as they will be with those that were `made` and without the `gone`.
 
     `rows` are vectors by the hash of their text that the ledger has not got yet.
@@ -271,13 +273,13 @@ def shelf(
     verdicts = _verdicts(connection, insights)
     subjects = (_subject(each, claims, verdicts) for each in kept)
     nodes = {
-        each.id: Node(subject, each.text_hash, linked.get(each.id))
+        each.id: PrincipleNode(subject, each.text_hash, linked.get(each.id))
         for each, subject in zip(kept, subjects, strict=True)
     }
     stored = stored_vectors(connection, model, [each.text_hash for each in kept])
     stored |= rows or {}
     found = {each.id: stored[each.text_hash] for each in kept if each.text_hash in stored}
-    return Shelf(nodes, {each: np.asarray(row, np.float32) for each, row in found.items()})
+    return PrincipleShelf(nodes, {each: np.asarray(row, np.float32) for each, row in found.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,7 +319,7 @@ def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PrinciplePlace:
     """A place at which a principle is said; `is_own` where that is in its own words."""
 
     is_own: bool
@@ -329,17 +329,17 @@ class Place:
     project: str
 
 
-def places(connection: Connection, ids: Iterable[str]) -> dict[str, list[Place]]:
+def places(connection: Connection, ids: Iterable[str]) -> dict[str, list[PrinciplePlace]]:
     """Return where files say principles now, by path and line."""
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[PrinciplePlace]] = {}
     for name, is_own, kind, *texts in execute_for(connection, _PLACES, ids):
         said = [columns.given_text(each) or "" for each in texts]
         does = StatementKind(kind) if kind else None
-        found.setdefault(name, []).append(Place(bool(is_own), does, *said))
+        found.setdefault(name, []).append(PrinciplePlace(bool(is_own), does, *said))
     return found
 
 
-def worded(principle: Principle, places: Sequence[Place]) -> Standalone:
+def worded(principle: Principle, places: Sequence[PrinciplePlace]) -> Standalone:
     """Return a principle as a bullet says it, given the places that say it, the first first."""
     own = next((each for each in places if each.is_own), None)
     heading, kind = (own.heading, own.kind) if own is not None else (None, None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, select
 
-from cortex_actors.domain.principle import Ending, Given
+from cortex_actors.domain.principle import Ending, GivenBullet
 from cortex_actors.storage.insight_records import live_insights, of_project, shared
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, rows_in
@@ -53,7 +53,7 @@ class Resolution:
     resolved_at: int
 
 
-def keep(connection: Connection, found: Resolution, given: Sequence[Given] = ()) -> None:
+def keep(connection: Connection, found: Resolution, given: Sequence[GivenBullet] = ()) -> None:
     """Write how a resolution ended, in place of what was known of that file and agent.
 
     Where nothing could be written, the section and the bullets stay as they were: they are what
@@ -91,7 +91,7 @@ def resolved_of_project(
 
 def standing(
     connection: Connection, principle_ids: Iterable[str] | None = None
-) -> list[tuple[str, str, Given]]:
+) -> list[tuple[str, str, GivenBullet]]:
     """Return (path, agent, bullet) of what stands in files: of those principles, or all of it."""
     order = (resolved_bullets.c.path, resolved_bullets.c.agent, resolved_bullets.c.ordinal)
     query = select(resolved_bullets).order_by(*order)
@@ -101,7 +101,7 @@ def standing(
     return [_standing(row) for row in rows_in(connection, query, wanted, principle_ids)]
 
 
-def bullets(connection: Connection, path: str, agent: str) -> list[Given]:
+def bullets(connection: Connection, path: str, agent: str) -> list[GivenBullet]:
     """Return what stands in the section of one file, in its order."""
     here = (resolved_bullets.c.path == path, resolved_bullets.c.agent == agent)
     query = select(resolved_bullets).where(*here).order_by(resolved_bullets.c.ordinal)
@@ -130,10 +130,10 @@ def _resolution(row: Row[Any]) -> Resolution:
     return entity(Resolution, row, ending=Ending(row.state))
 
 
-def _standing(row: Row[Any]) -> tuple[str, str, Given]:
+def _standing(row: Row[Any]) -> tuple[str, str, GivenBullet]:
     """Return a row as a bullet and where it stands."""
     conflict = "said otherwise there" if row.conflict else ""
-    return row.path, row.agent, Given(row.principle_id, row.text, conflict)
+    return row.path, row.agent, GivenBullet(row.principle_id, row.text, conflict)
 
 
 #: What stands between a heading and the one above it.

@@ -21,11 +21,24 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from cortex_actors.domain.memory import Place
+from cortex_actors.domain.memory import SearchPlace
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
-from cortex_actors.rules.ranking.fusion import MOST_WAITING, SUBSET_SHARE, Kind, Plan, plan
+from cortex_actors.rules.ranking.fusion import (
+    MOST_WAITING,
+    SUBSET_SHARE,
+    FusionKind,
+    FusionPlan,
+    plan,
+)
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.search.matrix import ALONE, MARGIN, PAIRED, Part, VectorMatrix, View
+from cortex_actors.storage.search.matrix import (
+    ALONE,
+    MARGIN,
+    PAIRED,
+    CollectionPart,
+    VectorMatrix,
+    View,
+)
 from cortex_actors.storage.search.query import ListedItem
 from cortex_actors.storage.tables.dialect import execute, execute_for, newest
 from cortex_actors.storage.tables.schema import passages
@@ -55,10 +68,10 @@ _OF_IDS = "p.id IN :numbers"
 _OF_PLACES = "(p.collection || '/' || p.place IN (SELECT value FROM :each(?3) AS some) OR {})"
 
 #: The lists that a passage is in, by its place.
-_LISTS = {Place.ALONE: ALONE, Place.PAIRED: PAIRED, Place.BOTH: ALONE | PAIRED}
+_LISTS = {SearchPlace.ALONE: ALONE, SearchPlace.PAIRED: PAIRED, SearchPlace.BOTH: ALONE | PAIRED}
 
 #: Which lists of a part are wanted, as bits.
-Wanted: TypeAlias = "Mapping[Part, int]"
+Wanted: TypeAlias = "Mapping[CollectionPart, int]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +95,17 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DenseRow:
     """A passage that is near, compared exactly."""
 
     passage: int
     item_id: str
-    part: Part
+    part: CollectionPart
     lists: int
     cosine: float
 
 
-class Held:
+class MatrixRows:
     """Rows of the matrix."""
 
     def __init__(self, view: View, allowed: NDArray[np.int64] | None = None) -> None:
@@ -109,7 +122,7 @@ class Held:
         places = self._view.find(np.array(ids, np.int64))
         return set(self._view.ids[places[self._seen[places]]].tolist())
 
-    def counts(self, lists: int) -> dict[Part, int]:
+    def counts(self, lists: int) -> dict[CollectionPart, int]:
         """Return how many rows of a list each part has."""
         view = self._view
         of_list = view.parts[((view.lists & lists) != 0) & self._seen]
@@ -133,13 +146,15 @@ class Held:
             cosines = gathered(view.rows, vector, places)
         return Compared(view.ids[places], view.lists[places], cosines)
 
-    def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[Row]:
+    def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[DenseRow]:
         """Return passages that were compared with their exact cosines, in no order."""
         view = self._view
         places = view.find(ids)
         cosines = exact(view.rows[places], vector)
         return [
-            Row(int(view.ids[n]), view.items[n], view.known[view.parts[n]], int(view.lists[n]), c)
+            DenseRow(
+                int(view.ids[n]), view.items[n], view.known[view.parts[n]], int(view.lists[n]), c
+            )
             for n, c in zip(places.tolist(), cosines, strict=True)
         ]
 
@@ -152,12 +167,12 @@ class Stored:
         self._connection = connection
         self._model = model
 
-    def counts(self, lists: int) -> dict[Part, int]:
+    def counts(self, lists: int) -> dict[CollectionPart, int]:
         """Return how many passages of a list each part has, with or without vectors."""
         query = "SELECT collection, place, count(*) FROM passages GROUP BY collection, place"
-        found: dict[Part, int] = {}
+        found: dict[CollectionPart, int] = {}
         for collection, place, count in execute(self._connection, query):
-            part = Part(collection, place == Place.PAIRED)
+            part = CollectionPart(collection, place == SearchPlace.PAIRED)
             found[part] = found.get(part, 0) + (count if _LISTS[place] & lists else 0)
         return found
 
@@ -170,7 +185,9 @@ class Stored:
         places = [
             f"{part.collection}/{place}"
             for part, lists in all_of.items()
-            for place in ((Place.PAIRED,) if part.is_paired else (Place.ALONE, Place.BOTH))
+            for place in (
+                (SearchPlace.PAIRED,) if part.is_paired else (SearchPlace.ALONE, SearchPlace.BOTH)
+            )
             if _LISTS[place] & lists
         ]
         where = _OF_PLACES.format(_OF_IDS) if places else _OF_IDS
@@ -185,10 +202,16 @@ class Stored:
             cosines=np.concatenate(cosines),
         )
 
-    def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[Row]:
+    def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[DenseRow]:
         """Return passages that were compared with their exact cosines, in no order."""
         return [
-            Row(row[0], row[1], Part(row[2], row[3] == Place.PAIRED), _LISTS[row[3]], cosine)
+            DenseRow(
+                row[0],
+                row[1],
+                CollectionPart(row[2], row[3] == SearchPlace.PAIRED),
+                _LISTS[row[3]],
+                cosine,
+            )
             for some, rows in self._blocks(_OF_IDS, ids)
             for row, cosine in zip(some, exact(rows, vector), strict=True)
         ]
@@ -208,7 +231,7 @@ class Stored:
 
 
 #: Where vectors are: in memory or in the ledger.
-Rows: TypeAlias = Held | Stored
+Rows: TypeAlias = MatrixRows | Stored
 
 
 def gathered(rows: Matrix, vector: Matrix, places: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -255,7 +278,7 @@ class DenseNeighbours(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DenseQuestion:
     """A question, and what the index named before the ledger was read."""
 
     vector: Matrix
@@ -266,14 +289,14 @@ class Asked:
     #: What leaves passages out; None for nothing.
     narrowed: Hashable = None
     #: What the index named, where it was asked and answered.
-    named: Mapping[Part, Sequence[str]] = field(default_factory=dict)
+    named: Mapping[CollectionPart, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DenseResult:
     """The nearest of each list, best first and ties by item, and how they were found."""
 
-    plan: Plan
+    plan: FusionPlan
     lists: Mapping[str, list[ListedItem]]
 
 
@@ -286,7 +309,7 @@ class Dense:
         self._model = model
         self._matrix = matrix
         #: Rows of each part where they do not fit into memory, and which filters most rows pass.
-        self._stored: Mapping[Part, int] = {}
+        self._stored: Mapping[CollectionPart, int] = {}
         self._broad: dict[Hashable, bool] = {}
 
     async def ask(
@@ -297,7 +320,7 @@ class Dense:
         depth: int,
         narrowed: Hashable = None,
         collections: tuple[str, ...] = (),
-    ) -> Asked:
+    ) -> DenseQuestion:
         """Ask the index where it is of use; return what `near` needs. Reads nothing, never fails.
 
         `depth` is how many neighbours each list is to have, `narrowed` what leaves passages out:
@@ -314,14 +337,14 @@ class Dense:
         limit = (depth + SLACK) * (1 if narrowed is None else 2)
         answers = await asyncio.gather(*(self._named(part, flat, limit) for part in parts))
         named = {part: each for part, each in zip(parts, answers, strict=True) if each is not None}
-        return Asked(flat, model, depth, collections, narrowed, named)
+        return DenseQuestion(flat, model, depth, collections, narrowed, named)
 
     def near(
         self,
         connection: Connection,
-        asked: Asked,
+        asked: DenseQuestion,
         allowed: Select[Any] | CompoundSelect[Any] | NDArray[np.int64] | None,
-    ) -> Answer:
+    ) -> DenseResult:
         """Return the nearest (in a read transaction, on its thread).
 
         `allowed` selects the numbers of the passages that may be found, or is these; None for all.
@@ -329,7 +352,7 @@ class Dense:
         view = self._matrix.view(connection) if asked.model == self._model else None
         if allowed is not None and not isinstance(allowed, np.ndarray):
             allowed = np.array(connection.execute(allowed).scalars().all(), np.int64)
-        rows = Stored(connection, asked.model) if view is None else Held(view, allowed)
+        rows = Stored(connection, asked.model) if view is None else MatrixRows(view, allowed)
         if allowed is None:
             if view is None and asked.model == self._model:
                 self._stored = rows.counts(ALONE | PAIRED)
@@ -342,25 +365,25 @@ class Dense:
             self._broad[asked.narrowed] = is_broad
         if is_broad and asked.named:
             return self._with_index(connection, rows, asked)
-        return _among(rows if view is None else Held(view), asked, allowed, is_new=is_new)
+        return _among(rows if view is None else MatrixRows(view), asked, allowed, is_new=is_new)
 
     def load(self, connection: Connection) -> bool:
         """Read some of the vectors that are kept in memory; True when there are no more."""
         return self._matrix.bring_more(connection)
 
     def cosines(
-        self, connection: Connection, asked: Asked, *, ids: NDArray[np.int64]
+        self, connection: Connection, asked: DenseQuestion, *, ids: NDArray[np.int64]
     ) -> dict[int, float]:
         """Return the exact cosines of passages, by their numbers, of those that have a vector."""
         view = self._matrix.view(connection) if asked.model == self._model else None
-        rows = Held(view) if view is not None else Stored(connection, asked.model)
+        rows = MatrixRows(view) if view is not None else Stored(connection, asked.model)
         return {each.passage: each.cosine for each in rows.rows(asked.vector, ids)}
 
     def damaged(self) -> list[bytes]:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""
         return self._matrix.damaged()
 
-    async def _named(self, part: Part, vector: Matrix, limit: int) -> list[str] | None:
+    async def _named(self, part: CollectionPart, vector: Matrix, limit: int) -> list[str] | None:
         """Return the items that the index names; None when it does not answer."""
         try:
             found = await self._neighbours(part.index, vector, limit)
@@ -369,7 +392,7 @@ class Dense:
             return None
         return [item for item, _ in found]
 
-    def _with_index(self, connection: Connection, rows: Rows, asked: Asked) -> Answer:
+    def _with_index(self, connection: Connection, rows: Rows, asked: DenseQuestion) -> DenseResult:
         """Return the nearest of those rows, with what the index named."""
         whole, named, chosen = _choose(connection, rows, asked)
         compared = rows.compare(asked.vector, whole, np.array(named, np.int64))
@@ -391,19 +414,19 @@ class Dense:
         if gone:  # what this transaction does not see yet has not
             last = newest(connection, passages)
             self._matrix.mark_gone(each for each in gone if each <= last)
-        return Answer(chosen, lists)
+        return DenseResult(chosen, lists)
 
 
 def _choose(
-    connection: Connection, rows: Rows, asked: Asked
-) -> tuple[dict[Part, int], list[int], Plan]:
+    connection: Connection, rows: Rows, asked: DenseQuestion
+) -> tuple[dict[CollectionPart, int], list[int], FusionPlan]:
     """Return which rows a broad question is compared with, for each part and either list of it.
 
     These are lists of parts that are compared as a whole, passages that the index named or has not
     been told, and how the largest list is searched.
     """
-    exact: dict[Part, int] = {}
-    chosen, largest = Plan(Kind.EXACT, "there is nothing to compare with"), 0
+    exact: dict[CollectionPart, int] = {}
+    chosen, largest = FusionPlan(FusionKind.EXACT, "there is nothing to compare with"), 0
     looked = {
         part: _look_up(connection, part, rows=rows, items=items)
         for part, items in asked.named.items()
@@ -414,11 +437,11 @@ def _choose(
                 continue
             (waiting, _, settled), most = looked.get(part, (0, [], {})), asked.depth
             found = plan(total, waiting=waiting, index_ready=part in looked)
-            is_exact = part not in looked or found.kind is Kind.EXACT
+            is_exact = part not in looked or found.kind is FusionKind.EXACT
             if not is_exact and settled[bit] < min(most, total - waiting):
                 why = f"the index names too few; all {total} rows are compared"
-                found = Plan(Kind.EXACT, why, "index names too few")
-            if found.kind is Kind.EXACT:
+                found = FusionPlan(FusionKind.EXACT, why, "index names too few")
+            if found.kind is FusionKind.EXACT:
                 exact[part] = exact.get(part, 0) | bit
             if total > largest:
                 chosen, largest = found, total
@@ -426,7 +449,7 @@ def _choose(
 
 
 def _look_up(
-    connection: Connection, part: Part, *, rows: Rows, items: Sequence[str]
+    connection: Connection, part: CollectionPart, *, rows: Rows, items: Sequence[str]
 ) -> tuple[int, list[int], dict[int, int]]:
     """Return what the ledger knows of what the index named of a part.
 
@@ -447,7 +470,9 @@ def _look_up(
     return len(late), sorted(seen), settled
 
 
-def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64], *, is_new: bool) -> Answer:
+def _among(
+    rows: Rows, asked: DenseQuestion, ids: NDArray[np.int64], *, is_new: bool
+) -> DenseResult:
     """Return the nearest of some passages, which the same transaction has found.
 
     `is_new` says that the index was not to be asked for those.
@@ -458,10 +483,10 @@ def _among(rows: Rows, asked: Asked, ids: NDArray[np.int64], *, is_new: bool) ->
         name: _best(rows.rows(asked.vector, compared.nearest(bit, asked.depth, ())), asked.depth)
         for name, bit in LISTS.items()
     }
-    return Answer(plan(max(total, len(ids)), len(ids), index_ready=is_new), lists)
+    return DenseResult(plan(max(total, len(ids)), len(ids), index_ready=is_new), lists)
 
 
-def _best(rows: list[Row], depth: int) -> list[ListedItem]:
+def _best(rows: list[DenseRow], depth: int) -> list[ListedItem]:
     """Return the nearest rows, ties by item."""
     rows.sort(key=lambda row: (-row.cosine, row.item_id, row.part.collection))
     return [ListedItem(row.part.collection, row.item_id, row.cosine) for row in rows[:depth]]

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 
 from cortex_actors.clock import iso
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
 from cortex_actors.rules import decay as attention
@@ -72,7 +72,7 @@ _WORDS = ("realm", "layer", "type", "status", "trust", "role", "thread")
 _TIME = slice(11, 19)
 
 
-def remembered(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
+def remembered(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
     """Return memories that whoever asks may read; what is no longer active, only of the past."""
     states = (MemoryStatus.ACTIVE,) if query.past is None else tuple(MemoryStatus)
     known = memory_records.read(connection, ids, states)
@@ -82,7 +82,7 @@ def remembered(connection: Connection, ids: Sequence[str], query: Query) -> list
     # Another program is told of no project that it does not know from a file.
     names = projects.names(connection) if of and not query.where.outward else {}
     return [
-        Hit(
+        RankedHit(
             each.id,
             each.text,
             0.0,
@@ -168,7 +168,7 @@ def time_range(begun: int | None, ended: int | None) -> str | None:
 
 def shown(
     connection: Connection, items: Mapping[str, str], scores: Mapping[str, float], query: Query
-) -> dict[str, Hit]:
+) -> dict[str, RankedHit]:
     """Return the answers by id; `items` names each one's collection."""
     by_kind = grouped((items[item_id], item_id) for item_id in scores)
     return {
@@ -178,7 +178,7 @@ def shown(
     }
 
 
-def _insights(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
+def _insights(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
     """Return insights with where they were read; places in the project that is meant lead."""
     known = insights.by_id(connection, ids)
     places = insights.sources(connection, ids, first=query.where.project_id or query.here)
@@ -206,14 +206,14 @@ def _insights(connection: Connection, ids: Sequence[str], query: Query) -> list[
             extra[SPOTS] = [one.spot for one in places[each]]
         where = {name: getattr(place, name) for name in _PLACE}
         store = insight_records.COLLECTION
-        found.append(Hit(each, insight.content, 0.0, store, **where, extra=extra))
+        found.append(RankedHit(each, insight.content, 0.0, store, **where, extra=extra))
     return found
 
 
-def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> list[Hit]:
+def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> list[RankedHit]:
     """Return pieces of documents."""
     return [
-        Hit(
+        RankedHit(
             each,
             chunk.text,
             0.0,
@@ -233,13 +233,13 @@ def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> lis
     ]
 
 
-def _crumbs(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
+def _crumbs(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
     """Return crumbs that whoever asks may read."""
     if query.where.outward:
         return []
     known = agent_records.load_crumbs(connection, ids, reader=query.where.reader)
     return [
-        Hit(
+        RankedHit(
             each,
             crumb.searched,
             0.0,
@@ -261,7 +261,7 @@ def _crumbs(connection: Connection, ids: Sequence[str], query: Query) -> list[Hi
 
 
 #: Collection -> what shows its items, in any order and without what they score.
-_KINDS: dict[str, Callable[[Connection, Sequence[str], Query], list[Hit]]] = {
+_KINDS: dict[str, Callable[[Connection, Sequence[str], Query], list[RankedHit]]] = {
     insight_records.COLLECTION: _insights,
     documents.COLLECTION: _knowledge,
     **dict.fromkeys(memory_records.COLLECTIONS.values(), remembered),
@@ -284,7 +284,7 @@ class Tagged:
 
     """
 
-    hit: Hit
+    hit: RankedHit
     matched: tuple[str, ...]
 
 
@@ -389,7 +389,7 @@ def load_sections(connection: Connection, fragments: Iterable[str]) -> dict[str,
 class _Folded:
     """One hit, what of its section is shown, and which statements of that were found."""
 
-    hit: Hit
+    hit: RankedHit
     extra: dict[str, Any]
     excerpt: Sequence[ExcerptLine] = ()
     found: dict[Spot, str] = field(default_factory=dict)
@@ -409,7 +409,7 @@ class Folding:
         """Return how many answers there are."""
         return len(self._answers)
 
-    def add(self, hits: Iterable[Hit]) -> None:
+    def add(self, hits: Iterable[RankedHit]) -> None:
         """Take more hits, which stand behind those that were taken before."""
         some = [_Folded(hit, dict(hit.extra)) for hit in hits]
         spots: list[list[Spot]] = [each.extra.pop(SPOTS, []) for each in some]
@@ -443,11 +443,11 @@ class Folding:
             return True
         return False
 
-    def hits(self) -> list[Hit]:
+    def hits(self) -> list[RankedHit]:
         """Return the answers as hits; the lines are those of all that was found in an excerpt."""
         return [self._told(each) for each in self._answers]
 
-    def _told(self, answer: _Folded) -> Hit:
+    def _told(self, answer: _Folded) -> RankedHit:
         """Return an answer with what of its section is shown."""
         found = [each for each in answer.excerpt if each.spot in answer.found]
         if not found:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cortex_actors.domain.memory import Place, index_of
+from cortex_actors.domain.memory import SearchPlace, index_of
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.tables.dialect import execute, execute_for
 
@@ -50,7 +50,7 @@ _LEAST = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CollectionPart:
     """What lies in one collection of the index: items' own texts, or those with another's."""
 
     collection: str
@@ -59,7 +59,9 @@ class Part:
     @property
     def index(self) -> str:
         """What the index calls it."""
-        return index_of(self.collection, Place.PAIRED if self.is_paired else Place.ALONE)
+        return index_of(
+            self.collection, SearchPlace.PAIRED if self.is_paired else SearchPlace.ALONE
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class View:
     items: Sequence[str]
     #: Each row's part, by its number in `known`.
     parts: NDArray[np.int16]
-    known: tuple[Part, ...]
+    known: tuple[CollectionPart, ...]
     lists: NDArray[np.uint8]
     gone: NDArray[np.bool_]
     #: The place of each passage by its number, -1 for none; some may lie behind the last row.
@@ -91,7 +93,7 @@ class View:
         places = self.places[ids[ids < len(self.places)]]
         return places[(places >= 0) & (places < len(self.ids))].astype(np.int64)
 
-    def counts(self) -> dict[Part, int]:
+    def counts(self) -> dict[CollectionPart, int]:
         """Return how many rows each part has, with those that are gone."""
         numbers = np.bincount(self.parts, minlength=len(self.known)).tolist()
         return dict(zip(self.known, numbers, strict=True))
@@ -104,7 +106,7 @@ class HeldRows:
         """Hold no row yet."""
         self.count = 0
         self._items: list[str] = []
-        self._known: list[Part] = []
+        self._known: list[CollectionPart] = []
         self._places = np.zeros(0, np.int32)
         self._ids = np.zeros(0, np.int64)
         self._rows: Matrix = np.zeros((0, dimension), np.float32)
@@ -187,7 +189,7 @@ class HeldRows:
 
     def _number(self, collection: str, lists: int) -> int:
         """Return the number of a part."""
-        part = Part(collection, not lists & ALONE)
+        part = CollectionPart(collection, not lists & ALONE)
         if part not in self._known:
             self._known.append(part)
         return self._known.index(part)
@@ -274,7 +276,7 @@ class VectorMatrix:
         self._most = most_mb * _MB
         self._lock = threading.Lock()
         self._damaged: set[bytes] = set()
-        self._counts: Mapping[Part, int] = {}
+        self._counts: Mapping[CollectionPart, int] = {}
         self._is_over = False
         self._epoch = 0
         self._reset()
@@ -302,7 +304,7 @@ class VectorMatrix:
                 self._reset()
             return self._is_over or self._passage == before
 
-    def counts(self) -> Mapping[Part, int]:
+    def counts(self) -> Mapping[CollectionPart, int]:
         """Return how many rows each part had when it was last looked."""
         return self._counts
 
@@ -473,7 +475,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class InsightVectors:
     """The vectors of every insight that some text can be compared with, as of one moment.
 
     It holds while it is used, whatever is committed meanwhile: nobody changes its rows. What is in
@@ -527,13 +529,13 @@ class Neighbours:
             for near in found
         ]
 
-    def texts(self, connection: Connection) -> Texts:
+    def texts(self, connection: Connection) -> InsightVectors:
         """Return all texts that can be found and those that another stands for.
 
         In a read transaction; what is returned may be used after it.
         """
         merged = _ledger(execute(connection, _MERGED, self.model))
-        return Texts((*self._found(connection).parts, *merged))
+        return InsightVectors((*self._found(connection).parts, *merged))
 
     def rows(self, connection: Connection, ids: Collection[str]) -> dict[str, Matrix]:
         """Return the vectors of those insights that have one."""
@@ -548,19 +550,21 @@ class Neighbours:
             for place, row in zip(places.tolist(), rows, strict=True)
         }
 
-    def _found(self, connection: Connection) -> Texts:
+    def _found(self, connection: Connection) -> InsightVectors:
         """Return the texts that can be found."""
         view = self._matrix.view(connection)
         if view is None:
-            return Texts(tuple(_ledger(execute(connection, _FOUND, self.model, COLLECTION))))
+            return InsightVectors(
+                tuple(_ledger(execute(connection, _FOUND, self.model, COLLECTION)))
+            )
         own = [part.collection == COLLECTION and not part.is_paired for part in view.known]
         wanted = np.array(own or [False], np.bool_)
         places = np.flatnonzero(wanted[view.parts] & ((view.lists & ALONE) != 0) & ~view.gone)
-        return Texts((Rows(view.items, view.rows, places),))
+        return InsightVectors((Rows(view.items, view.rows, places),))
 
 
 def cosine(left: Matrix, right: Matrix) -> float:
-    """Return the cosine of two unit vectors, as `Texts.near` has it."""
+    """Return the cosine of two unit vectors, as `InsightVectors.near` has it."""
     return _clipped(float(exact_pairs(left[np.newaxis], right[np.newaxis])[0]))
 
 

@@ -14,7 +14,7 @@ from cortex_actors.rules.ranking.fusion import (
     MEASURED,
     SHOWN,
     Fused,
-    Plan,
+    FusionPlan,
     Profile,
     Ranked,
     fuse,
@@ -23,7 +23,7 @@ from cortex_actors.rules.ranking.fusion import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
     from cortex_actors.domain.memory import Layer, MemoryType, Realm
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.embeddings import Matrix
@@ -162,7 +162,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found, best first.
 
     Attributes:
@@ -171,8 +171,8 @@ class Found:
 
     """
 
-    hits: tuple[Hit, ...]
-    plan: Plan | None = None
+    hits: tuple[RankedHit, ...]
+    plan: FusionPlan | None = None
     skipped: tuple[tuple[str, str], ...] = ()
 
 

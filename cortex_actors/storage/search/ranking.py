@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import Connection, case, select
 
-from cortex_actors.domain.memory import Place
+from cortex_actors.domain.memory import SearchPlace
 from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.fusion import Fused
 from cortex_actors.storage import insight_records, projects
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cortex_actors.domain.hit import Hit
+    from cortex_actors.domain.hit import RankedHit
     from cortex_actors.rules.ranking.rerank import Pieces
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Lists, Query
@@ -43,16 +43,19 @@ SPARE = 10
 #: One passage of each item: a statement with its headings, all else by itself.
 _TEXTS = select(passages.c.id, passages.c.item_id, passages.c.text).where(
     passages.c.place
-    != case((passages.c.collection == insight_records.COLLECTION, Place.ALONE), else_=Place.PAIRED)
+    != case(
+        (passages.c.collection == insight_records.COLLECTION, SearchPlace.ALONE),
+        else_=SearchPlace.PAIRED,
+    )
 )
 
 
-def newest_first(hits: Sequence[Hit]) -> list[Hit]:
+def newest_first(hits: Sequence[RankedHit]) -> list[RankedHit]:
     """Return hits in which, of memories that cannot both hold, the newest comes first and says so.
 
     It has the place and the score of the first that it contradicts, if that is the better one.
     """
-    found: list[Hit] = []
+    found: list[RankedHit] = []
     for hit in hits:
         against, at = hit.extra.get("conflicts", ()), hit.extra.get("created_at", 0)
         older = [each.id for each in hits if each.id in against and each.extra["created_at"] < at]

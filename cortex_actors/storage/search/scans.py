@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Connection, exists, select
 
 from cortex_actors.clock import iso
-from cortex_actors.domain.hit import Hit
+from cortex_actors.domain.hit import RankedHit
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
 from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.search.words import READ, Kept, Looked
+from cortex_actors.storage.search.words import READ, Looked, SelectedTexts
 from cortex_actors.storage.tables.dialect import has_word
 from cortex_actors.storage.tables.schema import memories as memory_table
 from cortex_actors.storage.tables.schema import memory_changes, vectors
@@ -45,7 +45,7 @@ def search_whole(
     `most` words of it are searched, and each list has `depth` places. Ties go by id. Raises
     `BadInput` for text that is not valid Unicode.
     """
-    kept, where, of_past = Kept(), query.where, query.past is not None
+    kept, where, of_past = SelectedTexts(), query.where, query.past is not None
     is_none = where.project_id is not None or where.of_memories or where.of_knowledge
     if of_past:
         for some in connection.execute(_selected_memories(query)).partitions(READ):
@@ -99,13 +99,13 @@ def _of(past: Past) -> list[ColumnElement[bool]]:
 _NUMBERS = ("rank", "confidence", "quality")
 
 
-def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[Hit]:
+def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
     """Return principles with how they stand; which projects say them stays here."""
     known, counted = principles.by_ids(connection, ids), principle_decay.evidence(connection, ids)
     named = {} if query.where.outward else principle_lists.projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)
     return [
-        Hit(
+        RankedHit(
             each,
             principle.content,
             0.0,

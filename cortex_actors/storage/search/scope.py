@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
 
-from cortex_actors.domain.memory import Layer, Place, Realm
+from cortex_actors.domain.memory import Layer, Realm, SearchPlace
 from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, Decay, fresh_for, window
 from cortex_actors.storage import (
     agent_records,
@@ -119,7 +119,7 @@ ROOMS = (insight_records.COLLECTION, principles.COLLECTION, *COLLECTIONS[1:])
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """Where a search looks.
 
     Attributes:
@@ -154,16 +154,16 @@ def scope(
     *,
     now: int = 0,
     decays: Mapping[Layer, Decay] = DECAYS,
-) -> Scope:
+) -> SearchScope:
     """Return what may be found under those conditions, in those collections or in all.
 
     `now` (UTC microseconds) and `decays` say how much attention memories have.
     """
     if collections == (principles.COLLECTION,):
-        return Scope(collections, None)  # they have no passages: none is selected
+        return SearchScope(collections, None)  # they have no passages: none is selected
     names = tuple(name for name in COLLECTIONS if name in (collections or COLLECTIONS))
     if where == Where():
-        return Scope(names, None)
+        return SearchScope(names, None)
     realms_searched, said = set(memory_records.COLLECTIONS.values()), None
     if not where.of_knowledge:
         said = _PASSAGES.where(*memory_conditions(where, now, decays))
@@ -186,11 +186,11 @@ def scope(
             searched += mine
     allowed, others = _together(some), _together(apart)
     if allowed is None:
-        return Scope((), sa.select(schema.passages.c.id).where(sa.false()))
+        return SearchScope((), sa.select(schema.passages.c.id).where(sa.false()))
     if said is None or not realms_searched.intersection(searched):
-        return Scope(searched, allowed, others=others)
+        return SearchScope(searched, allowed, others=others)
     rows, whole = _memory_rows(where, now, decays=decays)
-    return Scope(searched, allowed, rows, others, whole.intersection(searched))
+    return SearchScope(searched, allowed, rows, others, whole.intersection(searched))
 
 
 def _memory_rows(
@@ -212,14 +212,14 @@ def _together(selects: Sequence[sa.Select[tuple[int]]]) -> Ids | None:
     return selects[0] if selects else None
 
 
-def count(connection: sa.Connection, seen: Scope) -> int:
+def count(connection: sa.Connection, seen: SearchScope) -> int:
     """Return how many items may be found."""
-    own = schema.passages.c.place != Place.PAIRED
+    own = schema.passages.c.place != SearchPlace.PAIRED
     among = [] if seen.ids is None else [schema.passages.c.id.in_(seen.ids)]
     return count_rows(connection, schema.passages, own, *among)
 
 
-def late(connection: sa.Connection, model: str, seen: Scope) -> tuple[int, bool]:
+def late(connection: sa.Connection, model: str, seen: SearchScope) -> tuple[int, bool]:
     """Return how many texts that may be found have no vector yet, and whether these are all."""
     return embeddings.some_unembedded(connection, model, seen.ids)
 

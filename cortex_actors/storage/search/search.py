@@ -26,12 +26,12 @@ from cortex_actors.rules.ranking.fusion import (
 from cortex_actors.storage import embeddings, memory_records, passages
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search import scans, turns, words
-from cortex_actors.storage.search.dense import Asked, Dense, DenseNeighbours
+from cortex_actors.storage.search.dense import Dense, DenseNeighbours, DenseQuestion
 from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
-from cortex_actors.storage.search.query import Found, Lists, Query, profile_of
+from cortex_actors.storage.search.query import Lists, Query, SearchResult, profile_of
 from cortex_actors.storage.search.ranking import Ranking, newest_first
-from cortex_actors.storage.search.scope import COLLECTIONS, Scope, count, elsewhere, scope
+from cortex_actors.storage.search.scope import COLLECTIONS, SearchScope, count, elsewhere, scope
 from cortex_actors.text.terms import split
 from cortex_actors.text.terms import terms as terms_of
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from cortex_actors.domain.hit import Hit
-    from cortex_actors.rules.ranking.fusion import Fused, Plan
+    from cortex_actors.domain.hit import RankedHit
+    from cortex_actors.rules.ranking.fusion import Fused, FusionPlan
     from cortex_actors.rules.ranking.rerank import Pieces
     from cortex_actors.sections import MemorySettings
     from cortex_actors.storage.ledger.actor import Records
@@ -98,7 +98,7 @@ class Search:
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 
-    async def find(self, query: Query) -> Found:
+    async def find(self, query: Query) -> SearchResult:
         """Return what is found, best first; equal scores go by id.
 
         Of the past, memories alone are searched, one by one (`past`); principles, where they alone
@@ -115,7 +115,7 @@ class Search:
             names = tuple(name for name in names if name in memory_records.COLLECTIONS.values())
         seen = scope(query.where, names, now=query.now, decays=query.decays)
         if not (names and seen.collections):
-            return Found(())
+            return SearchResult(())
         run = _Run(query, seen, max(DEPTH, 2 * query.limit))
         asked = await self._ask(run)
         found = await self.records.read(partial(self._answer, run=run, asked=asked))
@@ -133,7 +133,7 @@ class Search:
         except CortexError as error:
             log.debug("the first search reads what is kept in memory: %s", error)
 
-    async def _ask(self, run: _Run) -> Asked | None:
+    async def _ask(self, run: _Run) -> DenseQuestion | None:
         """Ask for neighbours before the ledger is read; None when vectors cannot be compared."""
         query = run.query
         if not self._takes(DENSE_ALONE, DENSE_PAIRED):
@@ -156,7 +156,9 @@ class Search:
             collections=() if everywhere else run.seen.collections,
         )
 
-    def _answer(self, connection: Connection, run: _Run, asked: Asked | None) -> Found:
+    def _answer(
+        self, connection: Connection, run: _Run, asked: DenseQuestion | None
+    ) -> SearchResult:
         """Ask every list, rank what they hold and look up the best (in a read transaction)."""
         lists, moment = Lists(), words.Moment(connection, self._postings)
         texts, ids, plan = None, None, None
@@ -196,11 +198,11 @@ class Search:
         run.plan, run.terms = plan if run.is_owner else None, terms
         self._note(run, lists, holds=ranking.holds)
         hits = newest_first(self._looked_up(connection, fused, lists, run=run))
-        return Found(tuple(hits), run.plan, tuple(run.skipped))
+        return SearchResult(tuple(hits), run.plan, tuple(run.skipped))
 
     def _whole(
-        self, connection: Connection, run: _Run, lists: Lists, asked: Asked | None
-    ) -> tuple[Plan | None, list[Term], int | None, Mapping[str, str]]:
+        self, connection: Connection, run: _Run, lists: Lists, asked: DenseQuestion | None
+    ) -> tuple[FusionPlan | None, list[Term], int | None, Mapping[str, str]]:
         """Ask every list of a look back, or of one among principles; return what items say, too."""
         vector = None if asked is None else asked.vector
         back = scans.search_whole(
@@ -232,7 +234,7 @@ class Search:
     def _cosines(
         self,
         connection: Connection,
-        asked: Asked | None,
+        asked: DenseQuestion | None,
         *,
         some: NDArray[np.int64],
         vector: embeddings.Matrix,
@@ -245,7 +247,7 @@ class Search:
 
     def _looked_up(
         self, connection: Connection, fused: list[Fused], lists: Lists, *, run: _Run
-    ) -> list[Hit]:
+    ) -> list[RankedHit]:
         """Return as many answers as are wanted: what is not shown, or repeats one, is none."""
         answers = Folding(connection, run.query.text)
         items, limit = lists.items, run.query.limit
@@ -291,7 +293,7 @@ class Search:
         elif not holds and sameness.is_strange(named=named, nearest=nearest):
             run.skipped.append((WORDS, sameness.NOT_KNOWN))
 
-    def _told(self, hit: Hit, item: Fused, lists: Lists, *, run: _Run) -> Hit:
+    def _told(self, hit: RankedHit, item: Fused, lists: Lists, *, run: _Run) -> RankedHit:
         """Return a hit that says which lists found it, and where in them when that was asked."""
         cosine = lists.measured(DENSE_ALONE, item)
         if cosine is None and item.id in lists.cosines:
@@ -337,11 +339,11 @@ class _Run:
     """One search on its way, and what could not take part in it."""
 
     query: Query
-    seen: Scope
+    seen: SearchScope
     depth: int
     skipped: list[tuple[str, str]] = field(default_factory=list)
     #: How vectors were compared, where that may be told, and the terms that were searched.
-    plan: Plan | None = None
+    plan: FusionPlan | None = None
     terms: Sequence[Term] = ()
     #: Whether the words were found damaged.
     is_damaged: bool = False

@@ -23,10 +23,10 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, select, update
 
 from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entity`
-from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus, Place, Realm
+from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus, Realm, SearchPlace
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.realms import readable
-from cortex_actors.storage.search.dense import LISTS, Asked, Dense, DenseNeighbours
+from cortex_actors.storage.search.dense import LISTS, Dense, DenseNeighbours, DenseQuestion
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.dialect import execute, execute_for
 from cortex_actors.storage.tables.schema import memories, memory_agents, memory_conflicts, passages
@@ -87,7 +87,7 @@ _WHOLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MergeScope:
     """Within which memories are one when they say the same.
 
     Attributes:
@@ -108,7 +108,7 @@ class Scope:
         return self.realm, self.agent_id, self.thread, self.role, self.project_id
 
     @classmethod
-    def of(cls, memory: Memory) -> Scope:
+    def of(cls, memory: Memory) -> MergeScope:
         """Return the scope of a memory."""
         named = frozenset(memory.related) if memory.realm is Realm.BRIDGE else frozenset[str]()
         named -= {memory.agent_id}
@@ -131,20 +131,20 @@ class Vicinity:
         self._dense = Dense(query, model=model, matrix=matrix)
         self._model = model
         #: Scopes that were found to be large: counting them again would cost what it saves.
-        self._large: set[Scope] = set()
+        self._large: set[MergeScope] = set()
 
-    async def ask(self, vector: Matrix, scope: Scope, *, most: int) -> Asked:
+    async def ask(self, vector: Matrix, scope: MergeScope, *, most: int) -> DenseQuestion:
         """Ask the index where it is worth it; return what `near` needs. Never fails."""
         depth, names = most + _SPARE, (memory_records.COLLECTIONS[scope.realm],)
         if scope not in self._large:
-            return Asked(vector.reshape(-1), self._model, depth, names)
+            return DenseQuestion(vector.reshape(-1), self._model, depth, names)
         return await self._dense.ask(vector, model=self._model, depth=depth, collections=names)
 
     def near(
         self,
         connection: Connection,
-        asked: Asked,
-        scope: Scope,
+        asked: DenseQuestion,
+        scope: MergeScope,
         *,
         most: int,
         but: Collection[str] = (),
@@ -172,14 +172,14 @@ class Vicinity:
         """Return everything that was said in the end of what a memory says, with its vector."""
         return dict(execute_for(connection, _LEAVES, [memory_id], self._model))
 
-    def _is_large(self, connection: Connection, scope: Scope) -> bool:
+    def _is_large(self, connection: Connection, scope: MergeScope) -> bool:
         """Tell whether a scope has more memories than are compared as a whole."""
         if scope not in self._large and _count(connection, scope) > SMALL:
             self._large.add(scope)
         return scope in self._large
 
 
-def find_active(connection: Connection, scope: Scope, text_hash: bytes) -> str | None:
+def find_active(connection: Connection, scope: MergeScope, text_hash: bytes) -> str | None:
     """Return the active memory of a scope that has a text, or that has become of one that had."""
     states = (MemoryStatus.ACTIVE, MemoryStatus.MERGED)
     ids = _of_readers(connection, scope, _saying(connection, scope, text_hash, states=states))
@@ -187,7 +187,7 @@ def find_active(connection: Connection, scope: Scope, text_hash: bytes) -> str |
     return next((now[each] for each in ids if now[each] is not None), None)
 
 
-def says(connection: Connection, scope: Scope, text_hash: bytes) -> str | None:
+def says(connection: Connection, scope: MergeScope, text_hash: bytes) -> str | None:
     """Return the active memory of a scope that has exactly a text."""
     states = (MemoryStatus.ACTIVE,)
     ids = _saying(connection, scope, text_hash, states=states)
@@ -195,7 +195,7 @@ def says(connection: Connection, scope: Scope, text_hash: bytes) -> str | None:
 
 
 def _saying(
-    connection: Connection, scope: Scope, text_hash: bytes, *, states: tuple[MemoryStatus, ...]
+    connection: Connection, scope: MergeScope, text_hash: bytes, *, states: tuple[MemoryStatus, ...]
 ) -> list[str]:
     """Return the memories of a scope that have exactly a text, ordered by their state and id.
 
@@ -210,7 +210,7 @@ def _saying(
     ]
 
 
-def _within(connection: Connection, scope: Scope, ids: Collection[str]) -> set[str]:
+def _within(connection: Connection, scope: MergeScope, ids: Collection[str]) -> set[str]:
     """Return which of those memories are active and lie in a scope."""
     found = execute_for(connection, _PLACES, ids)
     here = (MemoryStatus.ACTIVE, *scope.place)
@@ -218,16 +218,18 @@ def _within(connection: Connection, scope: Scope, ids: Collection[str]) -> set[s
     return set(_of_readers(connection, scope, mine))
 
 
-def _of_readers(connection: Connection, scope: Scope, ids: Iterable[str]) -> list[str]:
+def _of_readers(connection: Connection, scope: MergeScope, ids: Iterable[str]) -> list[str]:
     """Return, of a bridge's memories, those that the same agents may read."""
     some = list(ids)
     if scope.realm is not Realm.BRIDGE or not some:
         return some
     found = memory_records.read(connection, some, MemoryStatus)
-    return [each for each in some if each in found and Scope.of(found[each]).named == scope.named]
+    return [
+        each for each in some if each in found and MergeScope.of(found[each]).named == scope.named
+    ]
 
 
-def _count(connection: Connection, scope: Scope) -> int:
+def _count(connection: Connection, scope: MergeScope) -> int:
     """Return how many memories a scope has, as far as that is of interest."""
     if scope.realm is Realm.BRIDGE:
         some = select(memories.c.id).where(*_conditions(scope)).limit(SMALL + 1).subquery()
@@ -236,12 +238,12 @@ def _count(connection: Connection, scope: Scope) -> int:
     return int(execute(connection, _COUNT, *place).fetchone()[0])
 
 
-def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
+def _whole(connection: Connection, scope: MergeScope) -> NDArray[np.int64]:
     """Return the numbers of the passages of a scope's memories."""
     if scope.realm is Realm.BRIDGE:
         here = passages.c.collection == memory_records.COLLECTIONS[scope.realm]
         query = select(passages.c.id).join(memories, memories.c.id == passages.c.item_id)
-        query = query.where(here, passages.c.place != Place.PAIRED, *_conditions(scope))
+        query = query.where(here, passages.c.place != SearchPlace.PAIRED, *_conditions(scope))
         for agent in sorted(scope.named):
             reads = select(memory_agents.c.memory_id).where(memory_agents.c.agent_id == agent)
             query = query.where(memories.c.id.in_(reads))
@@ -251,7 +253,7 @@ def _whole(connection: Connection, scope: Scope) -> NDArray[np.int64]:
     return np.array([number for (number,) in rows], np.int64)
 
 
-def _conditions(scope: Scope) -> list[ColumnElement[bool]]:
+def _conditions(scope: MergeScope) -> list[ColumnElement[bool]]:
     """Return the conditions that a memory is active and lies in a scope, whoever may read it."""
     same = ("realm", "agent_id", "thread", "role", "project_id")
     place = {name: getattr(scope, name) for name in same}
@@ -275,7 +277,7 @@ _STANDING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class MemoryConflict:
     """Two memories that cannot both hold, `left` being the lesser id.
 
     Attributes:
@@ -334,7 +336,7 @@ def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple
 
 def list_conflicts(
     connection: Connection, *, reader: str | None = None, limit: int = 50, skip: int = 0
-) -> tuple[list[Conflict], int]:
+) -> tuple[list[MemoryConflict], int]:
     """Return the conflicts that stand, newest first, and how many there are in all.
 
     With a reader, those of which it may read both memories.
@@ -344,4 +346,6 @@ def list_conflicts(
     query = select(memory_conflicts).where(memory_conflicts.c.ended_at.is_(None), *both)
     query = query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT)
     rows, total = columns.page(connection, query, limit=limit, skip=skip)
-    return [columns.entity(Conflict, e, left=e.left_id, right=e.right_id) for e in rows], total
+    return [
+        columns.entity(MemoryConflict, e, left=e.left_id, right=e.right_id) for e in rows
+    ], total

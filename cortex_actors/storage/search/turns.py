@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from cortex_actors.storage.search.dense import Answer
+    from cortex_actors.storage.search.dense import DenseResult
 
     #: Turns before and after one, the nearest first.
     Around: TypeAlias = tuple[Sequence[str], Sequence[str]]
@@ -46,7 +46,7 @@ def reranked(
     question: str,
     pieces: Pieces,
     allowed: NDArray[np.int64] | None,
-    near: Callable[[NDArray[np.int64]], Answer] | None,
+    near: Callable[[NDArray[np.int64]], DenseResult] | None,
 ) -> list[Fused]:
     """Return the fused list with its turns in another order, and with turns beside them.
 

@@ -40,8 +40,8 @@ from cortex_actors.rules.ranking.fusion import (
     DENSE_PAIRED,
     WORDS_ALONE,
     WORDS_PAIRED,
-    Kind,
-    Plan,
+    FusionKind,
+    FusionPlan,
 )
 from cortex_actors.rules.ranking.relevance import rarity
 from cortex_actors.storage import embeddings, memory_records
@@ -49,7 +49,7 @@ from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
 from cortex_actors.storage.search.dense import exact
 from cortex_actors.storage.search.query import ListedItem
-from cortex_actors.storage.search.scope import COLLECTIONS, Ids, Scope
+from cortex_actors.storage.search.scope import COLLECTIONS, Ids, SearchScope
 from cortex_actors.storage.tables.schema import TOKENIZE, WORDS
 from cortex_actors.text import terms
 
@@ -264,7 +264,7 @@ class Moment:
     _lengths: dict[str, NDArray[np.int32]] = field(default_factory=dict)
     _lists: dict[str, Among] = field(default_factory=dict)
 
-    def select(self, seen: Scope) -> Numbers | None:
+    def select(self, seen: SearchScope) -> Numbers | None:
         """Keep and return the numbers of the passages that may be found; None for all.
 
         Which passages a memory has is known in memory: joining the two tables takes the ledger
@@ -277,7 +277,7 @@ class Moment:
                 self.ids = _read_all(self.connection, seen.ids)
         return self.ids
 
-    def _selected(self, seen: Scope) -> Numbers:
+    def _selected(self, seen: SearchScope) -> Numbers:
         """Return the numbers of the passages that a scope selects; raises `WordsDamaged`."""
         if seen.allowed is None:
             return self.passages(seen.collections)
@@ -614,9 +614,9 @@ class Looked:
     which: str = "memories of the past"
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> FusionPlan:
         """How vectors were compared."""
-        return Plan(Kind.EXACT, f"{self.compared} {self.which} are compared one by one")
+        return FusionPlan(FusionKind.EXACT, f"{self.compared} {self.which} are compared one by one")
 
     @property
     def late(self) -> str:
@@ -628,7 +628,7 @@ class Looked:
 
 
 @dataclass(slots=True)
-class Kept:
+class SelectedTexts:
     """The texts that were selected: what each list needs of them, and no vector."""
 
     items: list[tuple[str, str]] = field(default_factory=list)
