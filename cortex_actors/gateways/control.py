@@ -59,6 +59,8 @@ ACTING = {
     "import_crumb": "agent",
     "judge_next": "agent",
     "judge_answer": "agent",
+    "hook_start": "agent",
+    "hook_prompt": "agent",
     "hook_compact": "agent",
     "hook_end": "agent",
     "summon": "agent_id",

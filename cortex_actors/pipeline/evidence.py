@@ -56,7 +56,7 @@ class WeighedInsights:
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceScales:
+class Scales:
     """What a weight depends on beside the texts."""
 
     now: int
@@ -71,7 +71,7 @@ class EvidenceScales:
     decisions: Mapping[str, Decision] = field(default_factory=dict)
 
 
-def weigh(said: Mapping[str, Sequence[SpokenText]], scales: EvidenceScales) -> WeighedInsights:
+def weigh(said: Mapping[str, Sequence[SpokenText]], scales: Scales) -> WeighedInsights:
     """Return what insights weigh, each with the texts that count for it, itself the first."""
     changed: list[tuple[str, float]] = []
     candidates: list[str] = []
@@ -90,7 +90,7 @@ def weigh(said: Mapping[str, Sequence[SpokenText]], scales: EvidenceScales) -> W
     return WeighedInsights(len(said), tuple(changed), tuple(candidates), tuple(waiting))
 
 
-def has_earned(texts: Sequence[SpokenText], scales: EvidenceScales) -> bool:
+def has_earned(texts: Sequence[SpokenText], scales: Scales) -> bool:
     """Tell whether an insight may be a principle; `texts` are those that count, itself the first.
 
     Whether it is one already does not matter. What no file says is none, whoever approved it.
@@ -101,16 +101,14 @@ def has_earned(texts: Sequence[SpokenText], scales: EvidenceScales) -> bool:
     return all(check.need is Need.NOT_PROMOTED for check in lacking)
 
 
-def unmet(
-    insight: Insight, texts: Sequence[SpokenText], scales: EvidenceScales
-) -> tuple[Requirement, ...]:
+def unmet(insight: Insight, texts: Sequence[SpokenText], scales: Scales) -> tuple[Requirement, ...]:
     """Return what an insight lacks for becoming a principle without a person."""
     return promotion.unmet(
         insight, standing(texts, scales), now=scales.now, thresholds=scales.thresholds
     )
 
 
-def standing(texts: Sequence[SpokenText], scales: EvidenceScales) -> PromotionStanding:
+def standing(texts: Sequence[SpokenText], scales: Scales) -> PromotionStanding:
     """Return what is known about an insight beside itself."""
     first = texts[0]
     return PromotionStanding(
@@ -181,7 +179,7 @@ def _is_among(day: int, times: Sequence[int]) -> bool:
     return place < len(times) and times[place] // DAY == day
 
 
-def _insight(insight_id: str, texts: Sequence[SpokenText], scales: EvidenceScales) -> Insight:
+def _insight(insight_id: str, texts: Sequence[SpokenText], scales: Scales) -> Insight:
     """Return an insight as promotion looks at it."""
     against = insight_id in scales.contradicted
     found = evidence(texts, contradicted=against)

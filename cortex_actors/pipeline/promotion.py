@@ -107,7 +107,7 @@ def said(connection: Connection, ids: Collection[str]) -> dict[str, list[SpokenT
 def load_pools(
     grouped: Iterable[tuple[str, Sequence[str]]],
     texts: Mapping[str, Sequence[SpokenText]],
-    scales: evidence.EvidenceScales,
+    scales: evidence.Scales,
     *,
     rows: Mapping[str, Matrix],
     lexicon: Lexicon | None = None,
@@ -181,7 +181,7 @@ def _is_near(medoid: str, other: str, rows: Mapping[str, Matrix]) -> bool:
     return known and cosine(rows[medoid], rows[other]) >= TOGETHER
 
 
-def _may_join(texts: Sequence[SpokenText], scales: evidence.EvidenceScales) -> bool:
+def _may_join(texts: Sequence[SpokenText], scales: evidence.Scales) -> bool:
     """Tell whether an insight may speak for others of its cluster."""
     first = texts[0]
     return (
@@ -373,15 +373,15 @@ class PromotionUnit:
         return self.keeps or self.voice
 
 
-def scales(found: Gathered, thresholds: PromotionThresholds, now: int) -> evidence.EvidenceScales:
+def scales(found: Gathered, thresholds: PromotionThresholds, now: int) -> evidence.Scales:
     """Return by what is told who has earned it; `now` is in UTC microseconds."""
     against = {lead for lead, texts in found.said.items() if texts[0].status == "contradicted"}
-    return evidence.EvidenceScales(now, thresholds, against, (), found.differing, found.decisions)
+    return evidence.Scales(now, thresholds, against, (), found.differing, found.decisions)
 
 
 def units(
     found: Gathered,
-    scales: evidence.EvidenceScales,
+    scales: evidence.Scales,
     *,
     lexicon: Lexicon | None = None,
     assumed: Collection[str] = (),
@@ -397,10 +397,7 @@ def units(
 
 
 def _earned(
-    found: Gathered,
-    scales: evidence.EvidenceScales,
-    lexicon: Lexicon | None,
-    assumed: Collection[str],
+    found: Gathered, scales: evidence.Scales, lexicon: Lexicon | None, assumed: Collection[str]
 ) -> list[PromotionUnit]:
     """Return what has earned it, alone or in a cluster."""
     alone = {
@@ -414,9 +411,7 @@ def _earned(
     return [*singles, *(PromotionUnit(each.voice, each.members, Origin.CLUSTER) for each in pools)]
 
 
-def _staying(
-    found: Gathered, scales: evidence.EvidenceScales, covered: set[str]
-) -> list[PromotionUnit]:
+def _staying(found: Gathered, scales: evidence.Scales, covered: set[str]) -> list[PromotionUnit]:
     """Return the principles of which nothing has earned it now, as what they are without that."""
     stays = []
     for name, principle in sorted(found.principles.items()):
@@ -509,7 +504,7 @@ def _voice(found: Gathered, principle: Principle) -> str:
     return owed[0]
 
 
-def _may_stay(texts: Sequence[SpokenText], scales: evidence.EvidenceScales) -> bool:
+def _may_stay(texts: Sequence[SpokenText], scales: evidence.Scales) -> bool:
     """Tell whether what is a principle may be one still: nobody has turned it down."""
     said = evidence.decision(texts, scales.decisions)
     if said is Decision.REJECTED:

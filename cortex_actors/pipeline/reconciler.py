@@ -360,9 +360,7 @@ class Comparing:
             found += await self._tools.threads.run(evidence.weigh, said, scales)
         return found
 
-    async def _scales(
-        self, ids: Collection[str], contradicted: Collection[str]
-    ) -> evidence.EvidenceScales:
+    async def _scales(self, ids: Collection[str], contradicted: Collection[str]) -> evidence.Scales:
         """Return what the weights of some insights depend on beside their texts."""
         promoted, differing, decisions = await self._tools.records.read(
             lambda c: (
@@ -372,9 +370,7 @@ class Comparing:
             )
         )
         thresholds = self._ruling.promotion
-        return evidence.EvidenceScales(
-            self._at, thresholds, contradicted, promoted, differing, decisions
-        )
+        return evidence.Scales(self._at, thresholds, contradicted, promoted, differing, decisions)
 
 
 def _known(connection: Connection, around: Neighbourhood) -> list[Contradiction]:

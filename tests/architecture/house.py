@@ -93,7 +93,6 @@ _DIALECT = re.compile(
 OPEN: dict[str, int] = {
     "fragments": 8,
     "annexes": 1,
-    "namesakes": 0,
     "folder rings": 5,
     "lone protocols": 2,
     "wrapped functions": 2,

@@ -33,7 +33,8 @@ print(sorted({"numpy", "pydantic", "sqlalchemy", "cortex_actors.api.registry"} &
 TOLD = dict.fromkeys(
     (
         *("remember", "post", "leave_crumb", "import_crumb"),
-        *("crumbs", "latest_crumb", "unfinished"),
+        *("crumbs", "latest_crumb", "unfinished", "judge_next", "judge_answer"),
+        *("hook_start", "hook_prompt", "hook_compact", "hook_end"),
     ),
     "agent",
 )

@@ -10,13 +10,13 @@ import pytest
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import Decision, StatementKind
-from cortex_actors.pipeline.evidence import EvidenceScales, has_earned
+from cortex_actors.pipeline.evidence import Scales, has_earned
 from cortex_actors.pipeline.promotion import TOGETHER, EvidencePool, agree, load_pools
 from cortex_actors.rules.promotion import PromotionThresholds
 from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
 NOW = 1_000 * DAY
-SCALES = EvidenceScales(NOW, PromotionThresholds(confidence=0.5, observations=2, age=0), (), ())
+SCALES = Scales(NOW, PromotionThresholds(confidence=0.5, observations=2, age=0), (), ())
 
 
 def text(name: str, content: str, *, by: str = "a") -> SpokenText:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.pipeline.evidence import EvidenceScales, evidence, weigh
+from cortex_actors.pipeline.evidence import Scales, evidence, weigh
 from cortex_actors.rules.promotion import PromotionThresholds
 from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
@@ -42,9 +42,9 @@ def text(name: str, *ages: int, scans: int = 0, path: str = "/a/CLAUDE.md") -> S
     )
 
 
-def scales(*contradicted: str, promoted: str = "") -> EvidenceScales:
+def scales(*contradicted: str, promoted: str = "") -> Scales:
     """Return scales with what is usually asked."""
-    return EvidenceScales(NOW, PromotionThresholds(), contradicted, {promoted})
+    return Scales(NOW, PromotionThresholds(), contradicted, {promoted})
 
 
 class TestEvidence:

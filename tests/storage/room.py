@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.memory import Memory
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.storage.search.query import SearchResult
+    from cortex_actors.storage.search.query import SearchHits
     from tests.storage.things import Tables
 
 T = TypeVar("T")
@@ -131,7 +131,7 @@ class Room:
                     rows[change.item_id] = change.vector
             pending.applied(connection, told)
 
-    async def ask(self, text: str, *vector: float, **given: Any) -> SearchResult:
+    async def ask(self, text: str, *vector: float, **given: Any) -> SearchHits:
         """Search."""
         row = unit(*vector) if vector else None
         fields: dict[str, Any] = {"model": MODEL, "limit": 10}

@@ -23,7 +23,7 @@ from tests.storage.things import in_memory, memory
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cortex_actors.storage.search.query import SearchResult
+    from cortex_actors.storage.search.query import SearchHits
 
 #: What is asked.
 HERE: Any = {"collections": (principles.COLLECTION,)}
@@ -49,7 +49,7 @@ def made(room: Room, text: str, **given: Any) -> str:
     return distilled(connection, principle(text, **given), *said)
 
 
-def seen(found: SearchResult) -> list[tuple[str, float]]:
+def seen(found: SearchHits) -> list[tuple[str, float]]:
     """Return what was found, with what it counts."""
     return [(hit.id, hit.score) for hit in found.hits]
 

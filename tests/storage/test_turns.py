@@ -26,7 +26,7 @@ from tests.storage.things import Tables, mem, memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cortex_actors.storage.search.query import SearchResult
+    from cortex_actors.storage.search.query import SearchHits
 
 #: Words that mean nearly the same: one piece here.
 ALIKE = {"pets": "dog", "live": "home", "oven": "kiln"}
@@ -84,7 +84,7 @@ PETS = (
 )
 
 
-def ids(found: SearchResult) -> list[str]:
+def ids(found: SearchHits) -> list[str]:
     """Return the ids of the hits."""
     return [hit.id for hit in found.hits]
 

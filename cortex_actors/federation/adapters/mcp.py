@@ -159,7 +159,7 @@ class McpLink:
         async with self._opening:
             if self._session is None or self._session.is_over:
                 self._leave(self._session)
-                self._session = self._loading.result().Session(
+                self._session = self._loading.result().McpSession(
                     self._line, self._path, command=self._command, env=self._env
                 )
         session = self._session

@@ -147,7 +147,7 @@ class DatabaseLink:
     async def _connected(self, seconds: float) -> DatabaseSession:
         """Connect to the first address that takes us."""
         connect: Callable[[Mapping[str, Any]], Awaitable[DatabaseSession]] = (
-            _driver().Session.connected
+            _driver().DatabaseSession.connected
         )
 
         async def send(ip: str, _share: int) -> DatabaseSession:

@@ -162,7 +162,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchHits:
     """What a search found, best first.
 
     Attributes:

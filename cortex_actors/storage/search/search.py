@@ -29,7 +29,7 @@ from cortex_actors.storage.search import scans, turns, words
 from cortex_actors.storage.search.dense import Dense, DenseNeighbours, DenseQuestion
 from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
-from cortex_actors.storage.search.query import Lists, Query, SearchResult, profile_of
+from cortex_actors.storage.search.query import Lists, Query, SearchHits, profile_of
 from cortex_actors.storage.search.ranking import Ranking, newest_first
 from cortex_actors.storage.search.scope import COLLECTIONS, SearchScope, count, elsewhere, scope
 from cortex_actors.text.terms import split
@@ -98,7 +98,7 @@ class Search:
         #: Whether a search has the words made anew: it takes the writer, so only one at a time.
         self._is_mending = False
 
-    async def find(self, query: Query) -> SearchResult:
+    async def find(self, query: Query) -> SearchHits:
         """Return what is found, best first; equal scores go by id.
 
         Of the past, memories alone are searched, one by one (`past`); principles, where they alone
@@ -115,7 +115,7 @@ class Search:
             names = tuple(name for name in names if name in memory_records.COLLECTIONS.values())
         seen = scope(query.where, names, now=query.now, decays=query.decays)
         if not (names and seen.collections):
-            return SearchResult(())
+            return SearchHits(())
         run = _Run(query, seen, max(DEPTH, 2 * query.limit))
         asked = await self._ask(run)
         found = await self.records.read(partial(self._answer, run=run, asked=asked))
@@ -156,9 +156,7 @@ class Search:
             collections=() if everywhere else run.seen.collections,
         )
 
-    def _answer(
-        self, connection: Connection, run: _Run, asked: DenseQuestion | None
-    ) -> SearchResult:
+    def _answer(self, connection: Connection, run: _Run, asked: DenseQuestion | None) -> SearchHits:
         """Ask every list, rank what they hold and look up the best (in a read transaction)."""
         lists, moment = Lists(), words.Moment(connection, self._postings)
         texts, ids, plan = None, None, None
@@ -198,7 +196,7 @@ class Search:
         run.plan, run.terms = plan if run.is_owner else None, terms
         self._note(run, lists, holds=ranking.holds)
         hits = newest_first(self._looked_up(connection, fused, lists, run=run))
-        return SearchResult(tuple(hits), run.plan, tuple(run.skipped))
+        return SearchHits(tuple(hits), run.plan, tuple(run.skipped))
 
     def _whole(
         self, connection: Connection, run: _Run, lists: Lists, asked: DenseQuestion | None
