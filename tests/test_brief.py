@@ -134,6 +134,11 @@ class TestBrief:
         assert '"Never use tabs at all." (CLAUDE.md:2)' in found[0]
         assert [] == lines(await desk.brief("borealis"), "contradictions")
 
+        session, token = Caller("CLAUDE", is_session=True), Caller("CLAUDE")
+        assert found == lines(await desk.brief("atlas", caller=session), "contradictions")
+        # A token may be another machine's, and may not list contradictions of files.
+        assert found[2:] == lines(await desk.brief("atlas", caller=token), "contradictions")
+
 
 async def _total(tree: Tree) -> bool:
     """Tell whether a contradiction was found."""
