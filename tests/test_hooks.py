@@ -159,6 +159,14 @@ class TestPrompt:
 
         assert ({}, "what is near is suspicious") == (found["output"], found["reason"])
 
+    async def test_suspicious_name(self, tree: Tree, desk: FrontDesk, here: str) -> None:
+        """Nor is what stands in a document whose name reads as an attack."""
+        await desk.ingest(text=PORT, source=ATTACK)
+        await settled(tree, 60)
+        found = await desk.hook_prompt(ASKS, "s", here=here)
+
+        assert ({}, "what is near is suspicious") == (found["output"], found["reason"])
+
     async def test_as_agent(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """A hook reads as its agent, though the owner asks, and no agent as another one."""
         await desk.remember(PORT, here=here, agent="VAJRA")

@@ -204,12 +204,12 @@ def _notes(hits: list[dict[str, Any]], owner: Project | None, *, now: int) -> li
     found = []
     for each in hits:
         extra = each["extra"]
-        line = quote(each["text"], str(extra.get("abstract") or ""), each["heading"] or "")
+        is_memory = "created_at" in extra
+        source = "" if is_memory else str(extra.get("document") or extra.get("source") or "")
+        line = quote(each["text"], str(extra.get("abstract") or ""), each["heading"] or "", source)
         if line is None:
             continue
-        is_memory = "created_at" in extra
         others = each["project"] if owner is None or each["project"] != owner.name else ""
-        source = "" if is_memory else str(extra.get("document") or extra.get("source") or "")
         age = format_age(extra["created_at"], now) if is_memory else ""
         facts = (f"of the project {neutral(others)}" if others else "", neutral(source), age)
         kind = "memory" if is_memory else "document"
