@@ -102,6 +102,17 @@ class TestStart:
 
 @pytest.mark.slow
 class TestPrompt:
+    async def test_missed_start(self, tree: Tree, here: str) -> None:
+        """A session that began while no daemon ran gets its brief with the first prompt, once."""
+        desk = tree.cortex
+        await desk.remember(PORT, here=here)
+        await settled(tree, 60)
+        first = context(await desk.hook_prompt("please tidy the kitchen up", "s", here=here))
+        second = context(await desk.hook_prompt("and then the garden", "s", here=here))
+
+        assert PORT in first
+        assert "" == second
+
     async def test_near(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """A prompt is given what is near it, once a session, and that counts as no reading."""
         one = await desk.remember(PORT, here=here)
@@ -273,11 +284,12 @@ class TestLast:
     async def test_what_and_why(self, tree: Tree, here: str, tmp_home: Path) -> None:
         """What was given last is shown with session, folder, score and text as it is now."""
         desk = tree.cortex
+        await desk.hook_start("s", here=here)
         one = await desk.remember(PORT, here=here)
         await settled(tree, 60)
         await desk.hook_prompt(ASKS, "s", here=here)
         await desk.hook_prompt("yes", "s", here=here)
-        silent, gave = (await desk.hook_last())["hooks"]
+        silent, gave, _ = (await desk.hook_last())["hooks"]
         (item,) = gave["items"]
         await desk.forget([one["id"]])
         text = (tmp_home / "logs" / "hooks.json").read_text()

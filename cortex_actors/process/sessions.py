@@ -88,6 +88,11 @@ def given_to(home: Home, run: HookRun) -> frozenset[str]:
     return frozenset(_load(home)["sessions"].get(run.key, ())) if run.session else frozenset()
 
 
+def is_known(home: Home, run: HookRun) -> bool:
+    """Tell whether a hook of the session was answered before; of one without a name it is so."""
+    return not run.session or run.key in _load(home)["sessions"]
+
+
 def note_run(home: Home, run: HookRun, *, anew: bool = False) -> None:
     """Write down what a hook did; `anew` where its session has forgotten what it was given."""
     with _TURN, suppress(OSError):

@@ -105,6 +105,13 @@ class Brief:
         """Everything that is said."""
         return (note for each in self.chapters for note in each.notes)
 
+    def followed_by(self, other: Brief) -> Brief:
+        """Return both as one, each within its own budget; an empty one adds nothing."""
+        text = "\n\n".join(filter(None, (self.text, other.text)))
+        price = tokens(f"{text}\n") if text else 0
+        left_out = self.left_out + other.left_out
+        return Brief(text, price, (*self.chapters, *other.chapters), left_out)
+
     def plain(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {

@@ -94,6 +94,21 @@ class ClientHook:
         """Return what the session was given, and left."""
         return await asyncio.to_thread(sessions.given_to, self.call.home, self._run)
 
+    async def brief(self, seen: frozenset[str] = frozenset()) -> Brief:
+        """Return the brief of its folder, without what the session was given."""
+        call = self.call
+        owner = await call.asked_for(None, self.folder)
+        told = Audience(
+            *(self.agent, self.agent, owner, call.clock.now(), seen), reads_files=self.is_ours
+        )
+        chapters = await call.records.read(partial(list_chapters, told=told))
+        return compose(told.head, chapters, budget=call.settings().hooks.start_budget_tokens)
+
+    async def missed(self) -> Brief:
+        """Return the brief of a session whose start was not answered: no daemon ran then."""
+        known = await asyncio.to_thread(sessions.is_known, self.call.home, self._run)
+        return Brief() if known else await self.brief()
+
     async def done(
         self, reason: str, made: Brief | None = None, *, anew: bool = False, crumb: str = ""
     ) -> dict[str, Any]:
@@ -145,12 +160,7 @@ async def hook_start(
     if off := await hook.off():
         return await hook.done(off)
     goes_on = source == _CONTINUED
-    seen = await hook.seen() if goes_on else frozenset()
-    owner = await call.asked_for(None, here)
-    who, now = hook.agent, call.clock.now()
-    told = Audience(who, who, owner, now, seen, reads_files=hook.is_ours)
-    chapters = await call.records.read(partial(list_chapters, told=told))
-    made = compose(told.head, chapters, budget=call.settings().hooks.start_budget_tokens)
+    made = await hook.brief(await hook.seen() if goes_on else frozenset())
     why = "the budget has room for nothing" if made.left_out else "nothing is known that is new"
     return await hook.done(why, made, anew=not goes_on)
 
@@ -161,30 +171,32 @@ async def hook_prompt(
 ) -> dict[str, Any]:
     """Answer the hook of a prompt: with memories and documents that are near it, if any are.
 
-    Returns `output` for the client, empty for nothing, and `reason`, why. Raises `BadInput`,
-    `NotYours`, and `Busy`.
+    The first prompt of a session whose start was not answered is given the brief as well. Returns
+    `output` for the client, empty for nothing, and `reason`, why. Raises `BadInput`, `NotYours`,
+    and `Busy`.
     """
     hook = _hook(call, "prompt", agent=agent, session=session_id, here=here)
     # On threads: 64 KB that are made to be slow take seconds to look through.
     text, why = await asyncio.to_thread(question_of, prompt)
     if off := (await hook.off() or why):
         return await hook.done(off)
+    first = await hook.missed()
     found = await recall(
         hook.call, text[:QUESTION_LIMIT], HITS, stores=ROOMS, sure=True, track=False, here=here
     )
     owner = await call.asked_for(None, here)
     near = [each for each in found["hits"] if _concerns(each, owner, prompt=text)]
     if not near:
-        return await hook.done("nothing is near the prompt")
-    seen = await hook.seen()
+        return await hook.done("nothing is near the prompt", first)
+    seen = await hook.seen() | {each.id for each in first.notes}
     hits = [each for each in near if each["id"] not in seen]
     if not hits:
-        return await hook.done("the session was given all of it already")
+        return await hook.done("the session was given all of it already", first)
     notes = await asyncio.to_thread(_notes, hits, owner, now=call.clock.now())
     budget = call.settings().hooks.prompt_budget_tokens
     made = compose(NEAR, [Chapter("near", "", notes[:GIVEN])], budget=budget)
     why = "the budget has room for nothing" if made.left_out else "what is near is suspicious"
-    return await hook.done(why, made)
+    return await hook.done(why, first.followed_by(made))
 
 
 def _concerns(hit: dict[str, Any], owner: Project | None, *, prompt: str) -> bool:
