@@ -314,7 +314,7 @@ RULES = (
 
 def measures(survey: Survey) -> dict[str, int]:
     """Return what is bounded: code lines of the product, and its modules."""
-    return {"code lines": 65_026sum(survey.sizes.values()), "modules": len(survey.modules)}
+    return {"code lines": sum(survey.sizes.values()), "modules": len(survey.modules)}
 
 
 def complaint(rule: Rule, found: list[str]) -> str:
