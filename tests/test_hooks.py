@@ -156,14 +156,23 @@ class TestPrompt:
         await desk.remember(PORT, project="borealis")
         await settled(tree, 60)
         silent = await desk.hook_prompt(ASKS, "s", here=here)
-        named = await desk.hook_prompt(f"{ASKS} in Borealis", "s", here=here)
+        named = await desk.hook_prompt(f"{ASKS} in Borealis", "t", here=here)
+        within = await desk.hook_prompt(f"{ASKS} in hyperborealis", "s", here=here)
 
-        assert "nothing is near the prompt" == silent["reason"]
+        assert ["nothing is near the prompt"] * 2 == [silent["reason"], within["reason"]]
         assert "(of the project borealis, " in context(named)
 
     async def test_suspicious(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """What reads as an attack is near and is not given."""
         await desk.remember(ATTACK, here=here)
+        await settled(tree, 60)
+        found = await desk.hook_prompt(ASKS, "s", here=here)
+
+        assert ({}, "what is near is suspicious") == (found["output"], found["reason"])
+
+    async def test_suspicious_name(self, tree: Tree, desk: FrontDesk, here: str) -> None:
+        """Nor is what stands in a document whose name reads as an attack."""
+        await desk.ingest(text=PORT, source=ATTACK)
         await settled(tree, 60)
         found = await desk.hook_prompt(ASKS, "s", here=here)
 
@@ -252,6 +261,15 @@ class TestOff:
         """A folder of the list is given by its whole path."""
         with pytest.raises(ValidationError):
             HooksSettings(off=("code/atlas",))
+
+    async def test_no_folder(self) -> None:
+        """What is no path of a folder is refused, and is not written down."""
+        async with temporary_cortex() as tree:
+            for wrong in ("atlas", "/\0", f"/{'x' * 5_000}"):
+                with pytest.raises(BadInput, match="absolute path of a folder"):
+                    await tree.cortex.hook_start("s", here=wrong)
+
+            assert [] == (await tree.cortex.hook_last())["hooks"]
 
     async def test_everywhere(self) -> None:
         """One setting switches all of them off."""

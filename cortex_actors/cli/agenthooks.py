@@ -3,7 +3,7 @@
 Standard library only, and of that little: a client waits for it at each prompt. It reads what the
 client says on standard input, asks the daemon once, and prints the answer. Whatever goes wrong, it
 ends with 0, prints nothing, and writes why into `logs/hook-failure.json`; `cortex hook --last`
-shows it. After 5 s it gives up.
+shows it. Before 5 s are over it gives up.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ EVENTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
 #: What all of them have.
 _COMMON = {"session_id": ("session_id",), "here": ("cwd",)}
 
-#: Seconds that a hook may take, and bytes that a client may say: a prompt with pasted files.
-LIMIT, MOST = 5.0, 4_194_304
+#: Seconds that a hook may take: clients wait 5 s, the start of Python is part of them, and what
+#: they end they complain about. Bytes that a client may say: a prompt with pasted files.
+LIMIT, MOST = 4.5, 4_194_304
 
 #: Characters of what is handed on of each: more than any question or crumb has.
 LONGEST = 32_768

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import errors
 from cortex_actors.client.connection import TOKEN, Client, folder
 from cortex_actors.clock import SystemClock
+from cortex_actors.home import LINE_LIMIT
 
 if TYPE_CHECKING:
     import socket
 
     from cortex_actors.home import Home
 
-#: Bytes read at once, and bytes of requests that may wait for the daemon to read them.
+#: Bytes read at once, and bytes of requests that may wait for the daemon to read them; of a line
+#: that is longer the middle is not kept, because it is refused.
 CHUNK, UNSENT = 65_536, 4 * 1024 * 1024
 
 #: Seconds in which a daemon that is being restarted has its lock again: until then none is started.
@@ -38,7 +40,7 @@ START_TIMEOUT, PAUSE = 60.0, 0.05
 #: waits for its model.
 LAST_WORD = 60.0
 
-#: Connections in a row that end without a word, after which nothing is asked again.
+#: Connections in a row that end with no answer for the client, after which nothing is asked again.
 FRUITLESS = 3
 
 #: Methods that change nothing, beside the tools of which the daemon says so.
@@ -54,6 +56,9 @@ _LOST = (
     "the daemon ended before it answered; whether it was done is not known: look with recall, or "
     "try again"
 )
+
+#: What is said of a request that would cost the session its connection.
+_TOO_LONG = f"the request has more than {LINE_LIMIT:,} bytes, and was not sent: ask with less"
 
 
 class Proxy:
@@ -103,8 +108,12 @@ class Proxy:
     def _from_client(self, data: bytes) -> None:
         """Take what the client says; a daemon that is away is looked for when there is a line."""
         *lines, self._asked = (self._asked + data).split(b"\n")
+        self._asked = self._asked[:UNSENT]
         for line in filter(None, map(bytes.strip, lines)):
             request = _object(line)
+            if len(line) > LINE_LIMIT:
+                self._refuse(json.dumps(request.get("id")), _TOO_LONG)
+                continue
             self._note(request)
             if self._sock is None and not self._return():
                 continue  # each that waited was told
@@ -118,7 +127,7 @@ class Proxy:
         elif method == "notifications/initialized":
             self._greeting.append(request)
         elif method == "notifications/cancelled":
-            self._waiting.pop(json.dumps((request.get("params") or {}).get("requestId")), None)
+            self._waiting.pop(json.dumps(_given(request, "requestId")), None)
         if "id" in request and method is not None:
             self._waiting[json.dumps(request["id"])] = request
 
@@ -133,7 +142,6 @@ class Proxy:
         if not data:
             self._lose()
             return
-        self._fruitless = 0
         *lines, self._answered = (self._answered + data).split(b"\n")
         for line in lines:
             answer = _object(line)
@@ -142,6 +150,7 @@ class Proxy:
             if key in self._kept_back:
                 self._kept_back.discard(key)
             else:
+                self._fruitless = 0
                 _write(self._target, line + b"\n")
 
     def _send(self, sock: socket.socket) -> None:
@@ -194,7 +203,7 @@ class Proxy:
 
     def _refuse(self, key: str, why: str) -> None:
         """Answer a request ourselves."""
-        del self._waiting[key]
+        self._waiting.pop(key, None)
         error = {"code": _FAILED, "message": why}
         _write(self._target, _line({"jsonrpc": "2.0", "id": json.loads(key), "error": error}))
 
@@ -202,7 +211,7 @@ class Proxy:
         """Return whether a request changes nothing, so that it may be asked twice."""
         method = str(request["method"])
         if method == "tools/call":
-            return (request.get("params") or {}).get("name") in self._reads
+            return str(_given(request, "name")) in self._reads
         return method == "initialize" or method.startswith(_READING)
 
     def _connected(self) -> socket.socket:
@@ -258,6 +267,12 @@ def _object(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _given(request: dict[str, Any], name: str) -> object:
+    """Return a parameter of a request; None where it has none, whatever its parameters are."""
+    params = request.get("params")
+    return params.get(name) if isinstance(params, dict) else None
 
 
 def _line(message: dict[str, Any]) -> bytes:

@@ -106,7 +106,7 @@ class McpHost:
         if here and (not here.startswith("/") or len(here) > _PATH):
             raise errors.BadInput("here must be the absolute path of a folder")
         choice = given.get("tools", settings.mcp.tools)
-        who = Caller(agent, is_session=caller.is_owner)
+        who = Caller(agent, is_session=caller.is_owner or caller.is_session)
         offered = tools.offered(choice)
         if not who.is_session:
             offered = {name: tool for name, tool in offered.items() if tool.is_agents}
@@ -114,10 +114,11 @@ class McpHost:
 
     async def serve(self, session: AgentSession, connection: Connection) -> None:
         """Speak MCP on a connection of the control socket until the client ends it."""
-        sdk = await self.loaded()
+        # Counted at once: those that come while the SDK is imported need places, too.
         self._open += 1
         self._desk.life.mcp_sessions = self._open
         try:
+            sdk = await self.loaded()
             server = sdk.make_server(self, lambda _: session)
             await sdk.speak(server, connection.raw_line, send=connection.send)
         finally:

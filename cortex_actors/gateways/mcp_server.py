@@ -7,7 +7,10 @@ SDK's to find out. Importing this takes a second: `mcp` does so on a thread.
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote, unquote
 
 from mcp import types
 from mcp.server.caching import CacheHint
@@ -150,7 +153,9 @@ class _Handlers:
         rows = [("principles", "What holds for all projects")]
         rows += [(f"project/{name}", f"What {name}'s files say") for name in names]
         some = [
-            types.Resource(name=path, uri=_SCHEME + path, description=about, mime_type="text/plain")
+            types.Resource(
+                name=path, uri=_SCHEME + quote(path), description=about, mime_type="text/plain"
+            )
             for path, about in rows
         ]
         return types.ListResourcesResult(resources=some)
@@ -170,7 +175,8 @@ class _Handlers:
     ) -> types.ReadResourceResult:
         """Read one, through the operation that shows it."""
         uri = str(params.uri)
-        kind, _, name = uri.removeprefix(_SCHEME).partition("/")
+        # A folder's name may have blanks, and clients write a URI's with percent signs.
+        kind, _, name = unquote(uri.removeprefix(_SCHEME)).partition("/")
         ways: dict[str, tuple[str, dict[str, Any]]] = {
             "memory": ("memory.show", {"id": name}),
             "project": ("insights.list", {"project": name, "limit": LISTED}),
@@ -258,7 +264,7 @@ async def _listen(read: Read, to_server: Any, *, send: Send) -> None:  # noqa: A
             try:
                 message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
             except ValueError:
-                await send(_UNREADABLE)
+                await send(_unreadable(line))
                 continue
             await to_server.send(SessionMessage(message))
 
@@ -271,11 +277,21 @@ async def _say(send: Send, from_server: Any) -> None:  # noqa: ANN401 - anyio's 
             await send(text.encode() + b"\n")
 
 
-#: The answer to a line that is no JSON-RPC message.
+#: What is said of a line that is no JSON-RPC message.
 _UNREADABLE: Final = (
-    b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":'
-    b'"the line is no JSON-RPC message: send one JSON object on one line"}}\n'
+    "the line is no JSON-RPC message: send one JSON object on one line, without half characters"
 )
+
+
+def _unreadable(line: bytes) -> bytes:
+    """Return the answer to a line that cannot be read, under its id: else its client waits."""
+    found: Any = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(line)
+    asked = found.get("id") if isinstance(found, dict) else None
+    name = asked if type(asked) in {str, int} else None
+    error = {"code": types.PARSE_ERROR, "message": _UNREADABLE}
+    return json.dumps({"jsonrpc": "2.0", "id": name, "error": error}).encode() + b"\n"
 
 
 def make_manager(host: McpHost) -> StreamableHTTPSessionManager:

@@ -148,7 +148,7 @@ def oppose(pair: Iterable[tuple[str, str]]) -> str | None:
     """Return two texts that cannot both hold, each with its place, as one line; None as above."""
     sides = []
     for text, place in pair:
-        if (line := quote(text)) is None:
+        if (line := quote(text, place)) is None:
             return None
         short = line if len(line) <= SIDE else f"{line[:SIDE].rstrip()}\u2026"
         sides.append(f'"{neutral(short)}" ({neutral(place)})')

@@ -122,7 +122,7 @@ def _message(entry: Mapping[str, Any]) -> tuple[str, list[Any]]:
 def _texts(blocks: Iterable[Any]) -> Iterator[str]:
     """Yield what is said in blocks; thoughts and results of tools are not."""
     for each in blocks:
-        if isinstance(each, dict) and each.get("type", "text").endswith("text"):
+        if isinstance(each, dict) and str(each.get("type", "text")).endswith("text"):
             text = each.get("text")
             if isinstance(text, str):
                 yield text
@@ -132,7 +132,7 @@ def _changed(entry: Mapping[str, Any], blocks: Iterable[Any]) -> Iterator[str]:
     """Yield the files that the tools of a line change."""
     for each in blocks:
         given = each.get("input") if isinstance(each, dict) else None
-        if isinstance(given, dict) and each.get("name") in _CHANGES:
+        if isinstance(given, dict) and str(each.get("name")) in _CHANGES:
             yield from (given[name] for name in _PATHS if isinstance(given.get(name), str))
     patch = entry.get("input") or entry.get("arguments")
     if entry.get("name") == "apply_patch" and isinstance(patch, str):

@@ -18,6 +18,7 @@ import pytest
 from cortex_actors.cli import agenthooks, entry, fast
 from cortex_actors.client.connection import Client
 from cortex_actors.errors import DaemonDown, NotYours
+from cortex_actors.files.clients import HOOK_TIMEOUT
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
@@ -197,6 +198,10 @@ class TestNeverFails:
 
         assert "" == capsys.readouterr().out
         assert "gave up after 0.2 s" in failure(home)["error"]
+
+    def test_before_its_client(self) -> None:
+        """A hook gives up while its client still waits, with time for Python to start."""
+        assert agenthooks.LIMIT + 0.5 <= HOOK_TIMEOUT
 
     def test_off(
         self,

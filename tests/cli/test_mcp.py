@@ -16,7 +16,7 @@ import pytest
 
 from cortex_actors.cli import mcp
 from cortex_actors.errors import DaemonDown
-from cortex_actors.home import Home
+from cortex_actors.home import LINE_LIMIT, Home
 from tests.process.commands import Commands, until
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ class AiClient:
 
     def say(self, *messages: dict[str, Any]) -> None:
         """Send lines."""
-        os.write(self.to, b"".join(json.dumps(each).encode() + b"\n" for each in messages))
+        data = b"".join(json.dumps(each).encode() + b"\n" for each in messages)
+        while data:
+            data = data[os.write(self.to, data) :]
 
     def hear(self) -> dict[str, Any]:
         """Return the next line."""
@@ -207,6 +209,48 @@ class TestRestart:
                 daemon.hang_up()
                 daemon.accept()
             daemon.hear()
+            daemon.hang_up()
+
+            assert "ended before it answered" in client.hear()["error"]["message"]
+
+    def test_greeted_and_hopeless(self, daemon: Daemon) -> None:
+        """A daemon that answers the greeting and then ends is not asked for ever, either."""
+        with session(daemon) as client:
+            client.say(GREETING, GREETED)
+            assert [GREETING, GREETED] == [daemon.hear(), daemon.hear()]
+            daemon.say({"id": 0, "result": {}})
+            assert 0 == client.hear()["id"]
+            client.say(tool(1, "recall", query="x"))
+            for _ in range(mcp.FRUITLESS - 1):
+                assert "tools/call" == daemon.hear()["method"]
+                daemon.hang_up()
+                daemon.accept()
+                assert [GREETING, GREETED] == [daemon.hear(), daemon.hear()]
+                daemon.say({"id": 0, "result": {}})
+            daemon.hear()
+            daemon.hang_up()
+
+            assert "ended before it answered" in client.hear()["error"]["message"]
+
+    @pytest.mark.parametrize("size", [LINE_LIMIT, mcp.UNSENT * 2])
+    def test_too_long(self, daemon: Daemon, size: int) -> None:
+        """A request that the daemon would not read is refused here, and the session goes on."""
+        with session(daemon) as client:
+            client.say(tool(1, "recall", query="x" * size), tool(2, "recall", query="x"))
+            told = client.hear()
+            assert 2 == daemon.hear()["id"]
+            daemon.say({"id": 2, "result": {}})
+            assert 2 == client.hear()["id"]
+
+        assert 1 == told["id"]
+        assert "ask with less" in told["error"]["message"]
+
+    def test_garbage(self, daemon: Daemon) -> None:
+        """Parameters in a form that no client has end no session."""
+        with session(daemon) as client:
+            for method in ("notifications/cancelled", "tools/call"):
+                client.say({"jsonrpc": "2.0", "id": 1, "method": method, "params": [1]})
+                assert method == daemon.hear()["method"]
             daemon.hang_up()
 
             assert "ended before it answered" in client.hear()["error"]["message"]

@@ -14,6 +14,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from cortex_actors.client.connection import Client as HomeClient
 from cortex_actors.home import LINE_LIMIT
 from tests.gateways.house import SECRET
 
@@ -190,6 +191,32 @@ class TestSession:
         assert b"token" not in rest
         assert not (house.door.commands.home / "tokens/KETHER").exists()
 
+    async def test_session_stays_one(self, house: House) -> None:
+        """A session of an agent that begins one over MCP gets no rights of a token by that."""
+        other = HomeClient(house.door.client.home, agent="KETHER")
+        params = {"name": "more", "arguments": {"name": "forget", "params": {"ids": ["mem_x"]}}}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        greeting = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting}
+        done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        sock, _ = other.open("mcp")
+        with sock, sock.makefile("rb") as reader:
+            for each in (hello, done, asked):
+                sock.sendall(json.dumps(each).encode() + b"\n")
+            answers = [json.loads(reader.readline()) for _ in range(2)]
+            # Half a character: the answer has the id, or its client would wait for it.
+            sock.sendall(
+                json.dumps(asked | {"id": 2, "params": {"name": "\ud83d"}}).encode() + b"\n"
+            )
+            half = json.loads(reader.readline())
+
+        assert "forget is not for agents" in answers[1]["result"]["content"][0]["text"]
+        assert (2, -32700) == (half["id"], half["error"]["code"])
+
     async def test_wrong(self, house: House) -> None:
         """What is wrong with a call is said to the model, with what it may do instead."""
         async with stdio(house) as client:
@@ -203,6 +230,7 @@ class TestSession:
             listed = [str(each.uri) for each in (await client.list_resources()).resources]
             templates = (await client.list_resource_templates()).resource_templates
             atlas = await client.read_resource("cortex://project/atlas")
+            spelled = await client.read_resource("cortex://project/%61tlas")
             memory = await client.read_resource(f"cortex://memory/{house.monday}")
             for wrong in ("cortex://memory/mem_none", "cortex://nonsense", "file:///etc/passwd"):
                 with pytest.raises(MCPError):
@@ -210,7 +238,8 @@ class TestSession:
 
         assert {"cortex://principles", "cortex://project/atlas"} <= set(listed)
         assert {"memory", "project"} == {each.name for each in templates}
-        assert "5433" in atlas.contents[0].text  # type: ignore[union-attr]
+        for each in (atlas, spelled):
+            assert "5433" in each.contents[0].text  # type: ignore[union-attr]
         assert "Mondays" in memory.contents[0].text  # type: ignore[union-attr]
 
     async def test_prompts(self, house: House) -> None:

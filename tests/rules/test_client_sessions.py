@@ -97,7 +97,13 @@ class TestCondense:
         assert found.summary.endswith("\nAnswered: I moved them. The tests pass.\nChanged: a.py")
 
     @pytest.mark.parametrize(
-        "some", [[], ["", "not JSON", "[1]", "3", "{}"], ['{"message": {"role": 1, "content": 2}}']]
+        "some",
+        [
+            [],
+            ["", "not JSON", "[1]", "3", "{}"],
+            ['{"message": {"role": 1, "content": 2}}'],
+            ['{"message": {"role": "user", "content": [{"type": 5, "name": [], "input": {}}]}}'],
+        ],
     )
     def test_other_forms(self, some: list[str]) -> None:
         """Nothing comes of what is in no form that is known."""

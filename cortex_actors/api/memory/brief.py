@@ -61,6 +61,7 @@ class Audience:
         project: where it works; None for a folder of no project.
         now: UTC microseconds.
         seen: ids of what it was given already.
+        reads_files: whether it may be told what projects' files say; who shows a token may not.
 
     """
 
@@ -69,6 +70,7 @@ class Audience:
     project: Project | None
     now: int
     seen: Collection[str] = frozenset()
+    reads_files: bool = True
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -101,7 +103,9 @@ async def brief(
     hooks, memory = call.settings().hooks, call.settings().memory
     owner = await call.asked_for(project, here)
     reader = call.caller.reader(as_agent)
-    told = Audience(reader or memory.agent, reader, owner, call.clock.now())
+    may = call.caller.is_owner or call.caller.is_session
+    who = reader or memory.agent
+    told = Audience(who, reader, owner, call.clock.now(), reads_files=may)
     budget = parameters.whole(budget_tokens, name="budget_tokens") or hooks.start_budget_tokens
     chapters = await call.records.read(partial(list_chapters, told=told))
     made = compose(told.head, chapters, budget=budget)
@@ -171,7 +175,7 @@ def _memories(connection: Connection, told: Audience) -> Iterator[Note]:
 
 def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield what a person approved for all projects, this one has use for and does not say."""
-    if told.project is None:
+    if told.project is None or not told.reads_files:
         return
     said = principle_lists.PrincipleFilter(project_id=told.project.id)
     known = {*principle_lists.listed(connection, said)}
@@ -199,7 +203,7 @@ def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
 
 def _contradictions(connection: Connection, told: Audience) -> Iterator[Note]:
     """Yield pairs that cannot both hold: of the project's files, then of what is remembered."""
-    if told.project is not None:
+    if told.project is not None and told.reads_files:
         yield from _in_files(connection, told.project)
     found, _ = list_conflicts(connection, reader=told.reader)
     ids = [side for each in found for side in (each.left, each.right)]

@@ -12,6 +12,7 @@ before a compaction and at the end.
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -49,6 +50,9 @@ ROOMS = (*memory_records.COLLECTIONS.values(), documents.COLLECTION)
 
 #: Characters of what a client hands over that are kept: a summary, not a book.
 _SUMMARY = 8_000
+
+#: Characters of a folder's path, as for sessions over MCP: it is written down with each hook.
+_PATH = 4_096
 
 #: What clients call the events that take a context.
 CALLED = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
@@ -94,7 +98,9 @@ class ClientHook:
         """Return the brief of its folder, without what the session was given."""
         call = self.call
         owner = await call.asked_for(None, self.folder)
-        told = Audience(self.agent, self.agent, owner, call.clock.now(), seen)
+        told = Audience(
+            *(self.agent, self.agent, owner, call.clock.now(), seen), reads_files=self.is_ours
+        )
         chapters = await call.records.read(partial(list_chapters, told=told))
         return compose(told.head, chapters, budget=call.settings().hooks.start_budget_tokens)
 
@@ -131,6 +137,8 @@ def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str)
 
     The one place in which hooks say as whom they act. Raises `BadInput`, `NotYours`.
     """
+    if here and (not here.startswith("/") or len(here) > _PATH or "\0" in here):
+        raise BadInput(f"here must be the absolute path of a folder, not {here[:200]!r}")
     chosen = call.settings()
     name = call.caller.acting(agent, chosen.hooks.agent or chosen.memory.agent)
     is_ours = call.caller.is_owner or call.caller.is_session
@@ -197,7 +205,10 @@ def _concerns(hit: dict[str, Any], owner: Project | None, *, prompt: str) -> boo
     How another project does it is a mistake here, however near it is.
     """
     of = hit["project"]
-    return not of or (owner is not None and of == owner.name) or of.lower() in prompt.lower()
+    if not of or (owner is not None and of == owner.name):
+        return True
+    # As a word: a project called api is not named by "rapid".
+    return bool(re.search(rf"(?<!\w){re.escape(of)}(?!\w)", prompt, re.IGNORECASE))
 
 
 def _notes(hits: list[dict[str, Any]], owner: Project | None, *, now: int) -> list[Note]:
@@ -205,12 +216,12 @@ def _notes(hits: list[dict[str, Any]], owner: Project | None, *, now: int) -> li
     found = []
     for each in hits:
         extra = each["extra"]
-        line = quote(each["text"], str(extra.get("abstract") or ""), each["heading"] or "")
+        is_memory = "created_at" in extra
+        source = "" if is_memory else str(extra.get("document") or extra.get("source") or "")
+        line = quote(each["text"], str(extra.get("abstract") or ""), each["heading"] or "", source)
         if line is None:
             continue
-        is_memory = "created_at" in extra
         others = each["project"] if owner is None or each["project"] != owner.name else ""
-        source = "" if is_memory else str(extra.get("document") or extra.get("source") or "")
         age = format_age(extra["created_at"], now) if is_memory else ""
         facts = (f"of the project {neutral(others)}" if others else "", neutral(source), age)
         kind = "memory" if is_memory else "document"
