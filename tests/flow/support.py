@@ -113,7 +113,7 @@ async def said(tree: Tree, folder: Path) -> dict[str, frozenset[Place]]:
 async def first(tree: Tree, question: str, **more: Any) -> dict[str, Any]:
     """Return the first hit of a recall that nobody failed to answer."""
     found = await tree.cortex.recall(question, **more)
-    assert [] == found["failed"]
+    assert [] == found["failed"], found["failed"]
     hit: dict[str, Any] = found["hits"][0]
     return hit
 
