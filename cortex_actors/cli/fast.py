@@ -320,7 +320,8 @@ def _hook(home: Home, options: argparse.Namespace) -> int:
         return agenthooks.show_last(home, as_json=options.json)
     if options.tool is None:
         missing = f"say which hooks to {options.action}" if options.action else "say what to do"
-        raise errors.UsageError(f"{missing}: cortex hook install git; see: cortex daemon hook --help")
+        such = f"cortex hook {options.action or 'install'} git"
+        raise errors.UsageError(f"{missing}: {such}; see: cortex daemon hook --help")
     return githooks.run(home, options)
 
 

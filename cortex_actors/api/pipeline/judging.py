@@ -302,7 +302,9 @@ def _handed(connection: Connection, name: str, *, who: str) -> Handout:
     two = verdicts.decided_pair(connection, name) if name else None
     if two is not None:
         _require_undecided(connection, name, two=two)
-    raise NotFound(f"no pair {name} was handed out to {who}; get pairs with judge_next (cortex triage next)")
+    raise NotFound(
+        f"no pair {name} was handed out to {who}; get pairs with judge_next (cortex triage next)"
+    )
 
 
 def _require_undecided(connection: Connection, name: str, *, two: Pair) -> None:
