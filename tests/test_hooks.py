@@ -107,7 +107,7 @@ class TestPrompt:
         desk = tree.cortex
         await desk.remember(PORT, here=here)
         await settled(tree, 60)
-        first = context(await desk.hook_prompt("please tidy the kitchen up", "s", here=here))
+        first = context(await desk.hook_prompt("yes", "s", here=here))
         second = context(await desk.hook_prompt("and then the garden", "s", here=here))
 
         assert PORT in first

@@ -319,8 +319,9 @@ def _hook(home: Home, options: argparse.Namespace) -> int:
     if options.last:
         return agenthooks.show_last(home, as_json=options.json)
     if options.tool is None:
-        missing = "the following arguments are required: action, tool"
-        raise errors.UsageError(f"{missing}; see: cortex daemon hook --help")
+        missing = f"say which hooks to {options.action}" if options.action else "say what to do"
+        such = f"cortex hook {options.action or 'install'} git"
+        raise errors.UsageError(f"{missing}: {such}; see: cortex daemon hook --help")
     return githooks.run(home, options)
 
 

@@ -37,6 +37,20 @@ _WIDEST = 200
 _COMMA = re.compile(r",(\s*(?://.*)?)$")
 
 
+class _DiffLine(str):
+    """A line that equals the same with or without a comma at its end."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Compare without the comma."""
+        return _COMMA.sub(r"\1", self) == _COMMA.sub(r"\1", str(other))
+
+    def __hash__(self) -> int:
+        """Hash what is compared."""
+        return hash(_COMMA.sub(r"\1", self))
+
+
 @dataclass(frozen=True)
 class FileChange:
     """What one file says, and what it is to say; None for no file."""
@@ -51,7 +65,7 @@ class FileChange:
     def diff(self) -> str:
         """What changes, without lines around it or with a new comma: they may hold others' keys."""
         old, new = (
-            [_COMMA.sub(r"\1", e) for e in (text or b"").decode("utf-8", "replace").splitlines()]
+            [_DiffLine(each) for each in (text or b"").decode("utf-8", "replace").splitlines()]
             for text in (self.before, self.after)
         )
         names = (str(self.path), str(self.path) if self.after is not None else "(no file)")

@@ -55,9 +55,13 @@ def uninstall(
     place = Home.of(home)
     found = find_traces(place)
     steps = found.lines()
-    show.lines(*(f"will {each}" for each in steps))
+    if steps or dry_run:
+        show.lines(*(f"will {each}" for each in [*steps, "stop the daemon, if it runs"]))
     show.lines(*(f"stays: {each}" for each in found.left))
+    kept = " and the copies beside changed files (*.cortex-*.bak)" if found.changes else ""
+    left = f"the home {place.root}{kept}"
     if dry_run:
+        show.lines(f"stays: {left}")
         return
     if steps and not yes:
         show.confirm("Do all of this?", refusal="nothing was undone", no="nothing was undone")
@@ -69,8 +73,7 @@ def uninstall(
         for hook in repository.uninstall():
             print(f"{hook.change} {hook.path}")
     apply_changes(found.changes)
-    kept = " and the copies beside changed files (*.cortex-*.bak)" if found.changes else ""
-    print(f"left: the home {place.root}{kept}")
+    print(f"left: {left}")
     print(f"next: rm -r {place.root}; uv tool uninstall cortex-actors (or: pipx uninstall ...)")
 
 

@@ -131,8 +131,8 @@ def report_files(seen: FilesSeen, patient: Patient) -> Iterator[Diagnosis]:
     yield from _told("were never read", seen.unread, seen, patient)
     yield from _told("are gone, and what they said is still known", seen.gone, seen, patient)
     if seen.left_out:
-        text = f"{sum(seen.left_out.values()):,} lines are kept up to date by another tool, and not"
-        yield note("files", f"{text} read: {_named(list(seen.left_out))}")
+        text = f"{sum(seen.left_out.values()):,} lines are written by programs, and not learned"
+        yield note("files", f"{text}: {_named(list(seen.left_out))}")
     if not (seen.absent or seen.unreadable or seen.missed):
         yield Diagnosis("files", f"{seen.total:,} files, each as it was read")
 

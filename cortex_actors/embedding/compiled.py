@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+import os
 import threading
 from collections import Counter, deque
 from concurrent.futures import Future
@@ -147,6 +148,7 @@ class Runner:
 
 def _session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
     """Return the session over a file; raises `ModelMissing` or `EmbedderDown`."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # else the import reports to onnxruntime's maker
     try:
         import onnxruntime  # noqa: PLC0415 - with the model, not with the daemon
     except ImportError as error:

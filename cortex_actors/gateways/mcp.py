@@ -154,11 +154,12 @@ class McpHost:
         params = dict(given)
         if session.here and "here" in one.signature.parameters:
             params.setdefault("here", session.here)
-        request = rpc.Request(1, one.method, params)
+        request = rpc.Request(1, tool.name, params)
         if self.draining:
             raise errors.DaemonStopping("the daemon is stopping: try again in some seconds")
         try:
-            verb = rpc.bound({one.method: getattr(self._desk, one.method)}, request, session.caller)
+            verbs = {tool.name: getattr(self._desk, one.method)}
+            verb = rpc.bound(verbs, request, session.caller, takes=tool.schema["properties"])
             async with asyncio.timeout(DEADLINE):
                 return await verb()
         except rpc.UnreadableRequest as wrong:

@@ -28,7 +28,7 @@ from cortex_actors.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 #: Codes of the specification.
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
@@ -117,9 +117,15 @@ def parse(line: bytes) -> Request:
 
 
 def bound(
-    verbs: Mapping[str, Callable[..., Awaitable[object]]], request: Request, caller: Caller = OWNER
+    verbs: Mapping[str, Callable[..., Awaitable[object]]],
+    request: Request,
+    caller: Caller = OWNER,
+    *,
+    takes: Iterable[str] = (),
 ) -> Callable[[], Awaitable[object]]:
     """Return the verb with its parameters, not called yet.
+
+    `takes`: the parameters that an error names; without these, all.
 
     Raises `UnreadableRequest`, and `NotYours` when an agent asks for what is the owner's.
     """
@@ -135,8 +141,8 @@ def bound(
     try:
         signature.bind(**request.params)
     except TypeError as wrong:
-        takes = ", ".join(signature.parameters) or "no parameters"
-        bad = BadInput(f"cannot call {request.method}: {wrong}; it takes {takes}")
+        names = ", ".join(takes or signature.parameters) or "no parameters"
+        bad = BadInput(f"cannot call {request.method}: {wrong}; it takes {names}")
         raise UnreadableRequest(INVALID_PARAMS, bad, request.id) from None
     _refuse_kinds(signature, request)
     if _takes_caller(verb):

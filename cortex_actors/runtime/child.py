@@ -477,6 +477,8 @@ ENVIRONMENT = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TOKENIZERS_PARALLELISM": "false",
     "TQDM_DISABLE": "1",
+    # From 1.29 on onnxruntime reports to its maker as soon as it is imported, unless this is set.
+    "ORT_DISABLE_TELEMETRY": "1",
     # Waiting threads sleep and do not spin: beside one other busy process on two cores that ran 1.7
     # times as fast, and spinning at its worst took half a second for a text; alone it costs 3 ms.
     "OMP_WAIT_POLICY": "PASSIVE",

@@ -28,9 +28,7 @@ class TestLeftOut:
         (found,) = of_files(case)
 
         assert "note" == found.severity
-        assert f"14 lines are kept up to date by another tool, and not read: {case.file}" in (
-            found.found
-        )
+        assert f"14 lines are written by programs, and not learned: {case.file}" in (found.found)
 
 
 class TestChanged:

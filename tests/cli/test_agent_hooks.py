@@ -283,7 +283,9 @@ class TestLast:
         """The forms of git are as they were: what is missing, or unknown, is an error."""
         assert 64 == entry.main(["hook", *words])
 
-        assert "see: cortex daemon hook --help" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "see: cortex daemon hook --help" in said
+        assert ("install: cortex hook install git;" in said) == (words == ["install"])
 
 
 class TestProcess:

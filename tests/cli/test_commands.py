@@ -136,7 +136,7 @@ _SHOWN = {
         "poll",
         "cannot read /a/X.md: no text",
         "\ncannot read /b/L.md: it is a folder",
-        "/a/AGENTS.md: 14 lines not read, another tool keeps them up to date",
+        "/a/AGENTS.md: 14 lines not learned, programs write them",
     ],
     "projects files atlas": ["/a/AGENTS.md", "9", "14", "cannot read /a/B.md: x"],
     "init": ["following atlas (prj_1) in /a"],
@@ -234,7 +234,7 @@ class TestInit:
         assert "following atlas (prj_1) in /a" == following
         assert "atlas: 9 insights in 3 files; see: cortex insights --project atlas" == known
         assert [
-            "  /a/AGENTS.md: 14 lines not read, another tool keeps them up to date",
+            "  /a/AGENTS.md: 14 lines not learned, programs write them",
             "  cannot read /a/B.md: x",
             "  /a/CLAUDE.md: nothing in it could be learned",
         ] == rest[:-1]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.cli import entry
+from cortex_actors.cli.memory import recall
 from tests.cli.answering import answering
 
 _NOTHING: dict[str, Any] = {"hits": [], "failed": [], "skipped": [], "took_ms": 1.0}
@@ -100,3 +101,10 @@ class TestQuestion:
 
         assert "the question is no valid text" in capsys.readouterr().err
         assert [] == asked
+
+
+def test_empty_brief(capsys: pytest.CaptureFixture[str]) -> None:
+    """A brief that has nothing to say says that on standard error, and prints nothing else."""
+    recall.show_brief({"text": ""})
+
+    assert ("", "cortex: nothing is known that a new session should know\n") == capsys.readouterr()

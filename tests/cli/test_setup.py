@@ -239,6 +239,7 @@ class TestSafety:
         assert "ghp_secret" not in out
         assert "hook session-start" in out
         assert "hook pre-compact" in out
+        assert '+      "type": "stdio",\n' in out
 
     @pytest.mark.parametrize(
         ("name", "path", "text"),

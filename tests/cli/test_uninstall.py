@@ -110,6 +110,8 @@ def test_dry_run(case: Case, mine: Path, cortex: Run) -> None:
     assert 0 == code
     for path in (case.file, mine / ".claude.json", mine / ".claude" / "settings.json"):
         assert f"will take our part out of {path}" in out
+    assert "will stop the daemon, if it runs\n" in out
+    assert f"stays: the home {case.home.root} and the copies" in out
     code, _, err = cortex("uninstall")
     assert (77, True) == (code, "--yes" in err)
     assert before == files(mine) | files(case.folder / "projects")

@@ -222,6 +222,11 @@ class TestSession:
         async with stdio(house) as client:
             assert "content must be a text" in await refused(client, "remember", content=5)
             assert "it takes query" in await refused(client, "recall", question="x")
+            said = await refused(client, "crumb_leave", summary="x")
+            assert said.startswith("cannot call crumb_leave: missing")
+            assert said.endswith(
+                "it takes session_summary, key_discoveries, unfinished_business, priority, project"
+            )
             assert "more takes query, name and params" in await refused(client, "more", names="x")
 
     async def test_resources(self, house: House) -> None:

@@ -178,9 +178,11 @@ async def hook_prompt(
     hook = _hook(call, "prompt", agent=agent, session=session_id, here=here)
     # On threads: 64 KB that are made to be slow take seconds to look through.
     text, why = await asyncio.to_thread(question_of, prompt)
-    if off := (await hook.off() or why):
+    if off := await hook.off():
         return await hook.done(off)
     first = await hook.missed()
+    if why:
+        return await hook.done(why, first)
     found = await recall(
         hook.call, text[:QUESTION_LIMIT], HITS, stores=ROOMS, sure=True, track=False, here=here
     )

@@ -126,7 +126,8 @@ def show_edited(found: Answer) -> None:
     if found["same"]:
         show.lines(f"  the same is said by {', '.join(found['same'])}")
     if found["changed"]:
-        print(f"  take that back with: cortex memory changes {found['id']}, memory undo CHANGE")
+        print("  take that back with: cortex memory undo CHANGE, by the number that this shows:")
+        print(f"  cortex memory changes {found['id']}")
 
 
 @command(

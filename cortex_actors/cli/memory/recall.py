@@ -332,13 +332,15 @@ def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
 
 What was left to do, memories that matter or are new, principles that a person approved, and
 contradictions that nobody has decided. A hook gives it to each session that starts; here you read
-it. Where there is nothing to say it says nothing.""",
+it. Where there is nothing to say, standard output stays empty.""",
     project=Argument(read=meant, metavar="[PROJECT]"),
 )
 def show_brief(found: Answer) -> None:
     """Print a brief as a session is given it."""
     if found["text"]:
         print(found["text"])
+    else:
+        print("cortex: nothing is known that a new session should know", file=sys.stderr)
 
 
 @shows(

@@ -171,7 +171,7 @@ def _file_lines(found: Answer) -> Iterator[str]:
 
 def _left_out(path: str, lines: int) -> str:
     """Return what was not read of a file because another tool keeps it up to date."""
-    return f"{path}: {counted(lines, 'line')} not read, another tool keeps them up to date"
+    return f"{path}: {counted(lines, 'line')} not learned, programs write them"
 
 
 @shows("projects files", "atlas-api")
