@@ -44,6 +44,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "revoke": {"source": "prj_1"},
     "ingest": {"text": "a text", "source": "a name"},
     "publish": {"topic": "custom:a", "payload": {}},
+    "edit": {"id": "mem_1"},
+    "judge_answer": {"id": "con_1", "verdict": "apart"},
 }
 
 #: Verb -> each field of text that is kept, with a secret in it. True: `redact` masks it.
@@ -80,6 +82,9 @@ KEPT: dict[str, dict[str, tuple[Any, bool]]] = {
     "dismiss_contradiction": {"note": (SAID, False)},
     "revoke": {"note": (SAID, False)},
     "ingest": {"source": (SAID, False), "topic": (SAID, False)},
+    # `redact` masks it, too, in a memory that there is (tests/memory/test_custody_verbs.py).
+    "edit": {"content": (SAID, False)},
+    "judge_answer": {"reason": (SAID, False)},
     "publish": {
         "topic": (f"custom:{KEY}", False),
         "payload": ({"password": "aB3&dE6(hI9"}, False),
@@ -93,15 +98,17 @@ KEPT: dict[str, dict[str, tuple[Any, bool]]] = {
 NO_TEXT = set(
     "agent agent_id as_agent layer realm type priority crumb_type prefer related_agents "
     "responding_to supersedes said_from said_until ids old new keep insight contradiction path "
-    "color symbol text project here".split()
+    "color symbol text project here id verdict".split()
 )
 
 #: Verbs with fields of the same names that keep nothing: they ask, or say what was said before.
-#: `publish_now` says transient events alone, and imports are below.
+#: `publish_now` says transient events alone, and imports are below. Hooks mask what a crumb is made
+#: of, whatever it is (`tests/test_hooks.py`), and keep no word of a prompt.
 ASKING = set(
     "recall search memories thread convergence knowledge_search knowledge_documents "
     "knowledge_topics remove_knowledge restore_knowledge lift events promotions publish_now "
-    "outside_recall outside_memories outside_facts outside_topics".split()
+    "outside_recall outside_memories outside_facts outside_topics "
+    "hook_start hook_prompt hook_compact hook_end".split()
 )
 
 CASES = [(verb, field) for verb, fields in KEPT.items() for field in fields]
