@@ -56,7 +56,7 @@ HANDED: Final[Mapping[str, tuple[str, ...]]] = {
     "http": ("http",),
     # Looked up by each session when it begins.
     "mcp": (),
-    "hooks": (),  # operations ask for it: nobody is made with it
+    "hooks": (),  # operations ask for it, no actor has it
 }
 
 #: Keys that choose a model: a home that has one goes on with it, and says so after a restart.

@@ -6,7 +6,7 @@ say is the daemon's affair; looked at is only which requests wait for an answer.
 The daemon may be restarted and upgraded meanwhile. A session then goes on: the client's greeting is
 said again, and its answer kept back. A request that was not answered is asked again where it
 changes nothing; else the client is told that it may have been done or not. A daemon that was
-stopped is started again by the next request, not before: somebody stopped it.
+stopped is started again by the next request, not before: a person stopped it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ last hooks did, for `cortex hook --last`. It holds ids and no texts: what is for
 nowhere. It is written after each hook, not synced and not at one stroke: a power cut may lose it,
 and what is cut short counts as empty. Then a session may be given something twice.
 
-`logs/hook-failure.json` says why the last one that failed did: without a daemon nobody else would.
+`logs/hook-failure.json` says why the last one that failed did: without a daemon nothing else would.
 
 Blocking: runs on a thread.
 """

@@ -120,7 +120,7 @@ def list_chapters(connection: Connection, told: Audience) -> list[Chapter]:
         ("unfinished", "Left by earlier sessions", _crumbs, 9),
         ("memories", "Remembered", _memories, 16),
         ("principles", "Principles of your other projects", _principles, 5),
-        ("contradictions", "Contradictions that nobody has decided", _contradictions, 4),
+        ("contradictions", "Open contradictions", _contradictions, 4),
     )
     found = []
     for name, title, read, most in parts:

@@ -1,8 +1,8 @@
 """The verbs behind the hooks of agents' clients: one for each event, and what they did last.
 
-A hook speaks as an agent, whoever asks: the owner's rights are put down at once (`_hook`). What
-it gives to a session is quoted (`render/brief.py`), never twice in one session, and counts as read
-by nobody: what hooks show would else be shown more and more.
+A hook speaks as an agent, also for the owner, whose rights are put down at once (`_hook`). What it
+gives to a session is quoted (`render/brief.py`), never twice in one session, and does not count as
+read: what hooks show would else be shown more and more.
 
 Answers have `output`, which the client of the hook prints as it is, empty for nothing: Claude Code
 and Codex take `hookSpecificOutput` for the start of a session and for a prompt alone, and refuse it
@@ -68,7 +68,7 @@ class ClientHook:
     Attributes:
         call: as the session's agent.
         session: what the client calls it; "" where it does not say.
-        is_ours: whether it came over the owner's socket. Whoever shows a token may not have files
+        is_ours: whether it came over the owner's socket. An agent with a token may not have files
             of the owner's read.
 
     """
@@ -133,7 +133,7 @@ def _switched_off(folder: str, chosen: HooksSettings) -> str:
 
 
 def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str) -> ClientHook:
-    """Return a hook that speaks as a session of an agent, whoever asks.
+    """Return a hook that speaks as a session of an agent, also for the owner.
 
     The one place in which hooks say as whom they act. Raises `BadInput`, `NotYours`.
     """

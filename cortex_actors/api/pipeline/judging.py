@@ -2,7 +2,7 @@
 
 An agent decides what two texts are to each other, and never what is written: it gets what a model
 would be asked, and its word has the effect of a model's answer. Texts are quoted, never more of
-them than fits, and nothing that looks like an order to whoever reads it.
+them than fits, and nothing that looks like an order to its reader.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _EFFECTS = {
 
 @dataclass(frozen=True, slots=True)
 class OpenPair:
-    """A pair about which nobody has decided."""
+    """A pair without a decision."""
 
     item: str
     kind: PairKind
@@ -161,7 +161,7 @@ def _told(
 def list_open(
     connection: Connection, *, now: int, thresholds: PromotionThresholds
 ) -> list[OpenPair]:
-    """Return the pairs of which nobody has said anything: each kind in turn, the surest first."""
+    """Return the pairs without a verdict: each kind in turn, the surest first."""
     closed = verdicts.judged(connection)
     found: dict[PairKind, list[OpenPair]] = {kind: [] for kind in _QUESTIONS}
     for each in verdicts.proposed(connection):

@@ -331,7 +331,7 @@ def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
     about="""Show what a new session of an agent should know about the project of your folder.
 
 What was left to do, memories that matter or are new, principles that a person approved, and
-contradictions that nobody has decided. A hook gives it to each session that starts; here you read
+open contradictions. A hook gives it to each session that starts; here you read
 it. Where there is nothing to say, standard output stays empty.""",
     project=Argument(read=meant, metavar="[PROJECT]"),
 )
