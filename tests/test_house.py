@@ -72,6 +72,7 @@ PLANTED: tuple[tuple[str, dict[str, str], int], ...] = (
     ("wrapped functions", {"bus/a.py": _WRAPPED.format("__call__")}, 1),
     ("re-exports", {"bus/a.py": '"""A."""\nfrom b import c\n__all__ = ["c"]'}, 1),
     ("positional", {"bus/a.py": "class A:\n    def f(self, a, b, c): ..."}, 1),
+    ("words", {"bus/a.py": "# whoever asks\nx = 'Nobody stands here'\n"}, 2),
     ("field", {"bus/a.py": f"row.{house.FIELD}"}, 1),
 )
 
@@ -104,6 +105,7 @@ ALLOWED: tuple[tuple[str, dict[str, str]], ...] = (
     ("wrapped functions", {"bus/a.py": _WRAPPED.format("go").replace("A:", "A(B):")}),
     ("re-exports", {"bus/a.py": "from b import c\nx = c", "bus/__init__.py": "from b import c"}),
     ("positional", {"bus/a.py": "class A:\n    def f(self, a, b, *, c): ..."}),
+    ("words", {"bus/a.py": "# standing orders, and what is tolled"}),
     ("field", {"bus/a.py": f"row.{house.FIELD}s"}),
 )
 
