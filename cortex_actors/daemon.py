@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:
     """Run the daemon of one home and return its exit code (docs/cli.md)."""
     parser = argparse.ArgumentParser("python -m cortex_actors.daemon", description=__doc__)
     parser.add_argument("--home", help="its folder (default: CORTEX_HOME, else the XDG folder)")
-    parser.add_argument("--ready-fd", type=int, help="a pipe that is told READY")
+    parser.add_argument("--ready-fd", type=int, help="a pipe to which READY is written")
     parser.add_argument("--lock-fd", type=int, help="the lock, already taken by the parent")
     parser.add_argument("--foreground", action="store_true", help="show the log on stdout")
     options = parser.parse_args(argv)

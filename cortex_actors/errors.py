@@ -577,7 +577,7 @@ class KeepsChanging(NotWritten):
     """Somebody saved the file each time that it was to be written."""
 
     code = "keeps-changing"
-    why = "somebody saved it before each of {tries} attempts"
+    why = "it was saved before each of {tries} attempts"
     advice = "try again when it rests"
 
 

@@ -79,7 +79,7 @@ class AccumulationSettings(SettingsSection):
 class DomainThresholds(SettingsSection):
     """Thresholds of one domain; what is left out is as it is for all."""
 
-    #: Cosine from which on a statement of the domain stands for one that says less of the same.
+    #: Cosine from which on a statement of the domain represents one that says less of the same.
     cluster: float | None = Field(None, ge=0, le=1)
     #: Cosine from which on the rules may find that they are one, or disagree.
     judged: float | None = Field(None, ge=0, le=1)
@@ -88,11 +88,11 @@ class DomainThresholds(SettingsSection):
 class ReconciliationSettings(SettingsSection):
     """What is compared with what, and when an insight has earned becoming a principle (Cerno's)."""
 
-    #: Cosine from which on a statement stands for another one of its project that says less of the
+    #: Cosine from which on a statement represents another one of its project that says less of the
     #: same; two that say the same need only `judged`.
     cluster: float = Field(0.88, ge=0, le=1)
     #: Cosine from which on any two statements are compared: they may be one, or disagree. Below it
-    #: only those are that take a stand on one thing.
+    #: only those are that speak of one thing.
     judged: float = Field(0.5, ge=0, le=1)
     #: Cosine from which on the model takes two texts to be about one thing.
     floor: float = Field(0.3, ge=0, le=1)
@@ -132,8 +132,8 @@ class StorageSettings(SettingsSection):
     group_ms: float = Field(5.0, ge=0)
     #: Seconds to wait for the ledger while another process holds it locked.
     busy_timeout_s: float = Field(5.0, gt=0)
-    #: Megabytes that are kept free on the ledger's disk for finishing what is in hand; below it new
-    #: work is refused. 0 uses the disk up.
+    #: Megabytes that are kept free on the ledger's disk for finishing work that has begun; below it
+    #: new work is refused. 0 uses the disk up.
     low_water_mb: int = Field(50, ge=0)
     #: Rows the indexer hands to the vector index at once.
     index_batch: int = Field(500, ge=1, le=5_000)
@@ -146,9 +146,9 @@ class StorageSettings(SettingsSection):
     #: server: whether the operating system's certificates count; `tls.trust_system_store` has it so
     #: for every connection.
     trust_system_store: bool = False
-    #: Changes gathered before the index is told; the ledger answers for them meanwhile.
+    #: Changes gathered before the index gets them; the ledger answers for them meanwhile.
     index_items: int = Field(20, ge=1, le=5_000)
-    #: Milliseconds a change waits for others at most, before the index is told.
+    #: Milliseconds a change waits for others at most, before the index gets it.
     index_ms: int = Field(500, ge=0, le=60_000)
     #: Seconds between two checks of the index against the ledger.
     verify_every_s: float = Field(600, gt=0)
@@ -188,15 +188,15 @@ class ScheduleSettings(SettingsSection):
 
     #: Seconds between two times that every instruction file is read again, whatever was noticed.
     scan_every_s: float = Field(86_400, gt=0)
-    #: Seconds between two times that all insights are compared and weighed anew.
+    #: Seconds between two times that all insights are compared and weighed again.
     reconcile_every_s: float = Field(86_400, gt=0)
     #: Seconds between two times that principles are distilled, whatever was reconciled.
     organise_every_s: float = Field(86_400, gt=0)
-    #: Seconds between two times that principles nobody observes any more lose rank.
+    #: Seconds between two times that principles which no project states any more lose rank.
     decay_every_s: float = Field(86_400, gt=0)
     #: Seconds between two digests: what was learned since the last one.
     digest_every_s: float = Field(86_400, gt=0)
-    #: Seconds between two times that the attention of memories is weighed anew.
+    #: Seconds between two times that the attention of memories is computed again.
     attention_every_s: float = Field(21_600, gt=0)
     #: Seconds between two times that memories are promoted which have become old enough for it.
     promotions_every_s: float = Field(3_600, gt=0)
@@ -206,7 +206,7 @@ class ScheduleSettings(SettingsSection):
     #: Seconds by which each of those eight comes later, up to so many, by chance: they do not all
     #: fall into the same second, on one machine or on many. At most a tenth of the interval.
     jitter_s: float = Field(600, ge=0)
-    #: Seconds from one backup of the ledger to the next; one that nobody wrote is not copied again.
+    #: Seconds from one backup of the ledger to the next; an unchanged one is not copied again.
     #: What was acknowledged since the last is at risk when the file is lost: these, and the time
     #: that two copies take. With 60 s for that it is at most 5 minutes.
     backup_every_s: float = Field(240, gt=0)
@@ -215,7 +215,7 @@ class ScheduleSettings(SettingsSection):
     #: Seconds between two checks of the whole ledger.
     check_every_s: float = Field(86_400, gt=0)
     #: Seconds between two trials of the daemon, in which it remembers, recalls and forgets a probe;
-    #: the first comes half a minute after a start. While nobody writes there is one a day.
+    #: the first comes half a minute after a start. While nothing is written there is one a day.
     probe_every_s: float = Field(900, gt=0)
     #: Hours of which the newest backup is kept, counting those that have one.
     keep_hourly: int = Field(24, ge=1)
@@ -233,7 +233,7 @@ class OrganisationSettings(SettingsSection):
     #: Cosine from which on a candidate only adds to a principle that is there, unless the two
     #: disagree.
     dedup: float = Field(0.92, ge=0, le=1)
-    #: Weight of a principle's confidence in its rank; only how the five stand to each other counts.
+    #: Weight of a principle's confidence in its rank; only the proportion of the five counts.
     rank_confidence: float = Field(0.35, ge=0, le=1)
     #: Weight of how often it was observed.
     rank_frequency: float = Field(0.25, ge=0, le=1)
@@ -245,11 +245,11 @@ class OrganisationSettings(SettingsSection):
     rank_links: float = Field(0.05, ge=0, le=1)
     #: Days after which what was observed once counts half; what is observed often fades slower.
     half_life_days: float = Field(90, gt=0)
-    #: Rank below which a principle is decaying, once nobody has observed it for `decaying_days`.
+    #: Rank below which a principle is decaying, once no scan has seen it for `decaying_days`.
     decaying_rank: float = Field(0.15, ge=0, le=1)
     #: Days without an observation before a principle may be decaying.
     decaying_days: float = Field(90, ge=0)
-    #: Rank below which a principle is pruned, once nobody has observed it for `pruned_days` and
+    #: Rank below which a principle is pruned, once no scan has seen it for `pruned_days` and
     #: seven runs of decay in a row have found that.
     pruned_rank: float = Field(0.10, ge=0, le=1)
     #: Days without an observation before a principle may be pruned.
@@ -294,7 +294,7 @@ class OrganisationSettings(SettingsSection):
 class ResolutionSettings(SettingsSection):
     """Which principles a file gets, and how it is written (Cerno's numbers)."""
 
-    #: Weight of how near a principle is to the file; only how the three stand to each other counts.
+    #: Weight of how near a principle is to the file; only the proportion of the three counts.
     semantic: float = Field(0.5, ge=0, le=1)
     #: Weight of a principle's rank.
     rank: float = Field(0.3, ge=0, le=1)
@@ -318,7 +318,7 @@ class ResolutionSettings(SettingsSection):
     include_metadata: bool = False
     #: Milliseconds for which a file must stay as it is before it is written.
     settle_ms: int = Field(100, ge=0, le=10_000)
-    #: Seconds that a file which somebody is saving is waited for.
+    #: Seconds to wait for a file that is being saved.
     settle_limit_s: float = Field(2, ge=0, le=60)
     #: Seconds after a write in which an editor that had the file open may still write to it, and is
     #: heard.
@@ -353,7 +353,7 @@ class MemorySettings(SettingsSection):
     weight_words_paired: float = Field(2.0, ge=0, le=1_000)
     #: Words that a long question is searched by: its rarest.
     words_most: int = Field(16, ge=1, le=100)
-    #: Agent that somebody remembers as who names none.
+    #: Agent of those who remember without naming one.
     agent: str = Field("CLAUDE", pattern=r"[A-Z0-9_-]{1,64}")
     #: Cosine from which two memories become one without a judge, unless they contradict each other
     #: or differ in a value.
@@ -382,7 +382,7 @@ class MemorySettings(SettingsSection):
     #: Seconds that remembering waits for a model that is still loading before it saves the text to
     #: be compared later, at most 60.
     patience_s: float = Field(3.0, ge=0, le=60)
-    #: Hours after which a memory of the sensory layer that nobody read has half its attention.
+    #: Hours after which an unread memory of the sensory layer has half its attention.
     sensory_half_life_h: float = Field(6.0, gt=0, le=1_000_000)
     #: Attention that a sensory memory keeps for ever.
     sensory_floor: float = Field(0.1, ge=0, le=1)
@@ -412,7 +412,7 @@ class MemorySettings(SettingsSection):
     #: Days after which a memory that has faded as far as it can is archived; 0 archives none.
     archive_days: float = Field(0, ge=0)
     #: Cosine from which on two posts of different agents say alike, unless one is against what the
-    #: other is for: village and bridges are looked through by it, unasked and where nobody says
+    #: other is for: village and bridges are looked through by it, unasked and where no call says
     #: otherwise.
     convergence: float = Field(0.7, ge=0.5, le=1)
 
@@ -542,7 +542,7 @@ class JudgingSettings(SettingsSection):
     agent_characters: int = Field(8_000, ge=500, le=100_000)
 
 
-#: What a store may be called: it stands in answers, in commands and in a keyring.
+#: What a store may be called: answers, commands and a keyring name it.
 STORE_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 
 #: Names that no other store may have: what is kept here, whatever its collection.
@@ -608,7 +608,7 @@ class FederationSettings(SettingsSection):
 
     #: Reciprocal rank fusion's constant (Cormack and others 2009: 60).
     k: float = Field(60, ge=1, le=1_000_000)
-    #: Hits of an answer, where nobody names a number.
+    #: Hits of an answer, where the caller names no number.
     n_results: int = Field(10, ge=1, le=200)
     #: How many times as many hits each store is asked for.
     fetch_multiplier: int = Field(2, ge=1, le=20)
@@ -617,7 +617,7 @@ class FederationSettings(SettingsSection):
     #: What a place counts: `rrf` (1 / (k + rank)), `percentile` (by the share of its own list that
     #: stands behind it) or `rrf_pct` (rrf, and where that is equal by percentile).
     fusion_mode: Literal["rrf", "percentile", "rrf_pct"] = "rrf"
-    #: Lead in base relevance from which the first hit of a store stands before others of the same
+    #: Lead in base relevance from which the first hit of a store is before others of the same
     #: score; 0 leaves the order as it is.
     authority_margin: float = Field(0.035, ge=0, le=1)
     #: Hits that each store which answered has in the answer, as far as there is room.
@@ -671,7 +671,7 @@ class HttpSettings(SettingsSection):
 
     #: Whether it is open.
     enabled: bool = False
-    #: Address it is bound to, which nobody outside of this machine reaches: `127.0.0.1`, `::1` or
+    #: Address it is bound to, which no other machine reaches: `127.0.0.1`, `::1` or
     #: `localhost`.
     host: str = "127.0.0.1"
     #: Its port; 0 takes one that is free.

@@ -117,7 +117,7 @@ async def _answers(desk: FrontDesk) -> None:
         whole["merged"],
         whole["layer"],
     )
-    with pytest.raises(BadInput, match="cannot remember on a bridge to nobody"):
+    with pytest.raises(BadInput, match="cannot remember on a bridge to no agent"):
         await desk.remember(REDIS, realm="bridge", related_agents=["claude"])
     newer = await desk.remember("Redis is gone", supersedes=[f"#{first['id']}"])
     assert "saved" == newer["state"]

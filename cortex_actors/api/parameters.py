@@ -33,7 +33,7 @@ class Parameter:
         least, most: bounds of a number, or None.
         words: the closed set that a text, or each text of a list, is of.
         names: how a command spells it as an option, where that is not `--name`.
-        metavar: what stands for its value in a command's help.
+        metavar: the word for its value in a command's help.
         complete: what a shell completes it with: a key of `command_line.SOURCES`.
         is_path: whether it is a path, which a command makes absolute.
 
@@ -337,7 +337,7 @@ _MEANINGS = {
         "Count hits as read: what is read often is stored deeper and fades more slowly."
     ),
     "transcript": Parameter("The absolute path of the session's transcript, a .jsonl file."),
-    "transient": Parameter("Do not store it: who listens now hears it, nobody else."),
+    "transient": Parameter("Do not store it: only those who listen now get it."),
     "memories,post,recall,search.type": Parameter("What kind of thing it is.", words=MemoryType),
     "remember.type": Parameter("observation, fact, dialogue, question, cultural or agent_profile."),
     "crumbs.type": Parameter("What it is for.", words=CrumbType),
@@ -461,7 +461,7 @@ def past(as_of: int | str | None, *, now: int, original: bool = False) -> Past |
         return Past(original=True) if original else None
     moment_ = moment(as_of, now, name="as_of")
     if moment_ > now:
-        raise BadInput(f"nobody knows what will be believed: as_of ({iso(moment_)}) lies ahead")
+        raise BadInput(f"as_of is in the future ({iso(moment_)}); name a moment until now")
     return Past(as_of=moment_, original=original)
 
 

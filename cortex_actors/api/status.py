@@ -34,9 +34,9 @@ M = TypeVar("M", bound=Mapping[str, Any])
 
 #: What to do about each kind of alert.
 _ADVICE = {
-    AlertKind.HIDDEN_UNICODE: "characters that nobody sees; the text is not used until you have "
+    AlertKind.HIDDEN_UNICODE: "invisible characters; the text is not used until you have "
     "looked at it: cortex review",
-    AlertKind.SECRET: "a secret stands there; it was not learned: change it, and take it out",
+    AlertKind.SECRET: "a secret is there; it was not learned: change it, and take it out",
     AlertKind.INJECTION: "it reads as if it were to take an agent over; the text is not used until "
     "you have looked at it: cortex review",
 }

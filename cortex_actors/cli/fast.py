@@ -31,7 +31,7 @@ def _reload_lines(found: dict[str, Any]) -> Iterator[str]:
     """Yield what a reload did, for a person."""
     if found["changed"]:
         yield f"changed    {', '.join(found['changed'])}"
-        yield f"restarted  {', '.join(found['restarted']) or 'nobody'}"
+        yield f"restarted  {', '.join(found['restarted']) or 'no actor'}"
     if found["needs_restart"]:
         keys = ", ".join(found["needs_restart"])
         yield f"waiting    {keys}: followed after cortex daemon restart"
@@ -224,7 +224,9 @@ def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
         return f"{text}; exact search answers meanwhile"
     held = found.get("passages", 0)
     if waits and held:
-        text += f"; {min(waits, held):,} of {held:,} texts to be told, exact search knows them"
+        text += (
+            f"; {min(waits, held):,} of {held:,} texts not indexed yet (exact search covers them)"
+        )
     return text
 
 

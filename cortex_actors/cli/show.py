@@ -202,7 +202,7 @@ def page(entries: Sequence[ListEntry], total: int, *nouns: str, empty: str, more
 def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
     """Ask a person; raises `Refused` for no, and, saying how to do without, where nobody is."""
     if not sys.stdin.isatty():
-        raise Refused(f"{refusal}; where nobody can answer, say --yes")
+        raise Refused(f"{refusal}; without a terminal, say --yes")
     import click  # noqa: PLC0415 - only to ask
 
     if not click.confirm(question, err=err):

@@ -249,7 +249,7 @@ class Operations:
         return Exported(path=str(target), format=form, records=dict(counts))
 
     async def import_from(self, path: Path | str, *, dry_run: bool = False) -> Imported:
-        """Take in the memories of a file that are not there yet, in either form.
+        """Import the memories of a file that are not there yet, in either form.
 
         The daemon reads the file; only the owner may. All of it is looked at before anything is
         written. What comes is marked as imported, replaces nothing and is merged with nothing; the

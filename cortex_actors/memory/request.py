@@ -204,7 +204,7 @@ def wished(given: Message, *, agent: str, caller: Caller) -> RememberRequest:
     related = tuple(dict.fromkeys(map(agent_id, _list(given.related_agents, "related_agents"))))
     if realm is Realm.BRIDGE and not set(related) - {agent}:
         raise BadInput(
-            "cannot post on a bridge to nobody: name whom it is for in related_agents (--to AGENT)"
+            "cannot post on a bridge to no agent: name one in related_agents (--to AGENT)"
         )
     return RememberRequest(
         content=admitted(given.content, what="the post", redact=given.redact),

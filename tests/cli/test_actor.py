@@ -72,7 +72,7 @@ lives        since 2030-03-17T17:46:40Z, 12.3 s
 restarts     2
 mailbox      1 waiting, 3 at most, of 1000 (back-pressure); 7 handled, 0 dropped; \
 waits 0.5 ms, 2.5 ms at most
-in hand      nothing
+working on   nothing
 tasks        file:changed 7, for 3.2 s of 120 s
                cortex_actors/a.py:1 in A.on_x
                asyncio/locks.py:2 in Event.wait

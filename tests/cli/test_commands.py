@@ -147,7 +147,7 @@ _SHOWN = {
         "restarted  federation",
         "embedding.model: followed after",
     ],
-    "actor crash accumulator": ["accumulator was told to crash"],
+    "actor crash accumulator": ["accumulator crashes now"],
     "insights": ["1 of 14 insights", "Use [bold]tabs[/bold]. Always.", "/a/CLAUDE.md:3", "0.50"],
     "recall which port --explain": [
         "1. 0.612",

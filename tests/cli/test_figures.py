@@ -99,7 +99,9 @@ class TestIndex:
         """While it is being told, it says of how many, and that they are found all the same."""
         text = shown(unindexed=20)["index"]
 
-        assert "ready, generation 3; 20 of 60 texts to be told, exact search knows them" == text
+        assert (
+            "ready, generation 3; 20 of 60 texts not indexed yet (exact search covers them)" == text
+        )
 
     def test_away(self) -> None:
         """An index that is not there says why, and who answers."""

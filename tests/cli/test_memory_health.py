@@ -123,8 +123,8 @@ _SHOWN = {
     ],
     "promotions": ["1 of 4 memories promoted"],
     "promotions --dry-run": ["1 of 4 memories would be promoted", "Access count 2 >= threshold 2"],
-    "decay": ["2 of 4 memories weighed anew; 1 have faded", "1 archived: faded for 90 days"],
-    "decay --dry-run": ["2 of 4 memories would be weighed anew", "1 would be archived"],
+    "decay": ["2 of 4 memories computed again; 1 have faded", "1 archived: faded for 90 days"],
+    "decay --dry-run": ["2 of 4 memories would be computed again", "1 would be archived"],
 }
 
 

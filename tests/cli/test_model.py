@@ -294,7 +294,7 @@ class TestDaemon:
             return answers[method]
 
         monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
-        told = f"under way compiling {DEFAULT} since 1970-01-01T00:00:00Z: quantising\n"
+        told = f"next      compiling {DEFAULT} since 1970-01-01T00:00:00Z: quantising\n"
         assert told in run(capsys, "status")[1]
         assert made.model_id in run(capsys, "prepare")[1]
         assert "migrating to tiny@00 in the background" in run(capsys, "use", str(tiny))[1]

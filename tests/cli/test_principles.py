@@ -36,7 +36,7 @@ _SHOWN = {
         "how sure    0.70 x 0.35 = 0.245",
         "how often   0.22 x 0.25 = 0.055  seen 2 times",
         "how lately  0.89 x 0.20 = 0.177  14 days ago",
-        "stored      0.500  counted anew",
+        "stored      0.500  counted again",
         "half of its recency in 152 days",
         "0.25  ins_cccccccc  Indent so.  (withdrawn)",
         "is needed by  pri_cccccccc  Use spaces.",

@@ -239,7 +239,7 @@ class TestApproval:
         shown = capsys.readouterr().out
 
         assert "+Use [bold]tabs[/bold].\\x1b]0;title\\x07   <- not approved\n" in shown
-        assert " - Stands.   <- not approved, stands there already\n" in shown
+        assert " - Stands.   <- not approved, is there already\n" in shown
         assert "2 not approved (cortex review)" in shown
         assert 1 == len(daemon.asked)
 

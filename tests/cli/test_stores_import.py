@@ -149,7 +149,7 @@ class TestDryRun:
         shown = capsys.readouterr().out
 
         for text in (
-            "its token stands in the file · in place of the one there is",
+            "its token is in the file · in place of the one there is",
             f"include_short: {stores.shown(value=False)}",
             "would leave out team",
         ):

@@ -31,7 +31,7 @@ _SHOWN = {
     "review reject ins_a": ["rejected ins_aaaaaaaabbbb", "it becomes no principle"],
     "revoke": ["1 source taken back", "wrong", "still standing in files:", "edited by hand"],
     "revoke atlas": [
-        "took back project atlas: 7 places · 12 texts · 1 principle · 1 file to write anew",
+        "took back project atlas: 7 places · 12 texts · 1 principle · 1 file to update",
         "and 11 more",
         "says the same, and stays (--same):",
         "another checkout of it, and counts:",
@@ -40,7 +40,7 @@ _SHOWN = {
     ],
     "revoke atlas --undo": ["project atlas counts again; what it says is read again"],
     "blame /b/CLAUDE.md:9": [
-        "stands in  /b/CLAUDE.md (for claude)",
+        "is in  /b/CLAUDE.md (for claude)",
         "rank 0.50",
         "taken back",
         "approved by owner (diff) 1970-01-01",

@@ -31,7 +31,7 @@ _SHOWN = {
         "id         ins_aaaaaaaabbbb",
         "goes to the first in the alphabet",
         "seen once  0.50  base",
-        "weighed anew",
+        "computed again",
         "confidence        --  0.50 of 0.70, 0.20 to go",
         "same as    ins_cccccccc  Use spaces.",
         "cluster    clu_12345678, 3 insights",

@@ -81,7 +81,7 @@ _SHOWN = {
         "completed, dry run",
     ],
     "runs --failed": ["/a/CLAUDE.md", "failed", "it is no text", "nothing new"],
-    "reconcile": ["comparing all insights anew, seq 7", "cortex debug runs --kind reconciler"],
+    "reconcile": ["comparing all insights again, seq 7", "cortex debug runs --kind reconciler"],
     "reconcile --full": ["comparing all insights from nothing, seq 7"],
     "organise": ["distilling principles, seq 8"],
     "project list": ["no project is followed"],

@@ -137,7 +137,7 @@ async def stale(
     realm: str | None = None,
     as_agent: str | None = None,
 ) -> dict[str, Any]:
-    """List memories that nobody has read for some days, the longest unread first.
+    """List memories that were not read for some days, the longest unread first.
 
     One that was never read counts from when it was said. `below` leaves out those that have
     that attention, or more. Raises `BadInput`.

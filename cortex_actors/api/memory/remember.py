@@ -123,7 +123,7 @@ def _refuse_nobody(wish: RememberRequest) -> None:
     """Raise `BadInput` for a bridge that leads to nobody but who speaks."""
     if wish.realm is Realm.BRIDGE and not {*wish.related} - {wish.agent}:
         raise BadInput(
-            "cannot remember on a bridge to nobody: name whom it is for in related_agents "
+            "cannot remember on a bridge to no agent: name whom it is for in related_agents "
             "(--about AGENT)"
         )
 

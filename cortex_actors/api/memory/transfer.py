@@ -276,7 +276,7 @@ async def export(
 async def import_memories(
     call: Call, path: str, *, dry_run: bool = False, skip: int = 0, stamp: str | None = None
 ) -> dict[str, Any]:
-    """Take in the memories of a file that are not there yet; only the owner may.
+    """Import the memories of a file that are not there yet; only the owner may.
 
     All of it is looked at before anything is written. A large file takes several calls: `next`
     is the `skip` of the next one, with the same `stamp`; None at the end. How many records and
@@ -292,7 +292,7 @@ async def import_memories(
 async def _import(
     call: Call, path: str, *, dry_run: bool, skip: int, stamp: str | None
 ) -> dict[str, Any]:
-    """Take in as much as one call may."""
+    """Import as much as one call may."""
     clock = call.clock
     begun, at = clock.monotonic(), clock.now()
     found = await _looked_at(path, skip, stamp)

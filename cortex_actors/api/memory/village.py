@@ -353,7 +353,7 @@ async def import_crumb(
     redact: bool = False,
     here: str | None = None,
 ) -> dict[str, Any]:
-    """Take in a crumb that another system left as text; one that is known is not taken twice.
+    """Import a crumb that another system left as text; a known one is not imported twice.
 
     Returns it; `state` says whether it is new (`saved`) or known (`existing`). It is of the agent
     that its text names, unless one is given; its project is that of a memory. Raises as

@@ -80,9 +80,9 @@ async def contradictions(
     sort: str = "sure",
     skip: int = 0,
 ) -> dict[str, Any]:
-    """List pairs of insights that contradict each other and that nobody has decided yet.
+    """List pairs of insights that contradict each other and are not decided yet.
 
-    Both are said in one project. Each pair has both texts and where they stand; first come those
+    Both are said in one project. Each pair has both texts and their places; first come those
     of one file, then those of one project, the surest first. `status` may be `all`. `kind` is
     direct, partial, contextual or `all`; without it the contextual ones, what two projects choose
     differently, are only counted. `domain` is that of one of the two. Raises `UnknownProject`,

@@ -344,7 +344,7 @@ def of_line(connection: Connection, seen: LineSeen) -> dict[str, Any]:
     found = _nearest(seen.text, [row for row in standing(connection) if row[0] == seen.path])
     if found is None:
         raise NotFound(
-            f"line {seen.line} of {seen.path} stands in our section and is none of its bullets; "
+            f"line {seen.line} of {seen.path} is in our section and is none of its bullets; "
             "give a line that begins with a dash"
         )
     return {"asked": asked, "matches": [_match(connection, *found)]}

@@ -295,7 +295,7 @@ async def insights(
     sort: str = "sure",
     skip: int = 0,
 ) -> dict[str, Any]:
-    """Show what was learned from instruction files, most certain first, and where it stands.
+    """Show what was learned from instruction files, most certain first, with its places.
 
     Raises `UnknownProject`, `BadInput`.
     """

@@ -233,7 +233,7 @@ NAMED = 1_500
 async def revoke(
     call: Call, source: str, note: str | None = None, *, same: bool = False, dry_run: bool = False
 ) -> dict[str, Any]:
-    """Take back a source, everything derived from it, and what of it stands in files.
+    """Take back a source, everything derived from it, and what of it is in files.
 
     `source` is a project's name, id or folder, a file's or folder's absolute path, or the id of
     an insight or a principle; `same` takes the texts along that say the same as an insight.
@@ -305,7 +305,7 @@ async def revoked(call: Call) -> dict[str, Any]:
 async def blame(
     call: Call, path: str | None = None, line: int | None = None, text: str | None = None
 ) -> dict[str, Any]:
-    """Show which files and lines a bullet was made of, who approved it, and where it stands.
+    """Show which files and lines a bullet was made of, who approved it, and which files have it.
 
     A line of our section is a principle's, any other a person's. Raises `UnknownProject` for a
     file in no project, `NotFound` where nothing is known, `BadInput`.

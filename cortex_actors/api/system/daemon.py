@@ -108,7 +108,7 @@ async def topics(call: Call) -> dict[str, Any]:
 
 @operation("debug.actor", http="GET /actors/{name}", sessions=False)
 async def inspect(call: Call, name: str) -> dict[str, Any]:
-    """Show what an actor has in hand, for how long and where; or how a supervisor is.
+    """Show what an actor is working on, for how long and where; or the state of a supervisor.
 
     Times are in seconds. Raises `UnknownActor` naming those there are.
     """
@@ -134,7 +134,7 @@ async def doctor(call: Call, repair: bool = False, thorough: bool = False) -> di
 
 @operation("daemon.reload", http="POST /reload")
 async def reload(call: Call) -> dict[str, Any]:
-    """Read the settings again and start anew whoever was handed what changed.
+    """Read the settings again and restart the actors that use what changed.
 
     Returns the keys that are followed now, who was started again, and the keys that only a
     restart of the daemon can follow. Raises `ConfigurationError`, and then nothing changed.
@@ -203,7 +203,7 @@ _AGAIN = "it is being made again"
 
 @operation("model.show", http="GET /model")
 async def model(call: Call) -> dict[str, Any]:
-    """Say which model embeds, whether it is compiled and how good that is, and what is under way.
+    """Say which model embeds, whether it is compiled and how good that is, and what is being done.
 
     Its files are hashed for that, so a damaged one is noticed.
     """
@@ -218,7 +218,7 @@ async def migrate(call: Call, to: str, provider: str | None = None) -> dict[str,
 
     Returns the model that is coming; asked again for the same one, it is the same migration.
     Raises `ModelMissing` naming the mend, `Refused` for the model that answers already and
-    while another migration is under way.
+    while another migration runs.
     """
     coming = await call.actors.migrator.within(None).ask(Migrator.migrate, to, provider)
     return {"coming": asdict(coming)}
@@ -233,7 +233,7 @@ async def migration(call: Call) -> dict[str, Any]:
 
 @operation("model.cancel", http="POST /model/cancel")
 async def cancel_migration(call: Call) -> dict[str, Any]:
-    """End the migration that is under way; the model before it goes on answering.
+    """End the migration that runs; the model before it goes on answering.
 
     The vectors that were made are kept for some days: begun again, it goes on from there. Raises
     `NotFound`.

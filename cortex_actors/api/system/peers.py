@@ -352,7 +352,7 @@ async def outside_facts(
 
 @operation("peers.counts", http="GET /peers/counts", sessions=False)
 async def outside_counts(call: Call) -> dict[str, Any]:
-    """Return how much there is that other programs may be told."""
+    """Return how much there is that other programs may read."""
 
     def look(connection: Connection) -> dict[str, Any]:
         return {

@@ -166,7 +166,7 @@ def show_threads(found: Answer) -> None:
         )
         for each in found["threads"]
     ]
-    empty = "nobody has posted in a thread yet; see: cortex agents post --help"
+    empty = "no posts in threads yet; see: cortex agents post --help"
     show.page(entries, found["total"], "thread", empty=empty, more=", with their posts")
 
 
@@ -347,7 +347,7 @@ def show_taken(found: Answer) -> None:
 def import_(
     client: Client, *, text: list[str], project: str | None, is_global: bool, **how: object
 ) -> Answer:
-    """Take in crumbs that another system left as text; one that is known is not taken twice."""
+    """Import crumbs that another system left as text; a known one is not imported twice."""
     of = "" if is_global else meant(project)
     ask = partial(client.call, "import_crumb", project=of, here=folder(), **how)
     texts = [read_text(Path(each), f"read a crumb from {each}", most=_LARGEST) for each in text]

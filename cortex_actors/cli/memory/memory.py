@@ -421,7 +421,9 @@ def show_decay(found: Answer, given: Answer) -> None:
     """Print how many memories were weighed anew, have faded, were archived."""
     would = "would be " if given["dry_run"] else ""
     among = f"of {counted(found['total_records'], 'memory', 'memories')}"
-    print(f"{found['updated']} {among} {would}weighed anew; {found['below_threshold']} have faded")
+    print(
+        f"{found['updated']} {among} {would}computed again; {found['below_threshold']} have faded"
+    )
     if found["archive_days"]:
         print(
             f"{len(found['archived'])} {would}archived: faded for {in_days(found['archive_days'])}"

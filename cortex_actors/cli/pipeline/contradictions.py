@@ -484,12 +484,14 @@ def _close(found: Answer, *, write: bool) -> None:
     """Print what was written, or what can be done next."""
     better = [each for each in found["suggestions"] if each["better"]]
     if found["suggestions"]:
-        print("cluster: cosine from which one stands for less; judged: from which two are compared")
+        print(
+            "cluster: cosine from which one counts for another; judged: from which two are compared"
+        )
         print("merges and contradictions: precision / recall over the decided pairs")
     if found["written"]:
         changed = ", ".join(found["changed"]) or "nothing: cortex.toml says otherwise"
         print(f"wrote {found['written']}; changed {changed}")
-        print("insights are compared anew by it; remove the file and reload to go back")
+        print("insights are compared again by it; remove the file and reload to go back")
     elif better:
         print("nothing was written; follow it with: cortex contradictions calibrate --write")
     elif write:

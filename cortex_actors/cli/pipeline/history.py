@@ -60,7 +60,7 @@ def show_history(found: Answer) -> None:
         ("Spoken against", _contradictions(found)),
         ("What a person said", _decisions(found)),
         ("Principles", _principles(found)),
-        ("Files it stands in", _files(found)),
+        ("Files that have it", _files(found)),
     )
     print()
     show.title("In the order of time")
@@ -198,7 +198,7 @@ def blame(
         list[str], Argument(metavar="FILE:LINE | TEXT", help="A line, or what it says.")
     ],
 ) -> Answer:
-    """Show which files and lines a bullet was made of, who approved it, and where it stands."""
+    """Show which files and lines a bullet was made of, who approved it, and which files have it."""
     return client.call("blame", **asked(" ".join(what)))
 
 
@@ -228,13 +228,13 @@ def _show_match(match: Answer, question: Answer) -> None:
     bullet = match["bullet"]
     if bullet is not None:
         show.title(bullet["text"])
-        facts = [("stands in", f"{bullet['path']} (for {bullet['agent']})")]
+        facts = [("is in", f"{bullet['path']} (for {bullet['agent']})")]
         if not match["principles"]:
             facts.append(("principle", f"{bullet['principle']}: there is none any more"))
         show.facts(*facts)
     elif question.get("text") and match["asked"]["kind"] == "line":
         show.title(question["text"])
-        show.facts(("written by", "a person: it stands outside our section"))
+        show.facts(("written by", "a person: it is outside our section"))
     for each in match["principles"]:
         _principle(each, match, is_new=bullet is None)
     for each in match["insights"]:
@@ -245,7 +245,7 @@ def _show_match(match: Answer, question: Answer) -> None:
         if bullet is None or (each["path"], each["agent"]) != (bullet["path"], bullet["agent"])
     ]
     if others:
-        show.facts(("also in" if bullet else "stands in", "\n".join(others)))
+        show.facts(("also in" if bullet else "is in", "\n".join(others)))
     if match["principles"]:
         name = brief(match["principles"][0]["id"])
         print(

@@ -83,7 +83,7 @@ def _decided(category: Answer) -> str:
     """Return who decided about a category, and how surely."""
     by, sure = category["decided_by"], category["confidence"] or 0.0
     if by == "nobody":
-        return "nobody: no keyword speaks and no example is near enough, so it counts as a fact"
+        return "no rule: no keyword matches and no example is near enough, so it counts as a fact"
     if by == "prototypes":
         return f"the nearest examples, because no keyword speaks; {sure:.2f}"
     return f"keywords, {sure:.2f}"
@@ -97,7 +97,7 @@ def _confidence(found: Answer) -> list[tuple[str, object]]:
     ]
     last = why["steps"][-1]["value"]
     if f"{last:.2f}" != f"{why['stored']:.2f}":
-        rows.append(("stored", f"{why['stored']:.2f}  weighed anew when it is reconciled next"))
+        rows.append(("stored", f"{why['stored']:.2f}  computed again at the next reconciliation"))
     return rows
 
 

@@ -90,7 +90,7 @@ def show_principles(found: Answer, given: Answer) -> None:
             (f"Why {found['why']['rank']:.2f}", ranked(found)),
             ("What it was made of", _made_of(found)),
             ("What it is linked with", [linked(each) for each in found["links"]]),
-            ("Where it stands", _files(found)),
+            ("Files that have it", _files(found)),
         )
         return
     known = is_narrow(given) or any(found["by_status"].values())
@@ -139,7 +139,7 @@ def ranked(found: Answer) -> Iterable[tuple[str, object]]:
         yield _PARTS[part["name"]], f"{product}  {counts.get(part['name'], '')}".rstrip()
     yield "rank", f"{why['rank']:.3f}"
     if abs(why["rank"] - why["stored"]) >= _SHOWN:
-        yield "stored", f"{why['stored']:.3f}  counted anew when principles are distilled next"
+        yield "stored", f"{why['stored']:.3f}  counted again when principles are distilled next"
 
 
 def linked(link: Answer) -> tuple[str, str]:
@@ -158,7 +158,7 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("is a", f"{found['category']}, {found['status']}, of {_ORIGINS[found['origin']]}"),
         (
             "given",
-            f"to nobody: it was taken back (cortex projects revoke --undo {brief(found['id'])})"
+            f"to no file: it was taken back (cortex projects revoke --undo {brief(found['id'])})"
             if found["revoked"]
             else "",
         ),

@@ -296,7 +296,7 @@ def meant(word: str | None) -> str | None:
 @shows("insights reconcile", "", "--full")
 def show_reconciling(found: Answer, given: Answer) -> None:
     """Print that insights are compared, and where to look."""
-    how = "from nothing" if given["full"] else "anew"
+    how = "from nothing" if given["full"] else "again"
     print(
         f"comparing all insights {how}, seq {found['seq']}; "
         "see: cortex debug runs --kind reconciler"

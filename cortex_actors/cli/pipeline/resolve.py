@@ -85,7 +85,7 @@ def show_proposed(file: Answer) -> None:
     added = set(file["diff"].split("\n"))
     for each in lines:
         if f"+{each}" not in added:
-            show.lines(f" {each}{_MARK}, stands there already")
+            show.lines(f" {each}{_MARK}, is there already")
 
 
 def _notes(file: Answer) -> list[Answer]:
@@ -155,7 +155,7 @@ def resolve(
             yes and (dry_run or text_only)
         ),
         "give a path or --all, not both": everything and path is not None,
-        "--undo stands alone": undo and any((*wish.values(), dry_run, text_only, yes)),
+        "--undo goes with no other option": undo and any((*wish.values(), dry_run, text_only, yes)),
     }
     for said in (said for said, is_so in wrong.items() if is_so):
         raise UsageError(f"{said}; see: cortex resolve --help")

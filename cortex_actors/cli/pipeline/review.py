@@ -90,7 +90,7 @@ def show_decision(found: Answer) -> None:
         print(_WRITTEN)
     elif found["id"].startswith(_PRINCIPLE):
         print(
-            "it is written into no other project's file, and taken out of those where it stands; "
+            "it is written into no other project's file, and taken out of those that have it; "
             f"change your mind with: cortex review approve {brief(found['id'])}"
         )
     elif found["decision"] == "rejected":
@@ -186,7 +186,7 @@ _MOST = 10
     "projects revoke",
     "",
     "~/code/left-pad --dry-run",
-    "~/code/atlas-api/CLAUDE.md --note 'somebody else wrote that'",
+    "~/code/atlas-api/CLAUDE.md --note 'that is not ours'",
     "ins_4f0c9b21 --same",
     "pri_77ab03c2",
     "--undo ~/code/left-pad",
@@ -202,7 +202,7 @@ _MOST = 10
 def revoke(
     source: str | None, *, undo: bool, as_json: bool, home: Path | None, **how: object
 ) -> None:
-    """Take back a source, everything derived from it, and what of it stands in files.
+    """Take back a source, everything derived from it, and what of it is in files.
 
     It is not learned from again until that is undone. Its own files are not touched. Without
     SOURCE, list what is taken back.
@@ -240,17 +240,17 @@ def _show_revoked(client: Client, found: Answer) -> None:
     did = joined(
         counted(found["places"], "place") if is_text else None,
         counted(found["gone"], "text") if is_text else None,
-        counted(len(found["principles"]), "principle") if is_text else "given to nobody",
-        counted(len(found["files"]), "file") + " to write anew",
+        counted(len(found["principles"]), "principle") if is_text else "withdrawn",
+        counted(len(found["files"]), "file") + " to update",
     )
     show.lines(f"{verb} {found['kind']} {found['name']}: {did}")
-    _some("nobody says any more", [each["content"] for each in found["texts"]], found["gone"])
+    _some("no file says any more", [each["content"] for each in found["texts"]], found["gone"])
     _some("no principle any more", [each["content"] for each in found["principles"]])
     _some(
         "says the same, and stays (--same)", [f"{e['id']} {e['content']}" for e in found["freed"]]
     )
     _some("another checkout of it, and counts", found["checkouts"])
-    _some("to be written anew", sorted({each["path"] for each in found["files"]}))
+    _some("to be updated", sorted({each["path"] for each in found["files"]}))
     if would:
         return
     if found["files"]:
@@ -286,7 +286,7 @@ def _written_by(client: Client, files: Sequence[Answer]) -> None:
         time.sleep(POLL)
     print()
     for path, agent in sorted(asked):
-        state = left.get((path, agent), "written anew")
+        state = left.get((path, agent), "updated")
         show.lines(f"{path}: {state or 'is being written; look with: cortex projects revoke'}")
 
 

@@ -240,7 +240,7 @@ def import_(
     *,
     dry_run: Annotated[bool, Option(help="Look at everything, and write nothing.")] = False,
 ) -> Answer:
-    """Take in the memories of a file that are not there yet.
+    """Import the memories of a file that are not there yet.
 
     All of it is looked at first: one wrong record, and nothing is written. What comes is marked as
     imported, replaces nothing and is merged with nothing; the same file adds nothing again.

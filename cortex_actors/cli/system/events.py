@@ -273,7 +273,7 @@ def _nothing(given: Answer) -> str:
     show=show_events,
     asks="daemon.events",
     name=Option("--id", help="Show one, by id or seq, with its payload and tracebacks."),
-    replay=Option(many=True, help="Try a dead letter anew, by id or seq; or all."),
+    replay=Option(many=True, help="Try a dead letter again, by id or seq; or all."),
     discard=Option(many=True, help="Drop a dead letter for good, by id or seq; or all."),
     yes=Preset(help="Do discard all of them."),
 )
@@ -360,7 +360,7 @@ def show_inside(found: Answer) -> None:
 @shows("debug crash", "CORTEX_DEBUG=1 cortex start", "accumulator")
 def show_crashed(found: Answer) -> None:
     """Print which actor was told to crash."""
-    print(f"{found['crashed']} was told to crash; watch it come back: cortex debug tree")
+    print(f"{found['crashed']} crashes now; watch it come back: cortex debug tree")
 
 
 def _actor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
@@ -377,7 +377,7 @@ def _actor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
         waits = f"waits {stats['waited_ms']:.1f} ms, {stats['longest_ms']:.1f} ms at most"
         counts = f"{stats['depth']} waiting, {stats['high']} at most, {full}"
         yield "mailbox", f"{counts}; {done}; {waits}"
-        yield from _hands("in hand", found["in_hand"], "nothing")
+        yield from _hands("working on", found["in_hand"], "nothing")
         yield from _hands("tasks", found["tasks"], "none")
 
 

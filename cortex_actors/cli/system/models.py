@@ -276,7 +276,7 @@ def _lines(found: Answer) -> Iterator[str]:
         lost = found.get("lost") and name == found["id"]
         yield f"{'not there' if lost else 'damaged':9} {name}: {why}"
     if moving := _under_way(found.get("migration") or {}):
-        yield f"under way {moving}"
+        yield f"next      {moving}"
 
 
 def _gates(gates: dict[str, float]) -> str:
