@@ -53,8 +53,10 @@ LONGEST = 32_768
 
 
 def is_event(words: Sequence[str]) -> bool:
-    """Tell whether the words of a command are a client's hook; those of git have other ones."""
+    """Tell whether the words of a command are a client's hook, and not git's or for its help."""
     own = words[1:] if words[:1] == ["daemon"] else words
+    if "--help" in own or "-h" in own:
+        return False
     return own[:1] == ["hook"] and any(each in EVENTS for each in own[1:])
 
 

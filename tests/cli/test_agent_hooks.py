@@ -142,6 +142,13 @@ class TestAsks:
         assert [("hook_end", {"summary": "Moved."})] == calls
         assert ["VAJRA"] == asked_as
 
+    @pytest.mark.parametrize("words", [["session-start", "--help"], ["prompt", "-h"]])
+    def test_help(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        """A person who asks for help gets it, and nothing is read from their terminal."""
+        assert 0 == entry.main(["hook", *words])
+
+        assert "what an agent's client runs" in capsys.readouterr().out
+
     def test_known(self) -> None:
         """The events that the help names are those that there are."""
         assert fast.AGENTS_HOOKS == tuple(agenthooks.EVENTS)
