@@ -113,6 +113,18 @@ class TestPrompt:
         assert PORT in first
         assert "" == second
 
+    async def test_lost_start(self, desk: FrontDesk, here: str, tmp_home: Path) -> None:
+        """A start that was answered when its hook had given up is made good for, once."""
+        await desk.remember(PORT, here=here)
+        failed = {"event": "session-start", "session_id": "s"}
+        sessions.note_failure(Home(tmp_home), failed)
+        await desk.hook_start("s", here=here)
+        first = context(await desk.hook_prompt("yes", "s", here=here))
+        second = context(await desk.hook_prompt("yes", "s", here=here))
+
+        assert PORT in first
+        assert "" == second
+
     async def test_near(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """A prompt is given what is near it, once a session, and that counts as no reading."""
         one = await desk.remember(PORT, here=here)

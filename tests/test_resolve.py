@@ -64,11 +64,13 @@ async def resolved(tree: Tree, root: Path) -> None:
         assert {"CLAUDE.md": "shown", ".cursorrules": "shown"} == states(found)
     one = await cortex.resolve(str(root / "CLAUDE.md"))
     every = await cortex.resolve(everything=True)
+    again = await cortex.resolve_preview(str(root / "CLAUDE.md"))
 
     assert {"CLAUDE.md": "written"} == states(one)
     assert "+- Always run pytest before you push." in one["files"][0]["diff"]
     assert 2 == len(one["files"][0]["bullets"])
     assert 4 == len(every["files"])
+    assert ({"CLAUDE.md": "unchanged"}, "") == (states(again), again["files"][0]["diff"])
     assert HUMAN in (root / "CLAUDE.md").read_text()
 
 

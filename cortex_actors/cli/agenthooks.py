@@ -4,6 +4,8 @@ Standard library only, and of that little: a client waits for it at each prompt.
 client says on standard input, asks the daemon once, and prints the answer. Whatever goes wrong, it
 ends with 0, prints nothing, and writes why into `logs/hook-failure.json`; `cortex hook --last`
 shows it. Before 5 s are over it gives up.
+
+A session that starts where no daemon runs has one started, and waits some seconds for its brief.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors.client.connection import TOKEN, Client
-from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, visible
+from cortex_actors.errors import AlreadyRunning, CortexError, DaemonDown, DeadlineExceeded, visible
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from subprocess import Popen
 
 #: What a session hands over when something of it ends: what the client calls each of them.
 _HANDED = {"summary": ("summary", "compact_summary"), "transcript": ("transcript_path",)}
@@ -40,13 +44,19 @@ _COMMON = {"session_id": ("session_id",), "here": ("cwd",)}
 #: they end they complain about. Bytes that a client may say: a prompt with pasted files.
 LIMIT, MOST = 4.5, 4_194_304
 
+#: Seconds of the limit that are kept for the answer while a daemon starts, which leaves it 3 s: it
+#: needs some 1.5 s on a quiet machine. And between two looks whether it is there.
+ANSWER, PAUSE = 1.5, 0.05
+
 #: Characters of what is handed on of each: more than any question or crumb has.
 LONGEST = 32_768
 
 
 def is_event(words: Sequence[str]) -> bool:
-    """Tell whether the words of a command are a client's hook; those of git have other ones."""
+    """Tell whether the words of a command are a client's hook, and not git's or for its help."""
     own = words[1:] if words[:1] == ["daemon"] else words
+    if "--help" in own or "-h" in own:
+        return False
     return own[:1] == ["hook"] and any(each in EVENTS for each in own[1:])
 
 
@@ -61,14 +71,18 @@ def run(words: Sequence[str], *, limit: float = LIMIT) -> int:
         home = Home.of(_option(words, "--home") or None)
         _end_within(limit)
         said = _read()
-        answer = _ask(home, event, said=said, agent=_option(words, "--agent"))
+        ask = partial(_ask, home, event, said=said, agent=_option(words, "--agent"))
+        try:
+            answer = ask()
+        except DaemonDown:
+            if event != "session-start":
+                raise
+            answer = _ask_new(home, ask)
         signal.setitimer(signal.ITIMER_REAL, 0)
         if answer.get("output"):
             print(json.dumps(answer["output"]), flush=True)
     except BaseException as error:  # noqa: BLE001 - a session must never fail for its memory
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if isinstance(error, DaemonDown) and home is not None and event == "session-start":
-            _begin(home)
         _note(error, event, said=said, home=home)
     return 0
 
@@ -120,22 +134,40 @@ def _option(words: Sequence[str], name: str) -> str:
     return ""
 
 
-def _begin(home: Home) -> None:
-    """Start the daemon of a home in the background, unless that is switched off."""
+def _ask_new(home: Home, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Start a daemon in the background, and ask it as soon as it answers.
+
+    Raises `DaemonDown` where it may not be started, cannot, or is not there when only the time of
+    an answer is left. It goes on then, and the session's first prompt has what its start had not.
+    """
+    from cortex_actors.cli.lifecycle import pause  # noqa: PLC0415 - only where no daemon answers
+
+    starter = _begin(home)
+    # `start` ends with 0 once it answers; another session may have begun it.
+    while starter and starter.poll() in {None, 0, AlreadyRunning.exit_code}:
+        if signal.getitimer(signal.ITIMER_REAL)[0] <= ANSWER:
+            raise DaemonDown("the daemon is still starting: the first prompt brings the brief")
+        pause(PAUSE)
+        with suppress(DaemonDown):
+            return ask()
+    raise Client(home).down()
+
+
+def _begin(home: Home) -> Popen[bytes] | None:
+    """Start the daemon of a home in the background; None where that is switched off."""
     if os.environ.get("CORTEX_AUTOSTART") == "0" or TOKEN in os.environ:
-        return
+        return None
     import subprocess  # noqa: PLC0415 - only where no daemon answers
 
     from cortex_actors.cli.lifecycle import environment  # noqa: PLC0415 - as above
 
     words = [sys.executable, "-m", "cortex_actors", "start", "--home", str(home.root)]
     no, env = subprocess.DEVNULL, environment()
-    # `start` itself: of several sessions at once one daemon begins. In `/`, because a module that
-    # lies in the session's folder must never be imported.
-    with suppress(OSError):
-        subprocess.Popen(  # noqa: S603 - our own program
-            words, stdin=no, stdout=no, stderr=no, start_new_session=True, cwd="/", env=env
-        )
+    # `start` itself: of several sessions at once one daemon begins, and it outlives this hook. In
+    # `/`, because a module that lies in the session's folder must never be imported.
+    return subprocess.Popen(  # noqa: S603 - our own program
+        words, stdin=no, stdout=no, stderr=no, start_new_session=True, cwd="/", env=env
+    )
 
 
 def _note(error: BaseException, event: str, *, said: dict[str, Any], home: Home | None) -> None:

@@ -181,6 +181,9 @@ class Proxy:
         for key in [key for key, each in sent.items() if each not in again]:
             self._refuse(key, _LOST)
         if (again or unsent) and self._return():
+            # A greeting that was not sent is not to be said twice.
+            said = [*map(_object, self._unsent.splitlines())]
+            unsent = [each for each in unsent if _object(each) not in said]
             self._unsent += b"".join([*map(_line, again), *unsent])
 
     def _return(self) -> bool:

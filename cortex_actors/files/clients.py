@@ -447,7 +447,9 @@ def _tables(text: str, path: str) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except tomlkit.exceptions.TOMLKitError as error:
-        raise BadInput(f"{path} is no TOML: {error}; nothing was written") from error
+        raise BadInput(
+            f"{path} is no TOML: {error}; correct it first; nothing was written"
+        ) from error
 
 
 def _put_table(text: str, way: tuple[str, ...], *, wanted: dict[str, Any]) -> str:

@@ -147,7 +147,10 @@ class _Handlers:
         ctx: ServerRequestContext[Any, Any],
         _: Any,  # noqa: ANN401
     ) -> types.ListResourcesResult:
-        """List the principles, and the projects that are followed."""
+        """List the principles, and the projects that are followed; for a token there are none."""
+        session = self._session(ctx)
+        if not session.caller.is_session:
+            return types.ListResourcesResult(resources=[])
         found = await self._read(ctx, "projects.list", given={})
         names = [each["name"] for each in found["projects"]]
         rows = [("principles", "What holds for all projects")]

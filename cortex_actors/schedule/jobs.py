@@ -6,6 +6,7 @@ When one job runs next, on the monotonic clock, and who waits for that.
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ class JobResult:
     say: Sequence[Event[Payload]] = ()
     #: Whether it wrote into the ledger on its own way.
     wrote: bool = False
+    #: Seconds after which it is wanted again, where that is before its interval is over.
+    rest: float = math.inf
 
     @property
     def is_written(self) -> bool:

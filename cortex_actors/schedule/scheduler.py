@@ -32,6 +32,7 @@ Each run writes on its own way, a little at a time; the scheduler notes that it 
 from __future__ import annotations
 
 import logging
+import math
 import random
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
@@ -46,7 +47,7 @@ from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.schedule.jobs import Job, JobResult, Timer, again, age_of, first, late
+from cortex_actors.schedule.jobs import SOON, Job, JobResult, Timer, again, age_of, first, late
 from cortex_actors.storage import passages, projects
 from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.health.file import NO_LIMIT, CheckupScope, LedgerReader, words
@@ -365,6 +366,7 @@ class Trying:
         trial: tries it.
         look: runs what looks at the disk, on a thread.
         well_at: when the last trial that went well ended, UTC microseconds.
+        rest: seconds until one that went well in part is repeated; twice as many after each.
 
     """
 
@@ -373,11 +375,13 @@ class Trying:
     ledger: Path
     clock: Clock
     well_at: int | None = None
+    rest: float = SOON
 
     async def run(self) -> JobResult:
         """Try it, unless nobody has written since it went well; tell only what did not.
 
-        Raises `RoundTripFailed`, so that it is tried again soon.
+        Raises `RoundTripFailed`, so that it is tried again soon. A part that did not answer, such
+        as a model that is still made, does so soon as a rule; what lasts is tried ever less often.
         """
         since = self.well_at
         if since is not None and 0 <= self.clock.now() - since < DAY:
@@ -389,7 +393,9 @@ class Trying:
         self.well_at = self.clock.now() if found["state"] == "ok" else None
         if found["state"] == "failed":
             raise errors.RoundTripFailed(str(found["reason"]))
-        return JobResult(str(found["reason"]))
+        is_ok = self.well_at is not None
+        rest, self.rest = (math.inf, SOON) if is_ok else (self.rest, 2 * self.rest)
+        return JobResult(str(found["reason"]), rest=rest)
 
 
 class Scheduler(AsyncioActor):
@@ -526,7 +532,7 @@ class Scheduler(AsyncioActor):
         while True:
             wait += self._chance() * timer.job.jitter
             await timer.rest(wait, lambda nap: self.spawn(nap, name="rest"))
-            wait = timer.job.every if await self._is_done(timer) else again(timer.job)
+            wait = await self._done(timer)
 
     async def _age(self, job: Job) -> float | None:
         """Return since when a job is due; None where nobody can look, which its run then says."""
@@ -544,29 +550,31 @@ class Scheduler(AsyncioActor):
             self._diary.keep(replace(row, finished_at=done, state=DONE))
         return age
 
-    async def _is_done(self, timer: Timer) -> bool:
-        """Do a job once; say whether it went well. Raises only what must end the daemon."""
+    async def _done(self, timer: Timer) -> float:
+        """Do a job once; return the seconds to the next run. Raises what must end the daemon."""
         timer.begin()
         began = self._clock.now()
         try:
             done = await timer.job.run()
             # Commit what a run wants done and says, with its row, and tell everybody.
-            self._diary.keep(self._row(timer.job, began, DONE, said=done.said or None))
+            wait = min(timer.job.every, done.rest)
+            self._diary.keep(self._row(timer.job, began, wait, said=done.said or None))
             if done.is_written:
                 await self._diary.write(done)
         except Exception as error:  # noqa: BLE001 - whatever a job raises, the others go on
             self._failed(timer.job, began, error)
             timer.end(error)
             _end_with(error)
-            return False
+            return again(timer.job)
         timer.end(done)
         if done.said:
             log.info("%s: %s", timer.job.name, done.said)
-        return True
+        return wait
 
     def _failed(self, job: Job, began: int, error: Exception) -> None:
         """Remember and log that a job failed."""
-        self._diary.keep(self._row(job, began, FAILED, said=str(error) or type(error).__name__))
+        row = self._row(job, began, again(job), said=str(error) or type(error).__name__)
+        self._diary.keep(replace(row, state=FAILED))
         if isinstance(error, errors.CortexError) and error.ends_daemon:
             log.critical("%s: %s", job.name, error)
             return
@@ -579,11 +587,11 @@ class Scheduler(AsyncioActor):
             exc_info=None if isinstance(error, errors.CortexError) else error,
         )
 
-    def _row(self, job: Job, began: int, state: str, *, said: str | None) -> JobRow:
-        """Return how a job stands that has just been done."""
+    def _row(self, job: Job, began: int, wait: float, *, said: str | None) -> JobRow:
+        """Return how a job stands that has just been done, and is done again after `wait` s."""
         now = self._clock.now()
-        due = now + round((job.every if state == DONE else again(job)) * SECOND)
-        return JobRow(job.name, job.every, job.jitter, began, now, due, state, said)
+        due = now + round(wait * SECOND)
+        return JobRow(job.name, job.every, job.jitter, began, now, due, DONE, said)
 
     def _line(self, timer: Timer) -> dict[str, Any]:
         """Return one job as a client gets it."""

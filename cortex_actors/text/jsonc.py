@@ -190,7 +190,8 @@ def _parsed(text: str, path: str) -> _Part:
         line, column = before.count("\n") + 1, error.at - before.rfind("\n")
         there = repr(text[error.at : error.at + 1]) if error.at < len(text) else "its end"
         raise BadInput(
-            f"{path} is no JSON: line {line}, column {column} has {there} in place of {error}"
+            f"{path} is no JSON: line {line}, column {column} has {there} in place of {error}; "
+            "correct it first; nothing was written"
         ) from None
     return part
 

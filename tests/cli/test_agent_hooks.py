@@ -20,9 +20,10 @@ from cortex_actors.client.connection import Client
 from cortex_actors.errors import DaemonDown, NotYours
 from cortex_actors.files.clients import HOOK_TIMEOUT
 from cortex_actors.home import Home
+from tests.process.commands import Commands, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Answer = Callable[..., dict[str, Any]]
 
@@ -141,6 +142,13 @@ class TestAsks:
         assert [("hook_end", {"summary": "Moved."})] == calls
         assert ["VAJRA"] == asked_as
 
+    @pytest.mark.parametrize("words", [["session-start", "--help"], ["prompt", "-h"]])
+    def test_help(self, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        """A person who asks for help gets it, and nothing is read from their terminal."""
+        assert 0 == entry.main(["hook", *words])
+
+        assert "what an agent's client runs" in capsys.readouterr().out
+
     def test_known(self) -> None:
         """The events that the help names are those that there are."""
         assert fast.AGENTS_HOOKS == tuple(agenthooks.EVENTS)
@@ -240,9 +248,14 @@ class TestBegins:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """A session that starts has the daemon started, apart, and waits for nothing."""
+        """A session that starts has the daemon started, apart; one that ends is not waited for."""
         started: list[tuple[list[str], dict[str, Any]]] = []
-        monkeypatch.setattr(subprocess, "Popen", lambda words, **how: started.append((words, how)))
+
+        def start(words: list[str], **how: Any) -> SimpleNamespace:
+            started.append((words, how))
+            return SimpleNamespace(poll=lambda: 78)
+
+        monkeypatch.setattr(subprocess, "Popen", start)
         failing(monkeypatch, DaemonDown("down"))
         for switch in ("1", "0"):
             monkeypatch.setenv("CORTEX_AUTOSTART", switch)
@@ -254,6 +267,67 @@ class TestBegins:
             assert [*words[1:4], words[-1]] == ["-m", "cortex_actors", "start", str(home.root)]
             assert (True, "/") == (how["start_new_session"], how["cwd"])
         assert "" == capsys.readouterr().out
+
+    def test_leaves_time(self) -> None:
+        """What a hook waits for a daemon leaves its answer as long as the goal of a start."""
+        assert agenthooks.LIMIT - agenthooks.ANSWER >= 2 * agenthooks.ANSWER
+
+
+@pytest.fixture
+def stopped(tmp_home: Path, tmp_path: Path) -> Iterator[tuple[Commands, Path]]:
+    """Give a home without a daemon that knows of a folder what was remembered and left to do."""
+    commands, folder = Commands(tmp_home), tmp_path / "atlas"
+    folder.mkdir()
+    try:
+        assert 0 == commands("start").returncode
+        owner, here = Client(tmp_home), str(folder)
+        owner.call("add_project", path=here)
+        owner.call("remember", content="Heron answers on port 5433.", here=here)
+        left = {"session_summary": "Moved heron.", "unfinished_business": ["Tell ops"]}
+        owner.call("leave_crumb", here=here, **left)
+        assert 0 == commands("stop").returncode
+        yield commands, folder
+    finally:
+        commands.clean_up()
+
+
+@pytest.mark.slow
+class TestNoDaemon:
+    """Real processes: a hook, and the daemon that it starts."""
+
+    def hooked(self, commands: Commands, folder: Path, event: str, *, limit: float) -> str:
+        """Return what a client's session reads of a hook that may take so many seconds."""
+        program = (
+            f"import cortex_actors.cli.agenthooks as hooks; hooks.run(['{event}'], limit={limit})"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            input=json.dumps({**COMMON, **PAYLOADS[event], "cwd": str(folder)}),
+            env=commands.env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "" == done.stderr
+        return done.stdout
+
+    def test_answers_at_once(self, stopped: tuple[Commands, Path]) -> None:
+        """A start that meets no daemon begins one, and answers with the brief of its folder."""
+        brief = self.hooked(*stopped, "session-start", limit=60.0)
+
+        assert "# From memory, for atlas" in brief
+        assert "Heron answers on port 5433." in brief
+        assert "To do: Tell ops" in brief
+
+    def test_late(self, stopped: tuple[Commands, Path]) -> None:
+        """Where the daemon takes longer the start says nothing, and the first prompt briefs."""
+        start = self.hooked(*stopped, "session-start", limit=agenthooks.ANSWER)
+        failed = failure(Home(stopped[0].home))
+        until(lambda: 0 == stopped[0].status()["code"], "a daemon that answers")
+        prompt = self.hooked(*stopped, "prompt", limit=60.0)
+
+        assert ("", True) == (start, "first prompt brings the brief" in failed["error"])
+        assert "To do: Tell ops" in prompt
 
 
 class TestLast:

@@ -208,6 +208,13 @@ class TestPrinting:
         given = {"query": "which port", "limit": 3, "project": "atlas"}
         assert [("recall", {**given, **flags})] == asked
 
+    @pytest.mark.parametrize("word", ["~", "atlas"])
+    def test_scan(self, word: str, asked: list[tuple[str, dict[str, Any]]]) -> None:
+        """A word that is no folder is a project's name, such as that of one's own files."""
+        assert 0 == entry.main(["projects", "scan", word, "--no-wait"])
+
+        assert [("scan", {"path": word})] == asked
+
     def test_explain(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
         """That answers are to be explained is passed on, where it is asked for."""
         entry.main(["recall", "port", "--explain"])

@@ -200,6 +200,25 @@ class TestRestart:
 
             assert {"id": 0, "result": {"again": True}} == client.hear()
 
+    def test_greeting_not_sent(self, daemon: Daemon) -> None:
+        """A daemon that ends before it is greeted has the next one greeted once."""
+        with session(daemon) as client:
+            client.say(GREETING, GREETED)
+            assert [GREETING, GREETED] == [daemon.hear(), daemon.hear()]
+            daemon.say({"id": 0, "result": {}})
+            assert 0 == client.hear()["id"]
+            daemon.hang_up()
+            client.say(tool(1, "recall", query="x"))
+            daemon.accept()
+            daemon.hang_up()
+            daemon.accept()
+
+            heard = [daemon.hear() for _ in range(3)]
+            daemon.say({"id": 0, "result": {}})
+            daemon.say({"id": 1, "result": {}})
+            assert [GREETING, GREETED, tool(1, "recall", query="x")] == heard
+            assert 1 == client.hear()["id"]
+
     def test_hopeless(self, daemon: Daemon) -> None:
         """A daemon that only ends is not asked for ever: the client is told."""
         with session(daemon) as client:

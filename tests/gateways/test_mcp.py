@@ -129,9 +129,11 @@ class TestRights:
                 assert "not for agents" in await refused(client, "more", name="approve")
                 names = {each.name for each in (await client.list_tools()).tools}
                 found = await client.call_tool("more", {"name": "projects_list"})
+                listed = (await client.list_resources()).resources
             # A token may be another machine's: it lists no projects, and previews no file.
             is_owners = token == house.door.token
             assert (is_owners, is_owners) == ("resolve_preview" in names, not found.is_error)
+            assert is_owners == bool(listed)
             kept = house.door.client.call("memory", id=said["id"])
             house.door.client.call("forget", ids=[said["id"]])
 

@@ -130,6 +130,7 @@ class TestBroken:
             jsonc.read(text, path="x.json")
 
         assert said in str(caught.value)
+        assert "100 levels" in said or str(caught.value).endswith("it first; nothing was written")
 
     def test_other_kind(self) -> None:
         """Where something else stands on the way, nothing is put in."""

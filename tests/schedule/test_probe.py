@@ -109,6 +109,23 @@ class TestProbe:
         assert {} == await watched.failing()
         assert "recall: it is lost" == (await watched.job("probe"))["said"]
 
+    async def test_degraded_is_tried_sooner(self, watched: Watched, trials: Trials) -> None:
+        """What did not answer is tried again after half a minute, then twice as late each time."""
+        trials.state = "degraded"
+        counts = []
+        for seconds in (30, 30, 59, 1, 119):
+            await watched.turn(seconds)
+            counts.append(trials.count)
+        trials.state = "ok"
+        await watched.turn(1)
+        await watched.turn(450)
+        touch(watched)
+        await watched.turn(449)
+        well = trials.count
+        await watched.turn(1)
+
+        assert ([1, 2, 2, 3, 3], 4, 5) == (counts, well, trials.count)
+
     async def test_asked_for(self, watched: Watched, trials: Trials) -> None:
         """Somebody who asks for the job hears that it failed."""
         trials.state = "failed"

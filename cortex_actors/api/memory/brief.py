@@ -21,7 +21,7 @@ from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
 from cortex_actors.render.brief import MEANT, Chapter, Note, compose, format_age, oppose, quote
 from cortex_actors.render.section import neutral
 from cortex_actors.rules.standalone import needs, stacks_of_project
-from cortex_actors.storage import agent_records, insight_records, memory_records
+from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.memory import memory_lists
 from cortex_actors.storage.pipeline import (
     contradictions,
@@ -218,10 +218,9 @@ def _contradictions(connection: Connection, told: Audience) -> Iterator[Note]:
 
 def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     """Yield pairs of which a project's own files say both."""
-    every = contradictions.listed(connection, status=contradictions.OPEN, project_id=project.id)
-    ours = insight_records.of_project(project.id)
-    said = {*connection.execute(ours).scalars()} if every else set()
-    some = [e for e in every if e.type != Conflict.CONTEXTUAL and said.issuperset(e.pair)]
+    status, ours = contradictions.OPEN, project.id
+    every = contradictions.listed(connection, status=status, project_id=ours, both=True)
+    some = [each for each in every if each.type != Conflict.CONTEXTUAL]
     some.sort(key=lambda each: -each.confidence)
     texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
     for each in some:

@@ -194,7 +194,7 @@ def scan(
 ) -> None:
     """Read instruction files again, of one project or of all."""
     client = Client(home)
-    found = client.call("scan", path=str(path.absolute()) if path else None)
+    found = client.call("scan", path=folder(path) if path else None)
     if not as_json:
         print(f"reading {path or 'all projects'} again, seq {found['seq']}")
     took = _watched(client, wait=wait, as_json=as_json)

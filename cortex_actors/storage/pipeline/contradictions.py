@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, func, or_, select
+from sqlalchemy import Connection, Row, and_, delete, func, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Conflict, Decider, Relation
@@ -138,17 +138,20 @@ def listed(
     *,
     status: str | None = None,
     project_id: str | None = None,
+    both: bool = False,
     limit: int | None = None,
 ) -> list[Contradiction]:
-    """Return contradictions, those within one project first, then the newest."""
+    """Return contradictions, those within one project first, then the newest.
+
+    Of a project those of which it says one side; with `both` those of which it says both.
+    """
     order = contradictions.c.type == Conflict.CONTEXTUAL, contradictions.c.detected_at.desc()
     query = select(contradictions).order_by(*order, contradictions.c.id).limit(limit)
     query = query.where(*columns.same(contradictions, status=status))
     if project_id is not None:
         said = of_project(project_id)
-        query = query.where(
-            or_(contradictions.c.insight_a.in_(said), contradictions.c.insight_b.in_(said))
-        )
+        sides = contradictions.c.insight_a.in_(said), contradictions.c.insight_b.in_(said)
+        query = query.where(and_(*sides) if both else or_(*sides))
     return [columns.entity(Contradiction, row) for row in connection.execute(query)]
 
 
