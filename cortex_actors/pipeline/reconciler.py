@@ -81,7 +81,7 @@ class Explorer:
     _held: InsightVectors | None = None
 
     async def grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
-        """Look at those texts, at their groups and clusters, and at what is connected with these."""
+        """Look at those texts, their groups and clusters, and at what is connected with these."""
         frontier = await self.tools.records.read(lambda c: stood_with(c, seeds))
         while frontier:
             looked: list[str] = await self.tools.threads.run(sorted, frontier)

@@ -59,7 +59,7 @@ class Groups:
 
 
 def load_groups(around: Neighbourhood) -> Groups:
-    """Return the groups: a text leads that no other says more fully, of those the one of most voices.
+    """Return the groups; of the texts that no other says more fully, the one of most voices leads.
 
     A fuller text represents what says less of it only where it adds no voice and no project: who
     says "X" does not say "X and Y". Of true duplicates a rule leads, then the shortest, and not

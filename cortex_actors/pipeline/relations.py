@@ -407,7 +407,7 @@ class Survey:
             self.nearest[one] = self._first(one, [each.insight_id for each in others])
 
     def near(self, ids: AbstractSet[str]) -> set[str]:
-        """Return the principles that may count those among their nearest; they were looked at before."""
+        """Return the principles looked at before that may count those among their nearest."""
         return {
             other
             for edge, score in self.cosines.items()

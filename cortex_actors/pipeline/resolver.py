@@ -526,8 +526,8 @@ class Resolver(Consumer):
     def _kept(self, connection: Connection, *, done: Sequence[Finished]) -> list[Event[Payload]]:
         """Write down what came of files; return what was said because some are out of date.
 
-        What was taken back while a file was being updated is in it now, and the one who took it back
-        did not know. He is the one who hears of it, if he comes after this transaction.
+        A revocation during a file's update did not see the file, which now holds what was taken
+        back. One that comes after this transaction sees its row.
         """
         again = []
         for each in done:
