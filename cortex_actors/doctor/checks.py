@@ -1,11 +1,11 @@
-"""Every check there is, in the order in which they are told, and how they are run.
+"""Every check there is, in the order of their report, and how they are run.
 
 A check of the ledger takes a connection that reads, one of the home takes the patient; a new one is
-one line below. One that fails is a diagnosis itself and keeps nobody else from looking.
+one line below. One that fails is a diagnosis itself and stops no other check.
 
-Whether the ledger knows what the instruction files say now.
+Whether the ledger holds what the instruction files say now.
 
-Every file is read and hashed: by name, size and times alone nobody sees a file that was put back
+Every file is read and hashed: name, size and times alone do not show a file that was put back
 from an archive, or that a disk has changed. Nothing is ever written.
 
 Whether the AI clients that are set up run this program for this home.
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 #: Seconds beyond two sweeps after which a change should have been read.
 GRACE = 30.0
 
-#: Paths that are named; of more only the number is told.
+#: Paths that are named; of more only the number is given.
 NAMED = 3
 
 #: Nanoseconds of a microsecond.
@@ -190,7 +190,7 @@ KEPT_GRACE = 600.0
 #: Seconds in an hour and in a day.
 _HOUR, _DAY = 3_600.0, 86_400.0
 
-#: Who may enter besides the owner: nobody.
+#: The rights of others than the owner, who have none.
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -250,7 +250,7 @@ def room(patient: Patient) -> Iterator[Diagnosis]:
 def backed_up(patient: Patient) -> Iterator[Diagnosis]:
     """Look how old the newest backup is, and whether it can be read; thoroughly, whether each is.
 
-    A ledger that nobody has written since the newest copy needs no newer one.
+    A ledger that was not written since the newest copy needs no newer one.
     """
     try:
         copies = backups.listed(patient.home.backups)
@@ -457,7 +457,7 @@ def _answer(reader: file.LedgerReader, halt: files.Halt) -> str:
 def _files(
     reader: file.LedgerReader, patient: Patient, seen: list[FilesSeen]
 ) -> Iterable[Diagnosis]:
-    """Look at the files, and keep what was seen of them for whoever mends."""
+    """Look at the files, and keep what was seen of them for the repairs."""
     seen.append(compare_files(reader.ask(learned), patient))
     return report_files(seen[0], patient)
 
@@ -468,7 +468,7 @@ def _of_home(patient: Patient) -> list[Diagnosis]:
 
 
 def _marked(found: list[Diagnosis], patient: Patient) -> list[Diagnosis]:
-    """Return what was found; of damage the next start is told."""
+    """Return what was found; mark damage for the next start."""
     damage = next((each for each in found if each.damaged), None)
     if damage is not None:
         faults.suspect(patient.home.ledger, damage.found)

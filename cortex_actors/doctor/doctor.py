@@ -7,12 +7,12 @@ What `--repair` does: everything that can be made again, one unit of work after 
 Nothing of a person's is ever written: of files, reading is asked for. Whatever cuts it short leaves
 what was done; a second run does the rest.
 
-The doctor while no daemon runs; whoever calls holds the home's lock.
+The doctor while no daemon runs; the caller holds the home's lock.
 
 The vector index while no daemon runs: opened in a child process, compared, and closed again.
 
-Chroma's files may end the process that opens them, so it is never ours. Only whoever holds the
-home's lock may do this: two clients on one folder lose vectors without a word.
+Chroma's files may end the process that opens them, so it is never ours. The caller must hold the
+home's lock: two clients on one folder lose vectors without a word.
 
 The round trip: the daemon remembers, recalls and forgets a probe, as an agent would.
 
@@ -118,7 +118,7 @@ def _worked(mend: Mend, model: str, todo: Sequence[Any], connection: Connection)
 
 
 async def _read_again(look: CheckRound, ward: Ward) -> str:
-    """Say that the files that were missed have changed, durably; nobody writes them."""
+    """Publish durably that the files that were missed have changed; no file is written."""
     seen = look.seen
     if seen is None:
         return ""
@@ -131,7 +131,7 @@ async def _read_again(look: CheckRound, ward: Ward) -> str:
     return f"{len(late):,} files wait to be read again" if late else ""
 
 
-#: Digits of the seconds that are told.
+#: Digits of the seconds that are shown.
 _DIGITS = 3
 
 
@@ -140,7 +140,7 @@ class Visit:
     """What one call finds and does."""
 
     look: Callable[[], Awaitable[CheckRound]]
-    #: Compares the index, which takes whoever has it open.
+    #: Compares the index, by the means of the process that has it open.
     compare: Callable[[CheckRound], Awaitable[list[hit.Diagnosis]]]
     ward: Ward
     clock: Clock
@@ -231,7 +231,7 @@ async def _verdict(
 
 
 def _nobody(_line: str) -> None:
-    """Hear what Chroma writes: what is wrong with its files is told by its answers."""
+    """Ignore what Chroma writes: its answers say what is wrong with its files."""
 
 
 #: What the doctor is called as the source of an event.
@@ -259,7 +259,7 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
 
 
 class _HouseCall:
-    """The ways to a ledger that nobody has open."""
+    """The ways to a ledger that is not open."""
 
     def __init__(self, patient: models.Patient, wrong: list[hit.Diagnosis]) -> None:
         """Look at nothing yet; `wrong` is what was found before."""
@@ -301,7 +301,7 @@ class _HouseCall:
 #: Seconds one step may take: a question that waits for a model has an answer long before.
 LIMIT = 30.0
 
-#: Hits that are asked for: nobody but the probe is in its realm.
+#: Hits that are asked for: only the probe is in its realm.
 _FEW = 3
 
 #: What the names of lists begin with that search by meaning, and by words.
@@ -347,7 +347,7 @@ class RoundTrip:
     def __init__(
         self, left: Callable[[], Awaitable[Sequence[str]]], clock: Clock, *, limit: float = LIMIT
     ) -> None:
-        """Know of no trial yet; `left` gives the ids of probes that are still there."""
+        """Begin without a trial; `left` gives the ids of probes that are still there."""
         self.last: Trip | None = None
         self._left = left
         self._clock = clock

@@ -3,7 +3,7 @@ r"""Lint: what is wrong in the instruction files of a project, found without a d
 Contradictions and duplicates are those of the daemon's own rules, without a cosine: what the texts
 themselves show. A contradiction counts in one place, as it does there: files that speak for other
 folders or globs do not disagree. A duplicate is worth a report where both are rules and one is
-read wherever the other is, unless one file is a copy of the other, which nobody edits by itself.
+read wherever the other is, unless one file is a copy of the other, which is not edited by itself.
 
 References of instruction files that lead nowhere: paths, package scripts and make targets.
 
@@ -252,7 +252,7 @@ def _copies(said: Iterable[_Stated]) -> set[tuple[str, str]]:
 
 
 def _candidates(said: Sequence[_Stated]) -> Iterator[tuple[_Stated, _Stated]]:
-    """Yield the pairs that have rare words in common, or take a stand on the same.
+    """Yield the pairs that have rare words in common, or share a slot.
 
     Comparing all pairs would take minutes for the files of one large project.
     """
@@ -354,7 +354,7 @@ class Checkout:
             if any(_PATTERNS["call"].search(each) for each in rules):
                 return None
             found += [each for rule in rules for each in rule.split()]
-        # What a variable or a pattern stands for may be anything.
+        # The value of a variable or a pattern may be anything.
         parts = (re.split(r"\$[({][^)}]*[)}]|\$.|%", each) for each in dict.fromkeys(found))
         return re.compile("|".join(".*".join(map(re.escape, each)) for each in parts) or "(?!)")
 
@@ -441,13 +441,13 @@ def lost(data: bytes, path: str, *, checkout: Checkout) -> list[Lost]:
 
 
 class _Mentions:
-    """Where a reader stands: below which heading and lead-in, in which fence."""
+    """Where a reader is: below which heading and lead-in, in which fence."""
 
     def __init__(self, checkout: Checkout, beside: str) -> None:
         self._checkout, self._beside = checkout, beside
         self._trail = HeadingTrail()
         self._lead = ""
-        #: The language of the fence that a line stands in, if people type it; None outside.
+        #: The language of the fence that a line is in, if people type it; None outside.
         self._language: str | None = None
 
     def read(self, text: str, kind: LineKind) -> Iterator[tuple[str, str]]:

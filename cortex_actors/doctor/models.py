@@ -5,7 +5,7 @@ can still give up its migration.
 
 The embedding models: which one answers, its files, and what the settings say of it.
 
-Whether the vector index holds what the ledger says, as whoever has it open finds out.
+Whether the vector index holds what the ledger says, as the process that has it open finds out.
 
 `Patient` is what all checks of one visit look at: home, settings, clock.
 """
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 Answer = dict[str, Any]
 
-#: Vectors that one statement deletes; nobody waits, but the statement's list is kept small.
+#: Vectors that one statement deletes; no caller waits, but the statement's list is kept small.
 FORGOTTEN = 5_000
 
 
@@ -106,7 +106,7 @@ def _compiled(
         said.append(line)
         say(line)
 
-    # Whatever the settings say: whoever prepares wants it.
+    # Whatever the settings say: the user asked for it.
     made = asyncio.run(compile_model(model, home.models, clock=clock, on_line=tell))
     after = report(home.models, made.model_id, provider=COMPILES, compiles=True)
     return {**after, "made": bool(said), "took_s": round(clock.monotonic() - begun, 3)}
@@ -348,7 +348,7 @@ ANEW = "cortex doctor --repair begins another from the stored vectors, and so do
 #: What a daemon does about one.
 _RENEWED = "nothing: another is being built from the stored vectors, and exact search answers"
 
-#: What has one begun whose folder is gone: whoever has its files open does not notice.
+#: What has one begun whose folder is gone: a process that has its files open does not notice.
 _REPAIR = "cortex doctor --repair begins another from the stored vectors"
 
 
@@ -357,8 +357,8 @@ async def compared(
 ) -> list[Diagnosis]:
     """Return what a verification of the index finds.
 
-    `renews` says that whoever has it open begins a new generation by itself when it is not good:
-    a daemon does. Then one that does not answer now is being seen to.
+    `renews` says that the process that has it open begins a new generation by itself when it is
+    not good: a daemon does. Then one that does not answer now is being repaired.
     """
     try:
         verdict = await verify()
@@ -404,7 +404,7 @@ class Patient:
     online: bool
     #: Whether a check may take as long as it needs.
     thorough: bool = False
-    #: The vector space that answers; empty while nobody knows.
+    #: The vector space that answers; empty while it is not known.
     model: str = ""
 
     def scope(self) -> CheckupScope:

@@ -17,17 +17,17 @@ from cortex_actors.errors import BadInput, NotYours
 #: Characters of an agent's id.
 ID_LIMIT = 64
 
-#: What stands in an audit for the owner: no agent's id has a small letter.
+#: The owner's name in an audit: no agent's id has a small letter.
 OWNER_NAME = "owner"
 
 #: What an agent's session does about what it may not do.
 ASK_A_PERSON = "ask the person who owns it to do that with the cortex command"
 
 #: An id as people may write it. Looked at before it is made large: some letters of other alphabets
-#: have an ASCII capital (a long s becomes S), and would be taken for somebody else.
+#: have an ASCII capital (a long s becomes S), and would be taken for another agent.
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{ID_LIMIT}}}")
 
-#: Ids that nobody has, with what they would be mistaken for.
+#: Ids that no agent may have, with what they would be mistaken for.
 _RESERVED = {
     OWNER_NAME.upper(): "it would be mistaken for the person who owns the daemon",
     PROBE: "it is reserved for cortex doctor --round-trip",
@@ -99,7 +99,7 @@ class Caller:
             )
 
     def _itself(self, named: object, refusal: str) -> str:
-        """Return the agent, if it names nobody or itself."""
+        """Return the agent, if `named` is None or the agent itself."""
         mine = self.agent or ""
         if named is None or (isinstance(named, str) and named.isascii() and named.upper() == mine):
             return mine
@@ -107,7 +107,7 @@ class Caller:
         raise NotYours(f"{refusal} {agent_id(named)}: its {own} is its own; leave the agent out")
 
 
-#: The person who owns the daemon: whoever asks without a token, as the same user.
+#: The person who owns the daemon: a caller without a token, as the same user.
 OWNER = Caller(None)
 
 
@@ -129,10 +129,10 @@ def shown(text: object) -> str:
     return ascii(text if len(str(text)) <= ID_LIMIT else f"{str(text)[:ID_LIMIT]}...")
 
 
-#: The colour of whoever has chosen none.
+#: The colour of an agent that has chosen none.
 GREY = "#888888"
 
-#: Characters of a name, of a line about somebody, of a story, and of a symbol: more than any has.
+#: Characters of a name, of a profile line, of a story, and of a symbol: more than any has.
 NAME_LIMIT, LINE_LIMIT, STORY_LIMIT, SYMBOL_LIMIT = 64, 512, 8_192, 8
 
 #: Generations there may be before the first (their ancestors) and after it.

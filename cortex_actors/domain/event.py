@@ -36,7 +36,7 @@ class Event(Generic[P_co]):
     source: str
     seq: int | None = None
     #: True when the same was said before under one idempotency key: this is the first event, and
-    #: nobody was told of it again.
+    #: it was not delivered again.
     duplicate: bool = field(default=False, compare=False)
 
 
@@ -84,7 +84,7 @@ class AccumulationComplete(Payload):
 
 @dataclass(frozen=True, slots=True)
 class ReconciliationRequested(Payload):
-    """`full` makes clusters and neighbours anew from nothing, in place of what changed since.
+    """`full` rebuilds clusters and neighbours from nothing, in place of what changed since.
 
     Without `weigh` only what came late (a vector, say) is compared, and not everything is weighed.
     """
@@ -97,7 +97,7 @@ class ReconciliationRequested(Payload):
 class ReconciliationComplete(Payload):
     """`candidate_ids` are insights that have earned becoming principles.
 
-    `derived_ids` are insights of which principles come, and which may stand otherwise now.
+    `derived_ids` are insights of which principles come, and whose state may have changed.
     """
 
     run_id: str
@@ -118,7 +118,7 @@ class ResolutionRequested(Payload):
     """`agent` names the dialect to write in.
 
     Of several that are made one any that writes counts: what was taken back has to go. `refresh`
-    brings a section up to date where one stands, and adds none: a person may have removed it.
+    updates a section that is there, and adds none: a person may have removed it.
     """
 
     path: str

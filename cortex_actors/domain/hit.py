@@ -21,7 +21,7 @@ LOCAL, REMOTE = "local", "remote"
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """One answer to a query, and where it stands.
+    """One answer to a query, with its score and place.
 
     Attributes:
         id: the id of the thing found, in its store.
@@ -36,7 +36,7 @@ class RankedHit:
         trust: `local`, or `remote` for what another program said.
         fused_score: what the fusion over stores made of its place, as the formula gives it; its own
             score where there was nothing to fuse. None in a store's own answer.
-        weak: hardly an answer: its chance is below a floor. Of another program's hits nobody knows.
+        weak: hardly an answer: its chance is below a floor. Not known of another program's hits.
 
     Raises `ValueError` for a score that is not a number.
 
@@ -69,7 +69,7 @@ class RankedHit:
         object.__setattr__(self, "score", min(max(float(self.score), 0.0), 1.0))
 
 
-#: Other places of an answer that a person is told, the others being counted.
+#: Other places of an answer that a person sees, the others being counted.
 PLACES: Final = 3
 
 
@@ -129,7 +129,7 @@ class Severity(StrEnum):
     """How bad a diagnosis is; the worse, the later."""
 
     OK = "ok"
-    #: Worth knowing; goes away by itself, or is as somebody wants it.
+    #: Worth knowing; goes away by itself, or is as the user wants it.
     NOTE = "note"
     #: Something is not as it should be, and answers are still right.
     WARNING = "warning"

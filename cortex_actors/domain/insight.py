@@ -48,7 +48,7 @@ class Granularity(StrEnum):
 
 
 class InsightStatus(StrEnum):
-    """Where an insight stands; nothing is deleted, it changes its status."""
+    """The status of an insight; nothing is deleted, it changes its status."""
 
     ACTIVE = "active"
     CONTRADICTED = "contradicted"
@@ -64,7 +64,7 @@ LIVE = frozenset({InsightStatus.ACTIVE, InsightStatus.CONTRADICTED})
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """A deduplicated piece of knowledge with its standing.
+    """A deduplicated piece of knowledge with its status.
 
     Attributes:
         confidence: how far to believe it, 0 to 1, recomputed from the evidence at each run.
@@ -73,8 +73,8 @@ class Insight:
         last_seen: UTC microseconds.
         projects: names of the projects that say it, one for each: two folders may share a name
             and are still two voices.
-        heading: what it stands under at the first of its places.
-        kind: what it does, as it stands there; None for a section.
+        heading: its heading at the first of its places.
+        kind: what it does at that place; None for a section.
         verdict: how sure the classifier is of the category, 0 to 1.
         review: why a person has to look at it first; None for what may be used.
 
@@ -109,7 +109,7 @@ class InsightSource:
             because which revisions said it are the observations.
         ordinal: which statement of the fragment, from 0; 0 when whole sections are insights.
         scope: where in the project it holds: a folder, or globs; "" for all of it.
-        said_id: the insight whose text stands there, where that is another one: the two were
+        said_id: the insight whose text is at this place, where that is another one: the two were
             found to say the same.
 
     """
@@ -134,7 +134,7 @@ class InsightSource:
 
     @property
     def said(self) -> str:
-        """The insight whose text stands there."""
+        """The insight whose text is at this place."""
         return self.said_id or self.insight_id
 
     @classmethod
@@ -193,7 +193,7 @@ def insight_id(content_hash: str) -> str:
 class Relation(StrEnum):
     """What two statements are to each other; exactly one holds."""
 
-    #: Nobody can follow both.
+    #: Both cannot be followed.
     CONTRADICTION = "contradiction"
     #: One claim in two wordings: they may be merged.
     SAME = "same"
@@ -264,10 +264,10 @@ class Judgement:
         return self.relation is Relation.CONTRADICTION
 
 
-#: What stands for insights whose domain nobody knows.
+#: The value for insights whose domain is not known.
 NO_DOMAIN: Final = "none"
 
-#: What stands for every status, and for those of what is said and shown.
+#: The value for every status, and the one for those of what is said and shown.
 ALL: Final = "all"
 SHOWN: Final = "live"
 
@@ -347,7 +347,7 @@ class PrincipleSort(StrEnum):
     SURE = "sure"
     #: What most revisions of files said.
     SEEN = "seen"
-    #: What most other principles stand to in some way.
+    #: What has links with most other principles.
     LINKED = "linked"
     #: What was distilled last, and what was distilled first.
     NEWEST = "newest"
@@ -357,7 +357,7 @@ class PrincipleSort(StrEnum):
 class ContradictionSort(StrEnum):
     """What comes first in a list of contradictions."""
 
-    #: What stands in one file, then in one project, the surest first.
+    #: What is in one file, then in one project, the surest first.
     SURE = "sure"
     #: What was found last, and what was found first.
     NEWEST = "newest"

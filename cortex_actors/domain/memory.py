@@ -1,6 +1,6 @@
 """A memory: something an agent said or learned, who may read it, and how present it still is.
 
-A forward crumb: what an agent leaves for whoever it is in its next session.
+A forward crumb: what an agent leaves for itself in its next session.
 
 An access: that a memory was in an answer, and how it came there.
 
@@ -11,9 +11,9 @@ twice: alone, and with its predecessor in front.
 
 The agent under whose name the daemon tries itself: it remembers, recalls and forgets a probe.
 
-A probe lies in this agent's private realm for the moment of one trial. Nobody may act as this
-agent but the daemon itself, and what it keeps is in nobody's list, count, export or digest: not
-even in the owner's, who reads everything else.
+A probe lies in this agent's private realm for the moment of one trial. Only the daemon itself may
+act as this agent, and what it keeps is in no list, count, export or digest: not even in those of
+the owner, who reads everything else.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class MemoryType(StrEnum):
     AGENT_PROFILE = "agent_profile"
 
 
-#: What may be merged and is said once: somebody's claim, and no voice of a conversation.
+#: What may be merged and is said once: an agent's claim, and no turn of a conversation.
 MERGEABLE: Final = (MemoryType.FACT, MemoryType.OBSERVATION)
 
 
@@ -94,7 +94,7 @@ class ConvergenceLevel(StrEnum):
 
 
 class MemoryStatus(StrEnum):
-    """Where a memory stands; only an active one is found, and every other can come back."""
+    """The status of a memory; only an active one is found, and every other can come back."""
 
     ACTIVE = "active"
     #: It has become part of another one.
@@ -111,7 +111,7 @@ class Memory:
 
     Attributes:
         agent_id: who said it.
-        text: as it is found and compared: behind "role: " where somebody of a conversation spoke.
+        text: as it is found and compared: behind "role: " for a turn of a conversation.
         abstract: one sentence, for lists; may be empty.
         summary: a few sentences; may be empty.
         created_at: UTC microseconds.
@@ -123,7 +123,7 @@ class Memory:
         accessed_at: UTC microseconds when it was last read; None until then.
         role: who spoke, in a conversation; empty for none.
         saved_by: `owner`, or the agent whose token it was.
-        said_from: UTC microseconds when what it tells of began; None where nobody said so.
+        said_from: UTC microseconds when what it tells of began; None where that was not given.
         said_until: UTC microseconds when that ended.
         promoted_at: UTC microseconds when it last came to a deeper layer; None until then.
         pinned_at: UTC microseconds since it is kept as it is; None for one that is not.
@@ -174,7 +174,7 @@ class Memory:
 class CrumbType(StrEnum):
     """What a crumb is mainly for."""
 
-    #: Where things stand.
+    #: How things are.
     ORIENTATION = "orientation"
     TECHNICAL = "technical"
     EMOTIONAL = "emotional"
@@ -237,7 +237,7 @@ class CrumbRecord:
 
 
 def default_type(unfinished: object) -> CrumbType:
-    """Return what a crumb is for where nobody says so: a task if something is unfinished."""
+    """Return the default type of a crumb: a task if something is unfinished."""
     return CrumbType.TASK if unfinished else CrumbType.ORIENTATION
 
 

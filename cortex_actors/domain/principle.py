@@ -1,6 +1,6 @@
 """A principle: what several projects have taught us, distilled and ranked.
 
-How two principles stand to each other, and who says so.
+How two principles are related, and who says so.
 
 A resolution: what is known, brought into one instruction file for one agent.
 """
@@ -117,7 +117,7 @@ class LinkType(StrEnum):
     GENERALIZES = "generalizes"
     #: The source says for less what the target says for more.
     SPECIALIZES = "specializes"
-    #: Nobody can follow both.
+    #: Both cannot be followed.
     CONTRADICTS = "contradicts"
     #: What the source asks for needs what the target asks for first.
     DEPENDS_ON = "depends_on"
@@ -125,7 +125,7 @@ class LinkType(StrEnum):
     RELATED = "related"
 
 
-#: What a link is when it is told from its other end; every other one reads the same from both.
+#: What a link is called from its other end; every other one reads the same from both.
 _OPPOSITE = {LinkType.GENERALIZES: LinkType.SPECIALIZES, LinkType.SPECIALIZES: LinkType.GENERALIZES}
 
 
@@ -172,7 +172,7 @@ class Link:
         return self.turned() if is_turned else self
 
     def seen_from(self, principle_id: str) -> Link:
-        """Return it told from one of its ends, as far as it can be told from there.
+        """Return it as read from one of its ends, as far as it can be read from there.
 
         What is depended on stays the target: then the link reads "is needed by".
         """
@@ -195,7 +195,7 @@ class Ending(StrEnum):
     EDITED = "edited"
     #: The file is not one that may be written; nothing was touched.
     REFUSED = "refused"
-    #: Nobody wanted it written: a dry run, or the text alone.
+    #: Not to be written: a dry run, or the text alone.
     SHOWN = "shown"
 
 
@@ -210,18 +210,18 @@ class Edits(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResolutionWish:
-    """What somebody wants resolved.
+    """What is to be resolved.
 
     Attributes:
         path: a file, or a project's root: then each of its files, or that of the agent.
-        agent: for whom; None for everybody whose file is there.
+        agent: for whom; None for every agent whose file is there.
         dry_run: nothing is written, and what would be is returned.
         create: a file that is not there may be made.
         adopt: a section of ours without its marks may be replaced.
         edits: what becomes of a human's edit inside our section; None refuses to write.
-        metadata: confidence and rank stand beside each bullet.
+        metadata: each bullet shows confidence and rank.
         text_only: the section is wanted and no file is looked for.
-        refresh: only a section that stands in the file is written; none is added.
+        refresh: only a section that is in the file is written; none is added.
 
     """
 
@@ -238,7 +238,7 @@ class ResolutionWish:
 
 @dataclass(frozen=True, slots=True)
 class GivenBullet:
-    """One bullet of a section: a principle as it stands there."""
+    """One bullet of a section: a principle as it is written there."""
 
     principle_id: str
     text: str
@@ -257,7 +257,7 @@ class Resolved:
         reason: why it was refused; None when all is well.
         refusal: one word for that, for programs; None when nothing was refused.
         diff: what changed in the file, or would; of an edited one what a human changed there.
-        section: what stands between the marks now, or would; with its line ends as LF.
+        section: what is between the marks now, or would be; with its line ends as LF.
         counts: what was looked at and left out, as the audit has it.
 
     """
@@ -276,7 +276,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """A file that is nobody's to write now, and why, as a person reads it."""
+    """A file that cannot be written now, and why, as a person reads it."""
 
     path: str
     agent: str

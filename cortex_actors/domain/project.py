@@ -5,7 +5,7 @@ A fragment: one section of an instruction file, as a human wrote it.
 Fragments are not stored. They live from the parser to the accumulator, which keeps what they say
 as insights and where they stood as sources.
 
-A statement: one thing that a section of an instruction file says, able to stand alone.
+A statement: one thing that a section of an instruction file says, complete by itself.
 
 Statements are not stored. The accumulator keeps what they say as insights (granularity
 `statement`), and where they stood as sources.
@@ -54,7 +54,7 @@ class Project:
     """A registered folder; or a person's own instruction files, of which the home is the root.
 
     Attributes:
-        root: the folder's real path, absolute, symbolic links resolved by whoever registers it.
+        root: the folder's real path, absolute; the caller that registers it resolves links.
         added_at: UTC microseconds.
 
     """
@@ -115,7 +115,7 @@ def around(projects: Iterable[Project], folder: str) -> list[Project]:
 
 
 def pruned(relative_path: str) -> bool:
-    """Tell whether a file, given its path from the root, lies in a folder nobody looks into."""
+    """Tell whether a file, given its path from the root, lies in a folder that is never read."""
     return not PRUNED.isdisjoint(posixpath.dirname(relative_path).split("/"))
 
 
@@ -132,7 +132,7 @@ def project_name(root: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """One section of an instruction file: what it says and exactly where it stands.
+    """One section of an instruction file: what it says and exactly where it is.
 
     The id is computed from the path and content held here, so the path that is hashed and the path
     that is stored can never differ. Two sections of one file that say the same have the same id.
@@ -148,10 +148,10 @@ class Fragment:
         byte_end: offset behind its last byte.
         file_hash: the revision of the file, lowercase hex: the SHA-256 of all of it from the
             parser; from the accumulator on, of what in it is a human's.
-        above: the headings that the section stands under, outermost first; not its own.
+        above: the headings above the section's own, outermost first.
         applies_to: globs of the files that it holds for, as the file's front matter says; none:
             all that the file holds for.
-        imports: the files that it points to with `@path`, as written; nobody follows them.
+        imports: the files that it points to with `@path`, as written; they are not followed.
         raw: its bytes, from `byte_start` to `byte_end`, of which statements are made.
 
     """
@@ -204,7 +204,7 @@ def file_hash(data: bytes) -> str:
 class StatementKind(StrEnum):
     """What a statement does."""
 
-    #: Tells somebody to do something, or not to.
+    #: Says to do something, or not to.
     RULE = "rule"
     #: Says how something is.
     FACT = "fact"
@@ -223,7 +223,7 @@ class Statement:
 
     Attributes:
         text: what is said, on one line, its inline Markdown as written.
-        headings: what it stands under, outermost first: headings, then the sentence or the list
+        headings: what is above it, outermost first: headings, then the sentence or the list
             item that it belongs to.
         line_start: the first line, counted from 1.
         line_end: the last line, inclusive.
@@ -251,14 +251,14 @@ class Statement:
 
     @property
     def heading(self) -> str:
-        """What it stands under, on one line; empty for a statement under nothing."""
+        """What is above it, on one line; empty where there is nothing."""
         return " > ".join(self.headings)
 
 
 class AlertKind(StrEnum):
     """What was met."""
 
-    #: Characters that nobody sees and a model reads.
+    #: Characters that no person sees and a model reads.
     HIDDEN_UNICODE = "hidden_unicode"
     #: A key or a password, which was taken out before anything was kept.
     SECRET = "secret"  # noqa: S105 - a kind of alert
@@ -293,7 +293,7 @@ class Trust(StrEnum):
     #: A file of a followed project.
     FILE = "file"
     AGENT = "agent"
-    #: A file of somebody else's that was read in.
+    #: A file of another person's that was read in.
     IMPORT = "import"
     #: Another store.
     REMOTE = "remote"
@@ -312,7 +312,7 @@ class SourceKind(StrEnum):
     PROJECT = "project"
     #: A file, or a folder with every file in it.
     PATH = "path"
-    #: A text, whoever says it.
+    #: A text, in any file.
     INSIGHT = "insight"
     PRINCIPLE = "principle"
 
@@ -390,7 +390,7 @@ class Became(StrEnum):
     UNCHANGED = "unchanged"
     #: It is there no more, or was taken out.
     WITHDRAWN = "withdrawn"
-    #: It cannot be read; what it said before still stands.
+    #: It cannot be read; what it said before still counts.
     FAILED = "failed"
 
 
@@ -401,7 +401,7 @@ class Document:
     Attributes:
         source: its path, or the name it was given under.
         content_hash: SHA-256 of its bytes.
-        read_as: the version of the reader: another one reads it anew.
+        read_as: the version of the reader: another one reads it again.
         size: bytes.
         redacted: secrets that were taken out of it.
         saved_by: `owner`, or the agent whose token it was.
@@ -431,7 +431,7 @@ class Chunk:
     Attributes:
         source: the document's path or address.
         ordinal: its place in the document, from 0.
-        headings: those it stands under, outermost first.
+        headings: those above it, outermost first.
         language: of a piece of code, where it is known.
         cross_refs: what it points at: ids, paths, addresses.
         read_at: UTC microseconds when the document was read.
@@ -453,7 +453,7 @@ class Chunk:
 
     @property
     def searched(self) -> str:
-        """The text by which it is found: what it stands under is part of what it says."""
+        """The text by which it is found: its title and headings are part of what it says."""
         return "\n".join(
             part for part in (self.title, " > ".join(self.headings), self.text) if part
         )

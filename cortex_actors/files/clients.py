@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NAME: Final = "cortex"
 PLUGIN: Final = "cortex@cortex-actors"
 
-#: Bytes of a configuration that is read; Claude Code keeps what it knows of projects in its own.
+#: Bytes of a configuration that is read; Claude Code keeps its data on projects in its own.
 LARGEST: Final = 33_554_432
 
 #: Seconds that a client waits for a hook; the hook itself gives up before.
@@ -145,7 +145,7 @@ CLIENTS: Final = {
     )
 }
 
-#: Client that gets a snippet printed -> its file, and where in it; what stands there.
+#: Client that gets a snippet printed -> its file, and the keys above our entry in it.
 SNIPPETS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "vscode": (".vscode/mcp.json", ("servers",)),
     "windsurf": ("~/.codeium/windsurf/mcp_config.json", ("mcpServers",)),
@@ -392,7 +392,7 @@ def _require_own(found: ClientEntry | None, path: str) -> None:
 
 
 def _server(client: McpClient, text: str, *, path: str) -> dict[str, Any] | None:
-    """Return the entry under our name as it stands there. Raises `BadInput`."""
+    """Return the entry under our name as it is written there. Raises `BadInput`."""
     at: Any = _data(text, path)
     for key in client.servers.way:
         at = at.get(key) if isinstance(at, dict) else None
@@ -429,7 +429,7 @@ def _split(line: str) -> tuple[str, ...]:
 
 
 def _handler(data: dict[str, Any], place: tuple[str, int, int]) -> Any:  # noqa: ANN401 - JSON
-    """Return a handler as it stands there."""
+    """Return a handler as it is written there."""
     event, group, number = place
     return data["hooks"][event][group]["hooks"][number]
 

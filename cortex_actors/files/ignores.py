@@ -35,7 +35,7 @@ _EXCLUDE = os.path.join(".git", "info", "exclude")
 LARGEST = 1 << 18
 
 #: Stars in one part of a pattern, and double stars in all of it. A pattern with more would be
-#: matched by trying, for seconds where somebody has made it so; it ignores nothing.
+#: matched by trying, for seconds where an author has made it so; it ignores nothing.
 STARS, DOUBLE_STARS = 3, 3
 
 #: Ignore files that are remembered with what they say; one takes some 10 KB.
@@ -59,7 +59,7 @@ class Ignores:
         self._above: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def begin(self) -> None:
-        """Look at the ignore files that stand above the root, before a look at what is below."""
+        """Read the ignore files above the root, before a look at what is below."""
         above: list[tuple[str, GitIgnoreSpec]] = []
         for folder in repository(self._root):
             names = (_EXCLUDE, ".gitignore") if os.path.lexists(_join(folder, ".git")) else ()
@@ -72,7 +72,7 @@ class Ignores:
             self._verdicts.clear()
 
     def enters(self, folder: str, files: Iterable[str]) -> bool:
-        """Take in what a folder's own files say of it; False for a linked worktree.
+        """Read a folder's own ignore files; False for a linked worktree.
 
         `files` are the names of the files in it. Its subfolders can be asked about afterwards.
         """
@@ -114,7 +114,7 @@ class Ignores:
         return next((said for said in answers if said is not None), False)
 
     def _ignores_root(self, spec: GitIgnoreSpec, folder: str) -> bool:
-        """Tell whether somebody follows a folder that git ignores: then its own rules count."""
+        """Tell whether a user follows a folder that git ignores: then its own rules count."""
         return folder != self._root and bool(_says(spec, self._root, folder))
 
 
@@ -211,7 +211,7 @@ def _join(folder: str, name: str) -> str:
 #: Where Linux lists the mounts of this process.
 TABLE = "/proc/self/mountinfo"
 
-#: File systems that somebody else may write to, unheard by this kernel: those of networks, of a
+#: File systems that others may write to, unheard by this kernel: those of networks, of a
 #: virtual machine's host, and everything that a program makes up (FUSE).
 SILENT = frozenset(
     "nfs nfs3 nfs4 cifs smb3 smbfs smb2 ncpfs ncp afs auristorfs coda ceph glusterfs lustre gpfs"

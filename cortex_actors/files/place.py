@@ -1,13 +1,13 @@
 """A file's place: its folder, reached from the top without following a link, and held open.
 
-Names are looked up in the open folder, so that nobody can lead a write elsewhere by exchanging a
+Names are looked up in the open folder, so that no one can lead a write elsewhere by exchanging a
 folder for a link while it goes on. Each part of the path is opened by itself with `O_NOFOLLOW`;
 Linux' `openat2` does the same in one call, but only there, and the way for the others would be
 needed as well.
 
 What a file must be to be written: an ordinary one, our own, under one name, and not locked.
 
-When a file is at rest: nobody seems to be saving it, editing it, or moving it about.
+When a file is at rest: no program seems to be saving it, editing it, or moving it about.
 
 What is written at the wrong moment is never lost, but it makes an editor ask its user what to do.
 And a file that is read while it is being saved would have our section put to half a text.
@@ -69,7 +69,7 @@ def admit(path: str, found: os.stat_result) -> None:
 
 
 def admit_disk(path: str, known: Mapping[str, str] | None = None) -> None:
-    """Return if nobody else writes to a file's disk unseen; else raise (reads the mount table)."""
+    """Return if no other machine writes to a file's disk unseen; else raise. Reads the mounts."""
     kind = kind_of(os.path.dirname(path), mounts() if known is None else known)
     if kind.startswith("fuse") and is_silent(kind):
         raise errors.OnFuse.of(path, kind=kind)
@@ -86,17 +86,17 @@ _HELD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: A file that is read; a pipe that took its place must not hold us up.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-#: A file of ours that nobody may look into before it has the mode of what it stands for.
+#: A file of ours that no other user may read before it has the mode of the file it replaces.
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-#: The signal by which a lease that somebody wants would be told of: one that is ignored unless it
+#: The signal that reports a wanted lease: one that is ignored unless it
 #: is asked for. The usual one, SIGIO, ends a process.
 _QUIET = signal.SIGURG
 
 
 @dataclass(frozen=True, slots=True)
 class FileSeen:
-    """A file at one moment, and whether somebody had it open for writing."""
+    """A file at one moment, and whether it was open for writing elsewhere."""
 
     data: bytes
     stat: os.stat_result
@@ -161,7 +161,7 @@ class Place:
         return FileSeen(data, found)
 
     def look_whether_used(self) -> FileSeen | None:
-        """Return our file, and whether somebody had it open for writing while it was read."""
+        """Return our file, and whether it was open for writing while it was read."""
         found = self.look()
         if found is None:
             return None
@@ -192,14 +192,14 @@ class Place:
             return b""
 
     def stamp(self, name: str) -> tuple[int, ...] | None:
-        """Return what changes when somebody writes a file of the folder; None if it is gone."""
+        """Return what changes when a file of the folder is written; None if it is gone."""
         try:
             return _stamp(os.stat(name, dir_fd=self.folder, follow_symlinks=False))
         except FileNotFoundError:
             return None
 
     def is_open(self, name: str) -> bool:
-        """Tell whether somebody has a file open for writing; False where nobody can tell."""
+        """Tell whether a file is open for writing elsewhere; False where that is not known."""
         with contextlib.suppress(OSError):
             opened = self.open(name)
             try:
@@ -252,10 +252,10 @@ class Place:
 
 
 def in_use(opened: int) -> bool:
-    """Tell whether somebody has an open file open for writing; False where nobody can tell.
+    """Tell whether an open file is open for writing elsewhere; False where that is not known.
 
-    Linux gives a lease on a file only if nobody has. It is given back at once: whoever opens the
-    file in between waits for that, and notices nothing.
+    Linux gives a lease on a file only if it is not. It is given back at once: a program that opens
+    the file in between waits for that, and notices nothing.
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
@@ -337,11 +337,11 @@ class Pace:
     settle: float = 0.1
     #: For a file to come to rest.
     limit: float = 2.0
-    #: That what was displaced is watched, because somebody may still have it open.
+    #: That what was displaced is watched, because a program may still have it open.
     grace: float = 2.0
     #: Between two looks at what was displaced.
     look: float = 0.05
-    #: That what was displaced is watched at most, if somebody has it open for writing all the time.
+    #: That what was displaced is watched at most, if it is open for writing all the time.
     longest: float = 600.0
 
 

@@ -35,7 +35,7 @@ STEPS = 4
 
 # Blanks are taken all or not at all: a line of a million of them costs one look, not one for each.
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*+(?:\"((?:[^\"\\]|\\.)*+)\"\s*+)?\]")
-# A password may hold an `@`: what stands before the last one is a user, and is nobody's business.
+# A password may hold an `@`: what is before the last one is a user, and is private.
 _URL = re.compile(
     r"([a-zA-Z][a-zA-Z0-9+.-]{0,30})://(?:[^/]*@)?(\[[^\]]*\]|[^/:@]*)(?::\d*)?(/.*)?"
 )

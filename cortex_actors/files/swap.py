@@ -4,7 +4,7 @@ One exchange of a file for another that says more; blocks, on threads.
 
 The new bytes are made ready beside the file under a name that the journal knows. Then the two
 change places at one stroke, and what came aside is looked at: if it is not what the new bytes were
-made from, somebody has saved in between, and it is put back.
+made from, it was saved in between, and it is put back.
 
 Two files change places at one stroke: the one thing that this needs and Python does not offer.
 
@@ -58,9 +58,9 @@ class WriteState(StrEnum):
     PENDING = "pending"
     #: The file holds, or held, what was written.
     DONE = "done"
-    #: Somebody else saved first, or it could not be done.
+    #: Another program saved first, or it could not be done.
     ABANDONED = "abandoned"
-    #: Taken back because somebody asked for it; also the write that took it back.
+    #: Taken back because a user asked for it; also the write that took it back.
     UNDONE = "undone"
 
 
@@ -125,7 +125,7 @@ class WriteJournal(Protocol):
         """Return writes that are pending or have left something in their folder, oldest first."""
 
     async def last(self, path: str) -> WriteEntry | None:
-        """Return the newest write into a file that stands; None when there is none."""
+        """Return the newest write into a file that was not undone; None when there is none."""
 
 
 async def insist(call: Callable[[], Awaitable[T]], clock: Clock) -> T:
@@ -233,7 +233,7 @@ def _extended(opened: int) -> dict[str, bytes]:
 
 @contextlib.contextmanager
 def told(path: str) -> Iterator[None]:
-    """Raise what an `OSError` inside means for whoever asked for the write."""
+    """Raise the error of ours for an `OSError` inside, for the caller of the write."""
     try:
         yield
     except OSError as error:
@@ -256,7 +256,7 @@ class Swapped:
 
     Attributes:
         aside: what still lies beside the file; "" when nothing does.
-        shown: hash of what lies there: if it changes, somebody had it open.
+        shown: hash of what lies there: if it changes, a program had it open.
         displaced: a human's text that no file holds any more.
         error: why it was not done; the state is `PENDING` if the disk has to be looked at again.
 
@@ -282,7 +282,7 @@ class Swap:
     def write(self, after: bytes | None) -> Swapped:
         """Put new bytes in place of the file as the entry has it; None takes the file away.
 
-        Somebody who saved in between has his text, and the state is `ABANDONED`. An error is in
+        A text that was saved in between stays, and the state is `ABANDONED`. An error is in
         what is returned: a refusal, or `WriteFailed`.
         """
         try:
@@ -379,8 +379,8 @@ class Swap:
                 raise NoExchange.of(entry.path, error=error.strerror) from error
             raise
         self._touched = True
-        # In this order: who has closed it in between has changed it. What somebody has open goes
-        # back at once, so that whatever he writes, and whenever, arrives in the file.
+        # In this order: a program that closed it in between has changed it. What is still open goes
+        # back at once, so that whatever is written, and whenever, arrives in the file.
         in_use, displaced = place.is_open(entry.aside), place.peek(entry.aside)
         if in_use or displaced != entry.before_sha256:
             return self.give_way(displaced)
@@ -392,7 +392,7 @@ class Swap:
         return Swapped(WriteState.DONE, entry.aside, displaced)
 
     def _appear(self) -> Swapped:
-        """Give the new file its name, unless somebody has made one meanwhile."""
+        """Give the new file its name, unless one was made meanwhile."""
         place, entry = self._place, self._entry
         try:
             place.link(entry.aside, place.name)

@@ -13,14 +13,14 @@ Taking a write back: what a human wrote since stays, and what he wrote in our se
 
 What is to be written, and what came of it.
 
-The time in which what was displaced is watched: somebody may have had it open.
+The time in which what was displaced is watched: a program may have had it open.
 
 Its name is taken out of the folder as soon as the write is noted, so that nothing of ours is left
-where git or a person would find it. Whoever has the file open by then (an editor that was just
-about to open it when the exchange came) still writes into it; so it is held open and looked at for
-a while, and what is written late is put into the file. Where the system can tell who has a file
-open for writing (Linux, by asking for a lease), `swap` has put it back already if somebody had, and
-it is watched for as long as somebody has.
+where git or a person would find it. A program that has the file open by then (an editor that was
+just about to open it when the exchange came) still writes into it; so it is held open and looked at
+for a while, and what is written late is put into the file. Where the system can tell that a file is
+open for writing (Linux, by asking for a lease), `swap` has put it back already if it was, and it is
+watched for as long as it is.
 
 What a write that was cut off has left, and how it is finished or taken back; blocks, on threads.
 
@@ -73,7 +73,7 @@ def older(data: bytes, undone: WriteEntry) -> bytes | None:
         return undone.before
     fence = find(data, path=undone.path)
     if fence is not None and not fence.intact:
-        # What somebody has changed there since would go with the section.
+        # What was changed there since would go with the section.
         raise errors.EditedSection.of(undone.path)
     if undone.before is None:
         return removed(data, path=undone.path)
@@ -125,7 +125,7 @@ class DisplacedFile:
         """Take over an open file."""
         self._opened = opened
         self._shown = shown
-        #: Whether somebody had it open for writing at the last look.
+        #: Whether it was open for writing elsewhere at the last look.
         self.in_use = False
 
     def __del__(self) -> None:
@@ -161,9 +161,9 @@ def kept_open(entry: WriteEntry, shown: str) -> DisplacedFile | None:
 async def written_late(
     kept: DisplacedFile, on_thread: Callable[..., Awaitable[bytes | None]], clock: Clock, pace: Pace
 ) -> bytes | None:
-    """Return what somebody has written into it, once two looks find the same.
+    """Return what was written into it late, once two looks find the same.
 
-    None once nobody can write into it any more.
+    None once it can be written into no more.
     """
     begun, late = clock.monotonic(), None
     while True:
@@ -179,7 +179,7 @@ async def written_late(
 
 
 def mended(place: Place, entry: WriteEntry) -> Swapped:
-    """Return how a write stands, after the folder has been put in order."""
+    """Return the state of a write, after the folder has been put in order."""
     place.unlink(entry.aside + PART)
     target, aside = place.peek(place.name), place.peek(entry.aside)
     if aside and _is_one(place, entry):
@@ -191,7 +191,7 @@ def mended(place: Place, entry: WriteEntry) -> Swapped:
         is_there = target == entry.after_sha256
         return Swapped(_state(entry, WriteState.DONE if is_there else None))
     if aside == entry.after_sha256:
-        # Never exchanged, or back again: then somebody may have it open.
+        # Never exchanged, or back again: then a program may have it open.
         if entry.before is not None:
             return Swapped(_state(entry, None), entry.aside, aside)
         place.unlink(entry.aside)
@@ -207,7 +207,7 @@ def mended(place: Place, entry: WriteEntry) -> Swapped:
 
 
 def bring_back(place: Place, entry: WriteEntry, aside: str) -> Swapped:
-    """Let a human's text that came too late stand in the file, if nothing newer of his does.
+    """Put a human's text that came too late into the file, unless it holds a newer one of his.
 
     `aside` is its hash. It is still being written, perhaps: what is exchanged is the file that the
     writer has open, so that the rest of it arrives, too.
@@ -271,8 +271,8 @@ _TOKEN = 10
 class FileWriter:
     """Writes files, one write a file at a time; what it has displaced is watched in between.
 
-    `spawn` has a coroutine run beside what is awaited; `late` is told of a write whose file a human
-    has saved after all, when his text stands there again: our section can be written once more.
+    `spawn` has a coroutine run beside what is awaited; `late` gets each write whose file a human
+    has saved after all, when his text is there again: our section can be written once more.
     """
 
     journal: WriteJournal
@@ -296,7 +296,7 @@ class FileWriter:
         return None if found is None else found.data
 
     async def write(self, target: WriteTarget, make: Callable[[bytes], bytes]) -> WriteResult:
-        """Let a file hold what `make` makes of it; asked again when somebody saved meanwhile.
+        """Let a file hold what `make` makes of it; asked again when the file was saved meanwhile.
 
         `make` is pure and runs on a thread. Raises a refusal (`refusals.py`), its own included, or
         `WriteFailed`; the file is then as it was.
@@ -312,7 +312,7 @@ class FileWriter:
             raise errors.KeepsChanging.of(target.path, tries=TRIES)
 
     async def undo(self, target: WriteTarget) -> WriteResult:
-        """Take the newest write into a file back that stands; what a human wrote since stays.
+        """Take the newest write into a file back that is not undone; later text of a human stays.
 
         A file that was made is taken away, unless there is more in it. Raises as `write`, also
         `EditedSection` and `NothingToUndo`.
@@ -330,7 +330,7 @@ class FileWriter:
             raise errors.KeepsChanging.of(target.path, tries=TRIES)
 
     async def recover(self) -> list[WriteEntry]:
-        """Finish or take back what an earlier life began; return those writes as they stand now.
+        """Finish or take back what an earlier life began; return those writes with their states.
 
         One whose folder is not there, an unmounted disk perhaps, stays as it is. Waits for the
         journal as long as it is away.
@@ -350,7 +350,7 @@ class FileWriter:
 
     @asynccontextmanager
     async def _alone(self, path: str, *, mend: bool = True) -> AsyncIterator[None]:
-        """Let nobody else of us write a file, and nothing of ours be unfinished there."""
+        """Wait until no other write of ours uses a file, and none is unfinished there."""
         self._in_hand[path] += 1
         try:
             async with self._locks[path]:
@@ -386,7 +386,7 @@ class FileWriter:
         *,
         undone: int | None = None,
     ) -> bool:
-        """Write once; False when somebody saved in between and has his text."""
+        """Write once; False when the file was saved in between, and so stays."""
         entry = _entry(target, base, after, now=self.clock.now())
         try:
             entry = await self.journal.begin(entry)
@@ -428,7 +428,7 @@ class FileWriter:
             self.spawn(self._watch(entry, kept))
 
     async def _watch(self, entry: WriteEntry, kept: DisplacedFile | None) -> None:
-        """Watch what has no name any more; put what somebody writes into it into the file."""
+        """Watch what has no name any more; put what is written into it into the file."""
         await insist(partial(self.journal.clear, entry.seq), self.clock)
         if kept is None:
             return
@@ -445,7 +445,7 @@ class FileWriter:
                 await self.late(entry)
 
     async def _return(self, entry: WriteEntry, text: bytes, *, known: bytes) -> None:
-        """Let a text that came late stand in the file, if a human has saved nothing newer.
+        """Put a text that came late into the file, if a human has saved nothing newer.
 
         `known` is the text that its writer had before him. What does not come into the file is
         kept in the write's row.
@@ -468,7 +468,7 @@ class FileWriter:
             await self.journal.keep(entry.seq, text)
 
     async def _finish(self, entry: WriteEntry) -> None:
-        """Bring a write to its end of which nobody knows what its row says."""
+        """End a write whose row does not say how it ended."""
 
         async def mend() -> None:
             async with self._alone(entry.path, mend=False):
@@ -496,7 +496,7 @@ def _looked(target: WriteTarget) -> FileSeen | None:
 
 
 def _there(entry: WriteEntry) -> FileSeen | None:
-    """Return the file of a write as it is, whoever is at work there (on a thread)."""
+    """Return the file of a write as it is, even while it is used (on a thread)."""
     with told(entry.path), Place.at(entry.root, entry.path) as place:
         return place.look()
 

@@ -3,8 +3,8 @@
 hears   -
 says    memory:remembered, memory:merged
 asks    ledger, cache, judge, vectors
-keeps   - (what is under way ends with it, whoever asked asks again; what waits to be compared is
-        in the ledger)
+keeps   - (a remember that is running ends with it, and its caller asks again; what waits to be
+        compared is in the ledger)
 
 Line-up: what is said at once and lies near each other is remembered one after another.
 
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class _Place:
-    """One text under way."""
+    """One text that is being remembered."""
 
     vector: Matrix
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Lineup:
-    """Who is under way, by scope, in the order in which they came."""
+    """FIFO locks, one per (scope, similar text)."""
 
     def __init__(self, floor: float) -> None:
         """Let a text wait for those that are at least so near."""
@@ -67,7 +67,7 @@ class Lineup:
 
     @asynccontextmanager
     async def turn(self, scope: MergeScope, vector: Matrix) -> AsyncIterator[None]:
-        """Give a text its turn; it waits for earlier ones alone, so that nobody waits for ever."""
+        """Give a text its turn; it waits for earlier ones alone, so that none waits for ever."""
         mine = _Place(vector)
         line = self._under_way.setdefault(scope, [])
         before = [each for each in line if float(each.vector @ vector) >= self._floor]
@@ -116,7 +116,7 @@ class Archivist(AsyncioActor):
         clock: Clock,
         settings: MemorySettings,
     ) -> None:
-        """Begin with nothing in hand; vectors are those of the planner's model."""
+        """Begin without any work; vectors are those of the planner's model."""
         super().__init__()
         self._publisher = Publisher(bus, records, NAME)
         self._records = records
@@ -135,8 +135,8 @@ class Archivist(AsyncioActor):
         """Return what became of a wish, once it is committed.
 
         Raises `NotFound` for what it answers or replaces and its author may not read, `BadInput`
-        for a key that stands for another text, and what writing the ledger raises: then nothing of
-        it was kept.
+        for a key that was used with another text, and what writing the ledger raises: then nothing
+        of it was kept.
         """
         at = self._clock.now()
         first = wish.memory(f"mem_{ulid(at)}", at)
@@ -158,7 +158,7 @@ class Archivist(AsyncioActor):
             return await self._saved(plain.unmerged(), wish)
 
     def look(self) -> None:
-        """Compare what waits for it soon: somebody took memories apart."""
+        """Compare what waits for it soon: a user took memories apart."""
         self._is_due.set()
 
     async def _replaced(self, wish: RememberRequest) -> tuple[str, ...]:

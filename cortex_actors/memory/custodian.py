@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.memory.memory_attention import Said
 
 
-#: Memories that are kept in hand while they cannot be written; accesses of others are lost, and
+#: Memories whose accesses are kept while they cannot be written; those of others are lost, and
 #: counted.
 MOST = 5_000
 
@@ -114,14 +114,14 @@ class Custodian(Consumer):
     """
 
     #: Wake-ups, asks, and what was read: a thousand recalls at once, then they are lost and counted
-    #: by who tells of them (`AccessReporter`), because a recall waits for nobody here.
+    #: by their reporter (`AccessReporter`), because no recall waits here.
     mailbox_limit = 1_000
     overflow = Overflow.BACK_PRESSURE
 
     hears: ClassVar = {CONVERGENCE_DETECTED: "on_convergence"}
 
     def __init__(self, desk: Desk, records: Records, *, settings: MemorySettings) -> None:
-        """Begin with nothing in hand."""
+        """Begin without any work."""
         super().__init__(desk)
         self._records = records
         self._publisher = Publisher(desk.bus, records, NAME)
@@ -133,7 +133,7 @@ class Custodian(Consumer):
         self._trouble = ""
 
     async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Finish what is in hand, and write what was read: a clean stop loses nothing."""
+        """Finish the work that has begun, and write what was read: a clean stop loses nothing."""
         await super().on_stop()
         try:
             async with asyncio.timeout(LAST_TRY):
@@ -158,7 +158,7 @@ class Custodian(Consumer):
         if len(self._readings) and self._window is None:
             self._window = self.spawn(self._when_over(), name="flush")
         is_much = len(self._readings) >= self._settings.flush_items
-        # At once, unless that is in hand, or did not go the last time.
+        # At once, unless a flush is running, or failed the last time.
         if is_much and not (self._flushing.locked() or self._trouble):
             self.spawn(self._flush(), name="flush of many")
 

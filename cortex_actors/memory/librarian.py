@@ -3,15 +3,15 @@
 hears   -
 says    -
 asks    ledger
-keeps   - (a document in hand is lost on a crash; whoever handed it in is told)
+keeps   - (a document that is being read is lost on a crash; its caller gets an error)
 
 Shelves: the documents that lie in a folder, which blocks, and the bytes of each, which does not.
 
 Cataloguing: what is kept of a document's bytes, before anything of it is.
 
-As with instruction files: secrets are taken out first, characters that nobody sees are written out,
-and each is told. A document is only ever found and read, never written anywhere, so what reads as
-if it were meant to take an agent over is kept and told, too.
+As with instruction files: secrets are removed first, hidden characters are written out,
+and each is reported. A document is only found and read, never written anywhere, so what reads as
+if it were meant to take an agent over is kept and reported, too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 #: What a document's name ends in.
 SUFFIXES = frozenset({".md", ".markdown", ".mdx"})
 
-#: Documents that are read at once; somebody who hands in a disk means a folder of it.
+#: Documents that are read at once; a caller who hands in a disk means a folder of it.
 MOST = 10_000
 
 #: Topic of what lies in the folder itself, and in none below it.
@@ -151,7 +151,7 @@ def _walk(root: Path, found: FolderDocuments, skips: Collection[str]) -> None:
 #: Bytes that are no UTF-8 must come out as they went in.
 _AS_IT_IS = "surrogateescape"
 
-#: What is told of one document, at most.
+#: Findings that are reported of one document, at most.
 TOLD = 20
 
 
@@ -239,14 +239,14 @@ def _tags(said: tuple[str, ...]) -> Iterator[str]:
 
 
 def _strange(text: str) -> Iterator[str]:
-    """Yield what in a text a person should know of."""
+    """Yield what in a text a person should see."""
     if hidden := hazards.hidden(text):
         yield hazards.told(hidden)
     if reason := hazards.suspicion(text):
         yield reason
 
 
-#: Documents in hand at once: their transactions share an fsync.
+#: Documents that are read at once: their transactions share an fsync.
 TOGETHER = 16
 
 #: Threads that read and parse them; parsing keeps the interpreter to itself, so more gain nothing.
@@ -265,7 +265,7 @@ class Librarian(AsyncioActor):
     overflow = Overflow.BACK_PRESSURE
 
     def __init__(self, records: Records, *, clock: Clock, settings: MemorySettings) -> None:
-        """Begin with nothing in hand."""
+        """Begin without any work."""
         super().__init__()
         self._records = records
         self._clock = clock
@@ -280,8 +280,8 @@ class Librarian(AsyncioActor):
 
         A folder's documents that are there no more are withdrawn; one that was handed in alone
         and is none that a folder is read for stays while its file is there. One that cannot be read
-        is told under `failed`, and what it said before stands. Raises `NotFound`, `BadInput`; of a
-        single document whatever hinders reading it.
+        is listed under `failed`, and what it said before counts. Raises `NotFound`, `BadInput`;
+        of a single document whatever hinders reading it.
         """
         skips = frozenset(self._settings.knowledge_skips)
         shelf = await self._threads.run(load_shelf, path, skips=skips)
@@ -318,7 +318,7 @@ class Librarian(AsyncioActor):
     async def _one(
         self, source: str, topic: str, known: Mapping[str, Document], *, single: bool
     ) -> dict[str, Any]:
-        """Read one file; one of several that cannot be read is told as failed."""
+        """Read one file; one of several that cannot be read is listed as failed."""
         async with self._room:
             try:
                 data = await read(source, self._threads)

@@ -161,7 +161,7 @@ UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded, 
 
 
 class JudgePort(Protocol):
-    """Judges where the rules leave it open; never raises, and None is that nobody is sure."""
+    """Judges where the rules leave it open; never raises, and None is that it is not sure."""
 
     #: Whether there is any model to ask.
     is_there: bool
@@ -220,7 +220,7 @@ class _Node:
 
 @dataclass(eq=False, slots=True)
 class Planner:
-    """Thinks out what becomes of one memory at a time; several may be under way."""
+    """Works out what becomes of one memory at a time; several may run at once."""
 
     around: similar_memories.Vicinity
     records: Records
@@ -252,7 +252,7 @@ class Planner:
         return row
 
     async def vector(self, text: str, *, patience: float = 0.0) -> Matrix | None:
-        """Return the vector of a text that somebody waits for; None where there is none for now."""
+        """Return the vector of a text that a caller waits for; None where there is none for now."""
         try:
             return await self.embedded(text, urgent=True, patience=patience)
         except UNEMBEDDED as error:
@@ -354,7 +354,7 @@ class Planner:
         at = self.clock.now()
         became = whole(node.memory, candidate.memory, text, memory_id=f"mem_{ulid(at)}", at=at)
         but = {*node.but, candidate.memory.id}
-        # A text that was there before has not grown, whatever stands around it.
+        # A text that was there before has not grown, whatever is around it.
         if text not in {node.memory.text, candidate.memory.text}:
             asked = await self._ask(vector, became)
             crowd = partial(self._crowd, merged=became, asked=asked, but=but)
@@ -420,7 +420,7 @@ class Planner:
     ) -> str | None:
         """Return why a new text must not come to be among what is known; None where it may.
 
-        Neighbours that it would take in next do not count: they are the same thing, and gone then.
+        Neighbours that it would merge with next do not count: they are the same thing, then gone.
         """
         gates, scope = self.gates, similar_memories.MergeScope.of(merged)
         said = similar_memories.says(connection, scope, digest(merged.text))

@@ -1,6 +1,6 @@
 """What an agent wants remembered, as it was admitted, and what became of it.
 
-Posting: what somebody wants to say to others, as it is admitted, and the memory it becomes.
+Posting: what an agent wants to say to others, as it is admitted, and the memory it becomes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SAME = (
 
 @dataclass(frozen=True, slots=True)
 class RememberRequest:
-    """Something to remember; whoever makes one has checked it.
+    """Something to remember; the code that makes one has checked it.
 
     Attributes:
         content: what was said; `text` is what is kept of it.

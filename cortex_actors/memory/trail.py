@@ -40,9 +40,9 @@ NAME = "trail"
 
 
 class Trail(AsyncioActor):
-    """Keeps crumbs; each is in the ledger, and told of, before whoever left it is answered.
+    """Keeps crumbs; each is in the ledger, and announced, before its author gets an answer.
 
-    A crash loses the crumbs in hand: whoever leaves one is told that nobody knows.
+    A crash loses the crumbs not yet written: their author gets an error that leaves it open.
     """
 
     #: Sessions that end at once: two hundred are a flood, and wait.
@@ -50,7 +50,7 @@ class Trail(AsyncioActor):
     overflow = Overflow.BACK_PRESSURE
 
     def __init__(self, bus: Bus, records: Records, *, clock: Clock) -> None:
-        """Begin with nothing in hand."""
+        """Begin without any work."""
         super().__init__()
         self._publisher = Publisher(bus, records, NAME)
         self._clock = clock

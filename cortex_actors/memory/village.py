@@ -88,9 +88,9 @@ BATCH = 50
 class Village(AsyncioActor):
     """Takes posts, and compares each with what other agents say as soon as it has a vector.
 
-    A post is in the ledger, and told of, before whoever posted is answered; that it has still to be
-    compared is written with it. A crash loses the posts in hand, and the next life compares what
-    waits: a group is told of once.
+    A post is in the ledger, and announced, before its author gets an answer; that it waits to be
+    compared is written with it. A crash loses the posts not yet written, and the next life compares
+    what waits: a group is announced once.
     """
 
     #: Agents that speak at once: two hundred are a flood, and wait.
@@ -164,7 +164,7 @@ class Village(AsyncioActor):
     ) -> VillageFinding:
         """Return what the posts near a question have in common; the mailbox goes on meanwhile.
 
-        What it finds is told of, unless that is known or the question is looser than the settings.
+        What it finds is announced, unless it is known or the question is looser than the settings.
         Raises `EmbedderDown`, `ModelChanged`, and what reading the ledger raises.
         """
         rows = await self._embed([query], urgent=True, patience=PATIENCE, model=self._model)
@@ -180,7 +180,7 @@ class Village(AsyncioActor):
         return answer
 
     def _on_event(self, _event: object) -> None:
-        """Be woken by the bus; a mailbox that is full wakes us when its posts are told of."""
+        """Be woken by the bus; a mailbox that is full wakes us when its posts are announced."""
         if not self._is_woken and self.actor_ref.is_alive():
             with suppress(MailboxFull):
                 self.actor_ref.tell(Wake())

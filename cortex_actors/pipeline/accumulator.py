@@ -3,11 +3,11 @@
 hears   file:changed, scan:requested
 says    accumulation:complete, file:changed, scan:requested
 asks    ledger, cache (vectors)
-keeps   - (a file in hand when it crashes is handed out again)
+keeps   - (a file that is being read at a crash is handed out again)
 
-Job: one instruction file in hand, from its path to the reader of what it says.
+Job: one instruction file that is being read, from its path to the reader of what it says.
 
-Taking in: what a file says becomes the ledger's, unless somebody has taken its source back.
+Learning: what a file says becomes rows of the ledger, unless its source was taken back.
 
 Looked up before, and once more in the transaction that writes: a file is read, and its texts are
 embedded, while a person may revoke it. A text that is revoked is left out of whatever file says it.
@@ -54,7 +54,7 @@ PRIVATE = ".local.md"
 
 @dataclass(frozen=True, slots=True)
 class FileJob:
-    """One file in hand; `run` is its audit row as far as it is known."""
+    """One file that is being read; `run` is its audit row as far as it is known."""
 
     project: Project
     path: str
@@ -81,7 +81,7 @@ class FileJob:
         return reading.FileReader(dialect, self.path, self.project.name, granularity, folder)
 
     def refusal(self) -> str:
-        """Return the text for a file that instructs nobody here."""
+        """Return the reason why a file is not read: it instructs no agent here."""
         if pruned(self.relative):
             return (
                 f"cannot read {self.path}: it lies in a folder of dependencies or of build "
@@ -104,7 +104,7 @@ class Noted:
 
     Attributes:
         changed: insights that it begins or ceases to say, and what says the same.
-        is_new: whether somebody but us has written in the file since it was read: only then is
+        is_new: whether anyone but us has written in the file since it was read: only then is
             everything that it still says observed once more.
 
     """
@@ -120,7 +120,7 @@ class Taking:
     Attributes:
         state: what the file looks like, and whose it is.
         model: whose vectors are `found`, by the hash of their text.
-        same: for texts that nobody said, a live insight that says the same.
+        same: for texts that no file said, a live insight that says the same.
 
     """
 
@@ -158,7 +158,7 @@ def noted(connection: Connection, state: projects.FileState, findings: Sequence[
 
 
 def allowed(connection: Connection, findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return the findings whose text nobody has taken back."""
+    """Return the findings whose text was not taken back."""
     gone = reviews.insights(connection)
     return [each for each in findings if each.insight_id not in gone] if gone else findings
 
@@ -166,7 +166,7 @@ def allowed(connection: Connection, findings: Sequence[Finding]) -> Sequence[Fin
 def silence(connection: Connection, path: str, at: int) -> dict[str, int]:
     """Withdraw everything a file said, and forget the file; return numbers for the audit.
 
-    It is read again, whatever it looks like, as soon as somebody may.
+    It is read again, whatever it looks like, as soon as that is allowed.
     """
     changed = insights.silence(connection, path, at)
     insight_records.end(connection, path, at)
@@ -187,7 +187,7 @@ def load_known(
 def _told(said: reading.Said, findings: Sequence[Finding]) -> Sequence[Alert]:
     """Return the alerts of a file without those of texts that were taken back.
 
-    Somebody has looked at these; a secret stays one.
+    A person has looked at these; a secret stays one.
     """
     if len(findings) == len(said.findings):
         return said.alerts
@@ -259,7 +259,7 @@ class Accumulator(Consumer):
         self.spawn(self._read_anew(), name="read anew")
 
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
-        """Take in what a file says now."""
+        """Learn what a file says now."""
         given = event.payload
         now, owner = self.desk.clock.now(), given.project_id
         run = projects.PipelineRun.at(self.desk.name, now, project_id=owner, path=given.path)
@@ -268,7 +268,7 @@ class Accumulator(Consumer):
         except BadInput as error:
             return self._outcome(replace(run, state="failed", error=str(error)))
         if path != given.path:
-            # Under its one name, so that no file is in hand twice.
+            # Under its one name, so that no file is read twice at a time.
             again = self.say(FILE_CHANGED, FileChanged(given.project_id, path))
             return await self._silenced(replace(run, counts={"renamed": 1}), say=[again])
         project = innermost(await self._records.read(projects.followed), path)
@@ -286,7 +286,7 @@ class Accumulator(Consumer):
     async def on_scan(self, event: Event[ScanRequested]) -> Outcome:
         """Notice files that are known and no longer there; the watchlist finds those that are.
 
-        Of which repository a project is a checkout is found out anew, too.
+        It also looks again of which repository a project is a checkout.
         """
         wanted = event.payload.project_id
         followed, known = await self._records.read(lambda c: load_known(c, wanted))
@@ -307,7 +307,7 @@ class Accumulator(Consumer):
             log.warning("files that were read otherwise wait for the next scan: %s", error)
 
     async def _read(self, job: FileJob, dialect: Dialect) -> Outcome:
-        """Take in what a project's file says now."""
+        """Learn what a project's file says now."""
         limit, pool = self._settings.max_file_bytes, self._threads.pool
         try:
             look = await reading.look(job.path, job.project, limit=limit, executor=pool)
@@ -322,7 +322,7 @@ class Accumulator(Consumer):
         if other is not None and other.path != job.path and other.project_id == job.project.id:
             # Another name of a file that is known by its own: what it says is counted once.
             return await self._vanished(job)
-        # Another project's now: what it says holds elsewhere, so that it is read anew.
+        # Another project's now: what it says holds elsewhere, so it is read again.
         is_ours = before is not None and before.project_id == state.project_id
         if before is not None and is_ours and before.says_as(state):
             return await self._stands(replace(job.run, state="unchanged"), state)
@@ -351,7 +351,7 @@ class Accumulator(Consumer):
         return self._outcome(run, taken.write, sorted({*other.changed, *seen, *same.values()}))
 
     async def _failed(self, job: FileJob, state: projects.FileState) -> Outcome:
-        """Record why a file cannot be read; what it said before stands."""
+        """Record why a file cannot be read; what it said before stays."""
         log.warning("%s", state.error)
         return await self._stands(replace(job.run, state="failed", error=state.error), state)
 

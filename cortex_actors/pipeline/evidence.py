@@ -93,7 +93,7 @@ def weigh(said: Mapping[str, Sequence[SpokenText]], scales: Scales) -> WeighedIn
 def has_earned(texts: Sequence[SpokenText], scales: Scales) -> bool:
     """Tell whether an insight may be a principle; `texts` are those that count, itself the first.
 
-    Whether it is one already does not matter. What no file says is none, whoever approved it.
+    Whether it is one already does not matter. What no file says is none, even with an approval.
     """
     if not texts[0].is_live or is_boilerplate(texts[0].content):
         return False

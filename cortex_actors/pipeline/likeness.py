@@ -9,7 +9,7 @@ Vectors: those of what a file says, as far as there is a model that makes them n
 
 A second opinion on statements whose category no keyword tells, by the examples nearest to them.
 
-The examples are embedded once in a life and model. While nobody can embed them there is no opinion,
+The examples are embedded once in a life and model. Without an embedder there is no opinion,
 and the statements stay facts until they are compared again.
 """
 
@@ -65,7 +65,7 @@ class Likeness:
     async def same(
         self, findings: Sequence[Finding], vectors: Mapping[bytes, Matrix]
     ) -> dict[str, str]:
-        """Return, for texts that nobody says yet, the insight that says the same.
+        """Return, for texts that no file says yet, the insight that says the same.
 
         Texts without a vector are left out, and so are those that wait for a person. What only one
         person's own file says is the caller's to leave out.
@@ -92,7 +92,7 @@ class Likeness:
     def _look(
         self, connection: Connection, wanted: Mapping[str, Finding], vectors: Mapping[bytes, Matrix]
     ) -> tuple[list[Finding], list[list[Near]], dict[str, Insight]]:
-        """Return the texts that nobody says, what is near each, and what that says."""
+        """Return the texts that no file says, what is near each, and what that says."""
         said = insights.said_ids(connection, wanted)
         new = [each for each in wanted.values() if each.insight_id not in said]
         if not new:

@@ -4,7 +4,7 @@ hears   reconciliation:complete, organisation:requested
 says    organisation:complete
 asks    ledger, cache (sentences that a model wrote), judge (one sentence for a cluster, where there
         is a model for it)
-keeps   - (an event in hand when it crashes is handed out again)
+keeps   - (an event that is being handled at a crash is handed out again)
 
 Organisation: what one run found, and how it is written.
 
@@ -15,8 +15,8 @@ a run of its own.
 
 Synthesising: one sentence for a cluster, where a language model is there to write it.
 
-What it writes is only taken when it stands on every one of its sources; else, and whenever nobody
-answers, the cluster has the words of its medoid. What was taken once is not asked for again as long
+What it writes is only taken when each of its sources supports it; else, and whenever there is no
+answer, the cluster has the words of its medoid. What was taken once is not asked for again as long
 as it is made of the same insights.
 
 Supposing: what would come of an insight if it were promoted now; nothing is written.
@@ -83,7 +83,7 @@ class PrincipleWriter(Protocol):
         """Whether there is a model at all."""
 
     def synthesise(self, texts: Sequence[str], *, run: str = "") -> Awaitable[str | None]:
-        """Return a sentence; None where nobody can. Raises nothing."""
+        """Return a sentence; None without a model. Raises nothing."""
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class WrittenPrinciples:
         words: unit -> a principle that has its words; the rest of it is to be made.
         rows: vectors that the ledger has not got yet, by the hash of their text.
         taken: sentences that were taken.
-        dropped: sentences that did not stand on their sources.
+        dropped: sentences that their sources did not support.
 
     """
 
@@ -213,7 +213,7 @@ class Supposed:
     """What would come of an insight.
 
     Attributes:
-        lead: who stands for it: what says the same counts as one.
+        lead: its representative: what says the same counts as one.
         principle: the principle as it would be.
         same_as: the one that it belongs to, where there is one already or another has its words.
         replaces: whether the principle would have its words from then on, and not those of now.
@@ -348,7 +348,7 @@ class Organisation:
 
     @property
     def changed_ids(self) -> tuple[str, ...]:
-        """Return the principles that came, went, or stand otherwise, in order."""
+        """Return the principles that came, went, or changed their status, in order."""
         found = {each.principle.id for each in self.changed}
         found |= {name for each in self.formed for name in each.replaces}
         return tuple(sorted({*found, *self.gone, *self.moved, *self.linked.drawn.ends}))
@@ -392,9 +392,9 @@ def _names(formed: Formed) -> set[str]:
 
 
 def _taken(connection: Connection, some: Iterable[Formed]) -> set[str]:
-    """Return which new principles are there already: somebody else's words are the same.
+    """Return which new principles exist already: another unit's words are the same.
 
-    One that comes of nothing is nobody's, and is taken up.
+    One that comes of nothing has no owner, and is taken up.
     """
     new = [each.principle.id for each in some if each.is_new]
     return set(principles.load_derivations(connection, new))
@@ -417,7 +417,7 @@ class Organiser(Consumer):
     #: As the reconciler, whose runs it follows.
     share = 0.1
 
-    #: Seconds: linking ten thousand principles anew takes minutes of a thread.
+    #: Seconds: linking ten thousand principles again takes minutes of a thread.
     message_limit: ClassVar[float] = 7_200.0
 
     hears: ClassVar[Mapping[str, str]] = {

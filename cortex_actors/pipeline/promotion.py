@@ -1,7 +1,7 @@
 """Gathering: everything that what becomes of some insights depends on.
 
-It grows from the insights that a run begins with to whoever shares a cluster or a principle with
-one of them, or is a principle already and says nearly the same, and so on until nothing more is
+It grows from the insights that a run begins with to those that share a cluster or a principle with
+one of them, or are a principle already and say nearly the same, and so on until nothing more is
 connected. What is outside has no say in what is inside, so that a run over a part ends as a run
 over everything would. Its cost is that of the part, but for one product of matrices and the reading
 of the vectors of what is a principle already.
@@ -15,12 +15,12 @@ Promoting: which principles there are to be, from what was gathered.
 
 A function of the ledger and of nothing else but which principles there are already: what has earned
 it is a principle, and what was one stays one, though it has it no longer, until it fades. What says
-nearly the same is one principle, unless it disagrees. Whoever promotes again finds the same.
+nearly the same is one principle, unless it disagrees. Promoting again finds the same.
 
 Forming: what a principle says of itself, from the texts it comes of.
 
 Everything is made of the evidence as it is now; nothing of the principle before goes into it but
-when it was made, and how it stands, which is fading's.
+when it was made, and its rank and status, which are fading's.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _alike(
 
 
 def _place(texts: Sequence[SpokenText]) -> tuple[int, int, str]:
-    """Return where an insight stands among those whose words may be given out, the first first.
+    """Return the sort key of an insight among those whose words may be given out, least first.
 
     What most voices say, then the shortest: any number of wordings of one project surround the
     middle of a cluster, and what one of them adds, no other project says.
@@ -195,7 +195,7 @@ def _may_join(texts: Sequence[SpokenText], scales: evidence.Scales) -> bool:
     )
 
 
-#: Insights that are read in one transaction: whoever else reads waits for it.
+#: Insights that are read in one transaction: other readers wait for it.
 AT_ONCE = 1_000
 
 #: Two insights, the lesser id first, and their cosine.
@@ -210,12 +210,12 @@ class Gathered:
         said: insight -> the texts that count for it, itself the first.
         grouped: medoid and members of each cluster that one of them is in.
         principles: the principles that come of one of them.
-        owed: principle -> what it comes of, each insight as whoever stands for it now.
+        owed: principle -> what it comes of, each insight as its representative now.
         near: pairs that are near enough to be one principle, at least one of them one already.
         decisions: what persons said, by text.
         differing: insights from which the choice of another project differs.
         kept: texts that a person decided for, where two contradicted each other.
-        revoked: principles that are given to nobody any more.
+        revoked: principles that were taken back.
 
     """
 
@@ -233,7 +233,7 @@ class Gathered:
 
     @property
     def next(self) -> set[str]:
-        """The insights that stand next to them."""
+        """The insights that are next to them."""
         members = {each for _, some in self.grouped.values() for each in some}
         made_of = {each.insight_id for some in self.owed.values() for each in some}
         return {self.leads.get(each, each) for each in members | made_of}
@@ -308,12 +308,12 @@ def _known(
 
 
 def _leads(connection: Connection, *, ids: Collection[str]) -> dict[str, str]:
-    """Return who stands for each of those texts now."""
+    """Return the present representative of each of those texts."""
     return {**{each: each for each in ids}, **insights.representatives(connection, ids)}
 
 
 def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> Gathered:
-    """Return what is known about some insights that stand for themselves."""
+    """Return what is known about some insights that represent themselves."""
     names = set(contradictions.load_clusters(connection, ids).values())
     grouped: dict[str, tuple[str, Sequence[str]]] = {
         each.id: (each.medoid_id, each.members) for each in contradictions.some(connection, names)
@@ -374,7 +374,7 @@ class PromotionUnit:
 
 
 def scales(found: Gathered, thresholds: PromotionThresholds, now: int) -> evidence.Scales:
-    """Return by what is told who has earned it; `now` is in UTC microseconds."""
+    """Return the scales that decide who has earned it; `now` is in UTC microseconds."""
     against = {lead for lead, texts in found.said.items() if texts[0].status == "contradicted"}
     return evidence.Scales(now, thresholds, against, (), found.differing, found.decisions)
 
@@ -490,13 +490,13 @@ def _join(alike: dict[str, set[str]], keys: Sequence[str]) -> None:
 
 
 def _members(found: Gathered, principle_id: str) -> tuple[str, ...]:
-    """Return what a principle comes of, as it stands now."""
+    """Return the insights that a principle comes of now."""
     owed = found.owed[principle_id]
     return tuple(sorted({found.leads.get(each.insight_id, each.insight_id) for each in owed}))
 
 
 def _voice(found: Gathered, principle: Principle) -> str:
-    """Return the insight whose words a principle has, or whoever it owes most to."""
+    """Return the insight whose words a principle has, or the one it owes most to."""
     owed = [found.leads.get(each.insight_id, each.insight_id) for each in found.owed[principle.id]]
     for lead in owed:
         if any(text.content_hash == principle.content_hash for text in found.said[lead]):
@@ -505,7 +505,7 @@ def _voice(found: Gathered, principle: Principle) -> str:
 
 
 def _may_stay(texts: Sequence[SpokenText], scales: evidence.Scales) -> bool:
-    """Tell whether what is a principle may be one still: nobody has turned it down."""
+    """Tell whether what is a principle may still be one: no person has turned it down."""
     said = evidence.decision(texts, scales.decisions)
     if said is Decision.REJECTED:
         return False

@@ -1,21 +1,21 @@
 """Reading one instruction file: what it looks like, then its bytes, never more than allowed.
 
 Whatever else can lie at such a path (a folder, a pipe, a link that leads out of the project, a
-file of gigabytes) is told apart before anything is read.
+file of gigabytes) is recognised before anything is read.
 
 What a file says: its statements, or its sections, as insights, and how many it may have.
 
 Admission: what of a section may be kept as it is, before anything of it is.
 
-Secrets are taken out, and what is left is what everybody sees from then on. Characters that nobody
-sees are written out, and a text that had some waits for a person, as does one that reads as if it
+Secrets are removed, and what is left is what everyone sees from then on. Hidden characters
+are written out, and a text that had some waits for a person, as does one that reads as if it
 were meant to take an agent over. Nothing is dropped and nothing is cleaned in silence: there is an
 alert for each.
 
 Page: what a human says in a file, as principles are compared with it; and what it is about.
 
 Our own section is left out, so that a file that was written is the same page as before. Secrets are
-taken out before anything is embedded: an embedder may be somebody else's machine.
+removed before anything is embedded: an embedder may be another person's machine.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ _AS_IT_IS = "surrogateescape"
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """Where a text stands; `fragment_id` is that of its source."""
+    """The place of a text; `fragment_id` is that of its source."""
 
     path: str
     fragment_id: str
@@ -220,7 +220,7 @@ def without_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
 
 
 def admit(text: str, where: SourcePlace, *, under: str | None) -> Admitted:
-    """Return a text of a section as it may be kept; `under` is the heading it stands under.
+    """Return a text of a section as it may be kept; `under` is its heading.
 
     Hidden characters of the heading count as the text's: it is shown and searched with it.
     """
@@ -237,7 +237,7 @@ def admit(text: str, where: SourcePlace, *, under: str | None) -> Admitted:
 def unseen(fragment: Fragment) -> tuple[Alert, ...]:
     """Return the alert for a section with hidden characters where it says nothing, if it has any.
 
-    Such as in a comment: nothing of it is used, and still somebody put them there.
+    Such as in a comment: nothing of it is used, and still someone put them there.
     """
     hidden = hazards.hidden(fragment.content)
     if not hidden:
@@ -262,7 +262,7 @@ def _told(fragment: Fragment, found: hazards.Redacted) -> tuple[Alert, ...]:
     return tuple(alerts)
 
 
-#: What is made of a file, and the version of whoever makes it: raised when the same bytes say
+#: What is made of a file, and the version of its reader: raised when the same bytes say
 #: something else to a new release, so that they are read again.
 READ_AS = {Granularity.STATEMENT: "statement/2", Granularity.SECTION: "section/3"}
 
@@ -276,7 +276,7 @@ BOILERPLATE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a file says, what somebody should look at, and how many sections were read.
+    """What a file says, what a person should look at, and how many sections were read.
 
     Attributes:
         left_out: lines that another tool keeps up to date, which are not read.
@@ -460,10 +460,10 @@ class ComparedTexts:
     """What is compared with principles.
 
     Attributes:
-        text: the beginning of what the human says, which stands for all of it.
+        text: the beginning of what the human says, which represents all of it.
         sections: the sections, as they are embedded.
         elsewhere: what the project's other files say: they may contradict a principle, and no more.
-        stacks: the technologies that the project has; None where nobody has looked.
+        stacks: the technologies that the project has; None where they were not looked for.
 
     """
 
@@ -518,7 +518,7 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Compar
 
 
 def joined(pages: Iterable[ComparedTexts]) -> ComparedTexts:
-    """Return several files as one: what an agent reads that is told to read them all."""
+    """Return several files as one: what an agent reads that has to read them all."""
     every = list(pages)
     if len(every) == 1:
         return every[0]
@@ -534,5 +534,5 @@ def _whole(text: str, sections: Iterable[str], lines: Iterable[FileStatement]) -
 
 
 async def placed(page: ComparedTexts, embed: Embed, *, model: str) -> PlacedTexts:
-    """Return a page with its vectors; without any while nobody can make them."""
+    """Return a page with its vectors; without any while there is no embedder."""
     return PlacedTexts(page, await vectors(embed, {e: e for e in page.embedded}, model=model))

@@ -5,18 +5,18 @@ says    reconciliation:complete, reconciliation:requested, contradiction:detecte
         contradiction:resolved
 asks    ledger, cache (the examples of categories, once), judge (what the rules leave open, where
         there is a model for it)
-keeps   which vectors it looked at while nobody asked (lost on a crash: it looks again), and its own
-        threads (an event in hand when it crashes is handed out again)
+keeps   which vectors it looked at while idle (lost on a crash: it looks again), and its own
+        threads (an event that is being handled at a crash is handed out again)
 
 Comparing: one run, from the texts that changed to what follows from them.
 
 Exploring: how a neighbourhood grows; the ledger is read, texts are compared on a thread.
 
-Neighbourhood: everything that may stand otherwise because some texts have changed.
+Neighbourhood: everything whose state may change because some texts have changed.
 
 It begins with the texts that changed and grows over whatever says nearly the same, until nothing
-more is connected with it. What is outside cannot be concerned: who stands for whom and what is one
-cluster depend on connected texts alone. So its cost is that of the change and of the texts that are
+more is connected with it. What is outside is not concerned: representatives and clusters
+depend on connected texts alone. So its cost is that of the change and of the texts that are
 like it, not of all there are, but for one product of matrices.
 """
 
@@ -81,7 +81,7 @@ class Explorer:
     _held: InsightVectors | None = None
 
     async def grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
-        """Look at those texts, at whoever stood with them, and at what is connected with these."""
+        """Look at those texts, their groups and clusters, and at what is connected with these."""
         frontier = await self.tools.records.read(lambda c: stood_with(c, seeds))
         while frontier:
             looked: list[str] = await self.tools.threads.run(sorted, frontier)
@@ -92,7 +92,7 @@ class Explorer:
     async def stands(
         self, around: Neighbourhood, insights: Collection[str]
     ) -> dict[str, frozenset[str]]:
-        """Compare insights with all that take a stand on the same; return the slots of each."""
+        """Compare insights with all that share a slot with them; return the slots of each."""
         relations, texts = around.relations, around.texts
         found = await self.tools.threads.run(
             lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
@@ -160,7 +160,7 @@ class Explorer:
 
 
 def stood_with(connection: Connection, ids: Collection[str]) -> set[str]:
-    """Return those texts, and whoever counts with one of them or is in a cluster with one."""
+    """Return those texts, and those that share a representative or a cluster with one."""
     whole = {*ids, *insights.representatives(connection, ids).values()}
     whole |= insights.followers(connection, whole).keys()
     whole |= contradictions.together(connection, whole)
@@ -175,14 +175,14 @@ def everything(connection: Connection) -> set[str]:
 
 
 def _everybody(some: Mapping[str, Collection[str]]) -> set[str]:
-    """Return everything that is named of somebody (on a thread)."""
+    """Return everything in the values (on a thread)."""
     return set[str]().union(*some.values())
 
 
 def _by_slot(
     found: Mapping[str, Collection[str]], known: Mapping[str, set[str]], visited: Collection[str]
 ) -> dict[str, set[str]]:
-    """Return slot -> the insights that take a stand on it (on a thread).
+    """Return slot -> the insights that say something on it (on a thread).
 
     Of those that were visited what was found counts, not what is known of them from before.
     """
@@ -226,7 +226,7 @@ class Comparing:
     ) -> Reconciliation:
         """Compare those texts and what came late with all others, and return what follows.
 
-        `full` compares everything anew, `weigh` weighs what was not compared, too, and has a model
+        `full` compares everything again, `weigh` weighs what was not compared, too, and has a model
         asked what earlier runs had no budget for.
         """
         tools, ruling = self._tools, self._ruling
@@ -317,7 +317,7 @@ class Comparing:
         *,
         made: Sequence[Cluster],
     ) -> tuple[evidence.WeighedInsights, set[str]]:
-        """Weigh what was visited and whoever it contradicts, or did; return who was weighed.
+        """Weigh what was visited and what it contradicts, or did; return what was weighed.
 
         The medoid of a cluster that has earned it together is a candidate, too.
         """
@@ -435,10 +435,10 @@ NAMED = 500
 
 
 class Reconciler(Consumer):
-    """Makes who stands for whom, who contradicts whom and what is one cluster follow the texts.
+    """Brings representatives, contradictions and clusters up to date with the texts.
 
     It looks at what changed and at whatever is connected with it, and leaves what a look at all of
-    it would have left. Everything is compared anew when that is asked for, and when the rules, the
+    it would have left. Everything is compared again when that is asked for, and when the rules, the
     thresholds or the embedding model are others than those it was compared by. Confidence is made
     of the evidence each time, never of the last value.
     """
@@ -492,7 +492,7 @@ class Reconciler(Consumer):
     async def on_requested(self, event: Event[ReconciliationRequested]) -> Outcome:
         """Compare what came late, or everything, and weigh all of it if that is wished.
 
-        Time goes by for what nobody says anew, too.
+        Time passes for texts that are not read again, too.
         """
         return await self._reconcile((), full=event.payload.full, weigh=event.payload.weigh)
 

@@ -1,11 +1,11 @@
 """Reconciliation: what one run found, and how it is written.
 
 Between the look and the commit files may have been read again. So what depends on a text being said
-is checked once more: what is not said any more stands for nobody, and who has just begun to count
-for a text that now counts for another one stands alone until its own event has been handled. Those
+is checked once more: what is not said any more represents no text, and a text that has just begun
+to count for one that now counts for another is alone until its own event has been handled. Those
 events come anyway, and each leads to a run of its own.
 
-Picture: how the texts of a neighbourhood stand once they are reconciled.
+Picture: the groups of a neighbourhood's texts once they are reconciled.
 
 A function of the texts that are said and of nothing else: not of what was merged before, nor of
 the order in which files were read. A neighbourhood that holds all there is gives the picture that
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Which text stands for which.
+    """Which text represents which.
 
     Attributes:
-        leads: text -> the one that stands for it, for all that were visited and are said.
-        followers: one that stands -> all texts that count for it, itself among them, in order.
+        leads: text -> its representative, for all that were visited and are said.
+        followers: representative -> all texts that count for it, itself among them, in order.
 
     """
 
@@ -54,14 +54,14 @@ class Groups:
 
     @property
     def insights(self) -> Collection[str]:
-        """Those that stand for themselves."""
+        """Those that represent themselves."""
         return self.followers.keys()
 
 
 def load_groups(around: Neighbourhood) -> Groups:
-    """Return who stands for whom: what nobody says more fully, of those what most voices say.
+    """Return the groups; of the texts that no other says more fully, the one of most voices leads.
 
-    A fuller text stands for what says less of it only where it adds no voice and no project: who
+    A fuller text represents what says less of it only where it adds no voice and no project: who
     says "X" does not say "X and Y". Of true duplicates a rule leads, then the shortest, and not
     what most files say: one project may have any number of them.
     """
@@ -99,7 +99,7 @@ def _lend(around: Neighbourhood, leads: Mapping[str, str]) -> Mapping[str, str]:
                 lent.setdefault(one, set()).add(other)
     if not lent:
         return leads
-    # Of equals the longer one stands for both, so that nothing is lost.
+    # Of equals the longer one represents both, so that nothing is lost.
     size = {each: len(around.texts[each].content) for each in voices}
     order = sorted(voices, key=lambda each: (-len(voices[each]), -size[each], each))
     found = clustering.leaders(order, lent)
@@ -244,12 +244,12 @@ def _insights(around: Neighbourhood, found: Groups, texts: Pair) -> Pair:
 
 
 def _stands(around: Neighbourhood, found: Groups, text: str) -> bool:
-    """Tell whether a text stands for itself and is said."""
+    """Tell whether a text represents itself and is said."""
     return _is_live(around, text) and insight_of(around, found, text) == text
 
 
 def _place(around: Neighbourhood, text: str) -> tuple[int, bool, int, int, str]:
-    """Return where a text stands among those that may lead, the first of them first."""
+    """Return the sort key of a text among those that may lead, the first of them first."""
     found = around.texts[text]
     is_no_rule = found.kind is not StatementKind.RULE
     return -len(found.voices), is_no_rule, len(found.content), -len(found.paths), text
@@ -285,13 +285,13 @@ class Reconciliation:
 
     Attributes:
         visited: texts that were looked at.
-        leads: text -> the one that stands for it.
-        slots: insight -> what it takes a stand on.
+        leads: text -> its representative.
+        slots: insight -> the subjects on which it says something.
         found: contradictions of what was visited.
         detected: those of them that are new.
         altered: those that were known as another type.
         ended: those that do not hold any more.
-        proposed: what may be, of what was visited, and is shown to nobody by itself.
+        proposed: possible relations of what was visited, which are not shown by themselves.
         made: the clusters of what was visited.
         agreed: rules of two projects that are near each other, at least one of them visited.
         derived: insights, of those that were looked at, which principles come of.
@@ -318,7 +318,7 @@ class Reconciliation:
 
     def write(self, connection: Connection) -> None:
         """Write it, in the transaction that acknowledges what led to it."""
-        # Let each text count for who stands for it, if both are still said.
+        # Let each text count for its representative, if both are still said.
         live = insight_evidence.live_among(connection, self.visited)
         wanted: dict[str, str | None] = {
             said: lead if lead != said and {said, lead} <= live else None
@@ -376,12 +376,12 @@ class Neighbourhood:
         self.agreeing: dict[Pair, float] = {}
         #: Pairs that the rules leave open, until a model was asked.
         self.open: dict[Pair, float] = {}
-        #: What those may be, with the cosine, unless somebody has decided it.
+        #: What those may be, with the cosine, unless it is decided already.
         self.proposed: dict[Pair, tuple[Proposal, float]] = {}
         self._is_asking = is_asking
 
     def connected(self, ids: Iterable[str]) -> set[str]:
-        """Return what stands next to those texts and was not visited."""
+        """Return what is next to those texts and was not visited."""
         found: set[str] = set()
         for each in ids:
             for some in (self.same, self.lent, self.near):
@@ -403,7 +403,7 @@ class Neighbourhood:
         self.visited |= some
 
     def disagree(self, sharing: Mapping[str, Iterable[str]], among: Collection[str]) -> None:
-        """Judge insights with others that take a stand on what they do (on a thread).
+        """Judge insights with others that share a slot with them (on a thread).
 
         Those that are near were compared already; `among` are all whose turn it is some time.
         """

@@ -6,22 +6,22 @@ may be asked of a model.
 
 Ruling: the thresholds and rules that hold, and a name for all of them together.
 
-The name changes with whatever a judgement depends on beside the two texts: then everything that was
-compared is compared anew.
+The name changes with everything a judgement depends on beside the two texts: then all that was
+compared is compared again.
 
 Linking: the links of principles follow what they say, at the cost of what changed.
 
-What the links of a principle were drawn of is kept with it as a digest: its words and where they
-stand, its fields, whether it has a vector, what was said about it, and how links are drawn. Where
-that is another one now they are drawn anew, whoever changed it: the organiser, a vector that came
+What the links of a principle were drawn of is kept with it as a digest: its words and their
+place, its fields, whether it has a vector, what was said about it, and how links are drawn. Where
+that is another one now they are drawn again, for any cause: the organiser, a vector that came
 late, another model, other thresholds.
 
-Drawing: which links principles have, found for those that changed and whoever is near them.
+Drawing: which links principles have, found for those that changed and those that are near them.
 
 Each is linked with its nearest, and with those whose nearest it is; what contradicts and what is
-needed is linked however many stand nearer. So the links are a function of the principles alone, and
-only those can have others that changed, or that have somebody near who did: what is drawn of them
-is what drawing all of it anew would give, and a test holds that.
+needed is linked however many are nearer. So the links are a function of the principles alone, and
+only those can have others that changed, or that are near one that did: what is drawn of them
+is what drawing all of it again would give, and a test holds that.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
-#: At it one in twelve of 2,400 real statements has a neighbour, and at most five stand together; at
+#: At it one in twelve of 2,400 real statements has a neighbour, and at most five are together; at
 #: 0.6 chains begin to hold hundreds.
 EDGE = 0.75
 
@@ -92,7 +92,7 @@ class PairJudge(Protocol):
 
 @dataclass(slots=True)
 class Relations:
-    """Judges pairs, and remembers what each text takes a stand on; it belongs to one run."""
+    """Judges pairs, and remembers the slots of each text; it belongs to one run."""
 
     limits: ThresholdTable = field(default_factory=ThresholdTable)
     #: A user's own tables with the rules' own; None: these alone.
@@ -132,7 +132,7 @@ class Relations:
     def is_open(self, left: SpokenText, right: SpokenText, found: Judgement) -> bool:
         """Whether the rules leave it to a model what two statements are to each other."""
         both = left.granularity is right.granularity is Granularity.STATEMENT
-        # Then no answer would count: what only one person says is shown to nobody.
+        # Then no answer would count: what only one person says is not shown.
         is_vain = (left.is_private or right.is_private) and not left.projects & right.projects
         is_asked = both and not is_vain
         return is_asked and found.relation is Relation.RELATED and found.decider is Decider.RULES
@@ -171,7 +171,7 @@ class Relations:
         return self._fitted(left, right, said)
 
     def slots(self, text: SpokenText) -> frozenset[str]:
-        """Return what a text takes a stand on."""
+        """Return the slots of a text: the subjects on which it says something."""
         if text.granularity is Granularity.SECTION:
             return frozenset()
         if text.id not in self._slots:
@@ -257,7 +257,7 @@ def _of_sections(left: SpokenText, right: SpokenText, cosine: float | None) -> J
 
 log = logging.getLogger("cortex.reconciler")
 
-#: Which form of comparing this is: another number has everything compared anew after an update.
+#: Which form of comparing this is: another number has everything compared again after an update.
 FORM = 3
 
 
@@ -334,7 +334,7 @@ class Ruling:
         self._digest = self._digest or self._named()
 
     def _said(self) -> str:
-        """Return what stands in the user's file; nothing where there is none."""
+        """Return the text of the user's file; nothing where there is none."""
         if self._tables is None:
             return ""
         try:
@@ -355,7 +355,7 @@ class Ruling:
         return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
-#: Types that are found in the words of two, however many stand nearer to either.
+#: Types that are found in the words of two, however many are nearer to either.
 _SPOKEN = frozenset({LinkType.CONTRADICTS, LinkType.DEPENDS_ON})
 
 
@@ -368,7 +368,7 @@ class Drawn:
 
     @property
     def ends(self) -> set[str]:
-        """Whoever has another link than before."""
+        """The principles that have another link than before."""
         return {end for each in (*self.gone, *self.found) for end in each.pair}
 
 
@@ -407,7 +407,7 @@ class Survey:
             self.nearest[one] = self._first(one, [each.insight_id for each in others])
 
     def near(self, ids: AbstractSet[str]) -> set[str]:
-        """Return whoever those may count among their nearest; they were looked at before."""
+        """Return the principles looked at before that may count those among their nearest."""
         return {
             other
             for edge, score in self.cosines.items()
@@ -453,7 +453,7 @@ class Survey:
 
 
 def affected(survey: Survey, due: AbstractSet[str], before: Iterable[Link]) -> set[str]:
-    """Return those that are due, and whoever may have others among its nearest because of them.
+    """Return those that are due, and those that may have others as nearest because of them.
 
     `before` are the links of those that are due, as they are.
     """
@@ -474,7 +474,7 @@ def drawn(
     found = {}
     for edge in sorted(_edges(survey, due, around, old)):
         is_known = edge in old and not set(edge) & set(due)
-        # What stands in the words of both stays; everything else as long as they are near.
+        # What the words of both say stays; everything else as long as they are near.
         stays = is_known and (old[edge].type in _SPOKEN or survey.is_chosen(edge))
         made = old[edge] if stays else survey.link(edge)
         if made is not None:
@@ -502,7 +502,7 @@ def _edges(
 
 
 def _spoken_of(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
-    """Yield pairs about which somebody has said something, one of them due."""
+    """Yield pairs about which a person has said something, one of them due."""
     nodes = survey.shelf.nodes
     for each, node in nodes.items():
         for other, _ in node.subject.verdicts:
@@ -511,7 +511,7 @@ def _spoken_of(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
 
 
 def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
-    """Yield pairs that take a stand on one thing, one of them due."""
+    """Yield pairs that share a slot, one of them due."""
     found = {
         each: slots(node.subject.claim, lexicon=survey.lexicon)
         for each, node in survey.shelf.nodes.items()
@@ -555,7 +555,7 @@ class Linked:
 
 
 class Linker:
-    """Finds the links of principles; whoever asks writes them."""
+    """Finds the links of principles; the caller writes them."""
 
     def __init__(
         self, records: Records, threads: Threads, *, model: str, settings: OrganisationSettings

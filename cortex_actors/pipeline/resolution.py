@@ -1,21 +1,21 @@
 """Resolving: one file brought up to date, or why it was left as it is.
 
-Whatever a human saves meanwhile counts: the section is made for what he says, so that it is made
-anew when he has changed that before it could be written. What cannot be written is an outcome and
+Whatever a human saves meanwhile counts: the section is made for what he says, so it is made
+again when he has changed that before it could be written. What cannot be written is an outcome and
 no crash; nothing is touched then.
 
-What a resolution leaves behind: its row in the audit, and how the file stands now.
+What a resolution leaves behind: its row in the audit, and the state of the file.
 
-Coming back: what was taken back stands in older sections, and an undo would bring one of these.
+Coming back: what was taken back is in older sections, and an undo would bring one of these.
 
 A write that took poison out is a write like any other; undoing it would put the poison in again,
-and nobody would know, because what stood in an older section is no longer told by principle.
+and it would go unnoticed, because the bullets of an older section are no longer listed.
 
 Assignment: one file to be brought up to date, for whom, and what it is compared with.
 
 Drafting: a file as it is to be, made of the file as it is and the text of our section.
 
-Pure, so that it can be made anew for each base that a human saves meanwhile. Nothing outside the
+Pure, so that it can be made again for each base that a human saves meanwhile. Nothing outside the
 section changes, but for what a human wrote inside it and wants kept.
 
 Section: what one file is to be given, made of what it says and of what is known.
@@ -232,7 +232,7 @@ def drafted(
 
 
 def edited(data: bytes, ours: str, *, path: str) -> str:
-    """Return what a human changed inside our section, as a diff; "" where nobody can tell."""
+    """Return what a human changed inside our section, as a diff; "" where that is not known."""
     standing = fence.find(data, path=path)
     if standing is None or not ours:
         return ""
@@ -258,7 +258,7 @@ def _differing(before: str, after: str, one: str, other: str) -> str:
 #: Makes a file as it is to be of the file as it is.
 Make: TypeAlias = "Callable[[bytes], bytes]"
 
-#: Times that a section is made anew because somebody saved before it could be written.
+#: Times that a section is made again because the file was saved before it could be written.
 TRIES = 4
 
 
@@ -275,8 +275,8 @@ class ResolvedFile:
     """What came of a file, what it was made of, and for which revision of the human's part.
 
     Attributes:
-        is_edited: what stands between the marks now is not as we wrote it.
-        is_absent: nothing stands there, and nobody asked for it: what we wrote last stays known, as
+        is_edited: the text between the marks is not as we wrote it.
+        is_absent: there is no section, and none was asked for: what we wrote last stays known, as
             the section may come back (with another branch, say).
 
     """
@@ -289,7 +289,7 @@ class ResolvedFile:
 
 
 class Resolving:
-    """Brings files up to date, one a call; several calls may be under way at once."""
+    """Brings files up to date, one a call; several calls may run at once."""
 
     def __init__(self, writer: FileWriter, maker: Maker, *, embed: Embed, threads: Threads) -> None:
         """Remember whom to ask; texts are read and compared on those threads."""
@@ -387,7 +387,7 @@ class Resolving:
         return ResolvedFile(told, revision=fence.revision(data))
 
     async def _text(self, job: Assignment) -> bytes:
-        """Return what stands in the file of an agent, for whom only text is wanted."""
+        """Return the content of an agent's file, for a caller that only wants text."""
         path = job.place
         return (b"" if path is None else await self.run(read, path)) or b""
 
@@ -487,11 +487,11 @@ class Finished:
 
     @property
     def said(self) -> ResolutionComplete:
-        """What is told of it."""
+        """The event that announces it."""
         return ResolutionComplete(self.run.id, self.run.path or "", self.run.agent or "")
 
     def write(self, connection: Connection) -> None:
-        """Write the audit, and how the file stands now."""
+        """Write the audit, and the state of the file."""
         projects.record(connection, self.run)
         if self.row is not None and self.resolved is not None:
             resolutions.keep(connection, self.row, self.resolved.bullets)
@@ -537,7 +537,7 @@ def finished(
 
 
 def outdated(connection: Connection, done: Finished) -> bool:
-    """Tell whether a file that was written has a bullet that nobody may be given any more.
+    """Tell whether a file that was written has a bullet that may be given out no more.
 
     That of a write which was taken back may be older: it only has to be none that was taken back
     since that was asked for.
@@ -592,7 +592,7 @@ def refuse(connection: Connection, path: str) -> None:
 def known(connection: Connection, lines: Sequence[str]) -> list[GivenBullet]:
     """Return of which principles the bullets of an older section are, as far as they are known.
 
-    Somebody may take one of these back later, too, and then asks in which files it stands.
+    A person may take one of these back later, too, and then asks which files hold it.
     """
     texts = _texts(connection, principles.ids(connection) if lines else ())
     said = [(_said(line.removeprefix(BULLET)), line) for line in lines]
@@ -608,7 +608,7 @@ def _is_newer(connection: Connection, done: list[WriteEntry]) -> bool:
 
 
 def _bullets(data: bytes) -> list[str]:
-    """Return the bullets of the section that a file had; none where nobody can tell."""
+    """Return the bullets of the section that a file had; none where it cannot be read."""
     try:
         found = fence.find(data)
     except errors.CortexError:
@@ -623,7 +623,7 @@ def _said(line: str) -> str:
 
 
 def _standing(connection: Connection) -> set[str]:
-    """Return the principles that nobody took back or rejected."""
+    """Return the principles that were neither taken back nor rejected."""
     ids = set(principles.ids(connection)) - reviews.principles(connection)
     return ids - {
         each.principle_id for each in reviews.list_approvals(connection, Decision.REJECTED)

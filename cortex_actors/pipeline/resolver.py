@@ -3,7 +3,7 @@
 hears   organisation:complete, resolution:requested
 says    resolution:requested, resolution:complete
 asks    ledger, cache (vectors), tasks (which a resolve is one of)
-keeps   - (a file in hand when it crashes is whole; the next life ends the write that was begun)
+keeps   - (a file is whole after a crash; the next life ends the write that was begun)
 
 Errands: from a wish to the files that it is about, and to what came of each of them.
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 def plan(project: Project, wish: ResolutionWish, present: Iterable[Present]) -> Targets:
     """Return which files of a project are written for a wish, and which are left alone.
 
-    Raises `NotFound` for an agent, and `BadInput` for a file, that nobody writes for.
+    Raises `NotFound` for an agent without a formatter, and `BadInput` for a file of no agent.
     """
     relative = os.path.relpath(wish.path, project.root)
     if relative == ".":
@@ -101,7 +101,7 @@ def _formatter(path: str, relative: str, agent: str | None) -> Formatter:
 
 
 def _nobodys(path: str, relative: str) -> str:
-    """Return why a file is written for nobody, and what to do about it."""
+    """Return why a file is not written, and what to do about it."""
     if section.of_place(posixpath.basename(relative)) is None:
         return f"no agent reads it; there are {', '.join(PLACES)}"
     folder = posixpath.dirname(path)
@@ -111,7 +111,7 @@ def _nobodys(path: str, relative: str) -> str:
 #: Writes down what came of a file.
 Keep: TypeAlias = "Callable[[Finished], Awaitable[None]]"
 
-#: Files in hand at once.
+#: Files that are updated at once.
 AT_ONCE = 8
 
 
@@ -126,7 +126,7 @@ class FoundFiles:
 class FileUpdater:
     """Finds the files of a wish and has each brought up to date.
 
-    One file may be in hand twice at a time; then it is written by one after the other.
+    One file may be updated twice at a time; then it is written by one after the other.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class FileUpdater:
     async def find(self, project: Project, wish: ResolutionWish) -> FoundFiles:
         """Return which files a wish is about; raises `NotFound` and `BadInput`."""
         there = await self.on_thread(partial(present, own=project.is_own), project.root)
-        # A file in the home folder itself would be read by nobody.
+        # No agent would read a file in the home folder itself.
         found = plan(project, replace(wish, create=wish.create and not project.is_own), there)
         embed = self._resolving.shared()
         jobs = [Assignment(project, e.formatter, e, wish, there, embed) for e in found.write]
@@ -240,9 +240,9 @@ class FileUpdater:
     async def undo(self, project: Project, path: str) -> Finished:
         """Take the newest write into a file back; return what is to be kept of that.
 
-        The section that stands there then is not written over by itself before it would be made of
+        The section that is there then is not overwritten by itself before it would be made of
         something else. Raises refusals, `Refused` where what was taken back would come back with
-        it, and `BadInput` for a file that nobody writes.
+        it, and `BadInput` for a file that is not ours to write.
         """
         await self._records.read(lambda c: resolution.refuse(c, path))
         began = self._clock.now()
@@ -272,11 +272,11 @@ class FileUpdater:
         return replace(found, bullets=tuple(given[each] for each in lines if each in given))
 
     def _offered(self, connection: Connection) -> Offer:
-        """Return what files may be given now; what others have in hand is not read again."""
+        """Return what files may be given now; what other updates use is not read again."""
         known = self._offer()
         if known is None or known.name != name_of(connection, self._maker.model):
             known = offer(connection, self._maker.model)
-            # Nobody keeps some MB of it once no file is in hand.
+            # Some MB of it are freed once no file is being updated.
             self._offer = ref(known)
         return known
 
@@ -331,14 +331,14 @@ def _left_alone(
     ]
 
 
-#: Threads that read, compare and write files; a disk that hangs costs nobody else one.
+#: Threads that read, compare and write files; a disk that hangs holds up none but these.
 THREADS = 4
 
 log = logging.getLogger("cortex.resolver")
 
 
 class Resolver(Consumer):
-    """Writes into the files of projects that opted in, and wherever somebody asks for it.
+    """Writes into the files of projects that opted in, and where a user asks for it.
 
     After principles were distilled it asks itself for each file of a project that opted in, and
     only where something that the section is made of has changed; each such file is an event of its
@@ -357,7 +357,7 @@ class Resolver(Consumer):
         RESOLUTION_REQUESTED: "on_requested",
     }
 
-    #: Files in hand at once; most of the time each waits for its file to come to rest.
+    #: Files that are updated at once; most of the time each waits for its file to come to rest.
     concurrency = 4
 
     def __init__(
@@ -433,10 +433,10 @@ class Resolver(Consumer):
         return Outcome(partial(self._kept, done=done), said)
 
     def resolve(self, wishes: Sequence[ResolutionWish]) -> asyncio.Task[ResolutionReport]:
-        """Do what somebody wishes, each with the absolute path of a file or of a project's root.
+        """Resolve the wishes, each with the absolute path of a file or of a project's root.
 
         What cannot be written is said in the report. Raises `UnknownProject`, `NotFound` and
-        `BadInput` for a path or an agent that nobody writes for, and nothing is done then.
+        `BadInput` for a path or an agent without a formatter, and nothing is done then.
         """
         work = partial(self._resolved, wishes)
         return self.spawn(self._tasks.run("resolve", work), name="resolve")
@@ -487,7 +487,7 @@ class Resolver(Consumer):
         )
 
     async def _undone(self, path: str) -> Resolved:
-        """Do it, and write down how the file stands now."""
+        """Undo it, and write the state of the file."""
         real = await self._errands.on_thread(reading.place, path)
         done = await self._errands.undo(await self._project(real), real)
         await self._commit(done)
@@ -503,13 +503,13 @@ class Resolver(Consumer):
         return found
 
     async def _commit(self, done: Finished) -> None:
-        """Write down what somebody had done, and say so, in one transaction."""
+        """Write what was asked for and done, and publish it, in one transaction."""
         complete = self.say(RESOLUTION_COMPLETE, done.said)
 
         await self._publisher.write(lambda c: (None, [*self._kept(c, done=[done]), complete]))
 
     async def _late(self, entry: WriteEntry) -> None:
-        """Have a file looked at again in which a human's text stands after all."""
+        """Have a file looked at again that holds a human's text after all."""
         again = ResolutionRequested(entry.path, entry.agent)
         await self.desk.bus.publish(RESOLUTION_REQUESTED, again, source=self.desk.name)
 
@@ -517,7 +517,7 @@ class Resolver(Consumer):
         """End the writes that an earlier life began; each is ended before its file is written."""
         for each in await self._writer.recover():
             log.info("a write into %s that was cut off is %s", each.path, each.state)
-        # Written, and cut off before anybody knew what stands there: whom to blame for it.
+        # Written, and cut off before the row said what the file holds: it would have no provenance.
         unknown = partial(self._records.read, projects.unknown)
         for path, agent in await insist(unknown, self.desk.clock):
             again = ResolutionRequested(path, agent, refresh=True)
@@ -526,8 +526,8 @@ class Resolver(Consumer):
     def _kept(self, connection: Connection, *, done: Sequence[Finished]) -> list[Event[Payload]]:
         """Write down what came of files; return what was said because some are out of date.
 
-        What was taken back while a file was in hand stands in it now, and who took it back did not
-        know. He is who is told of it, if he comes after this transaction.
+        A revocation during a file's update did not see the file, which now holds what was taken
+        back. One that comes after this transaction sees its row.
         """
         again = []
         for each in done:

@@ -11,11 +11,11 @@ Polarity before similarity here, too: a statement that contradicts the principle
 however alike the two are; one that makes the same claim says it already, however unlike they look
 to the model. Only where no statement speaks for or against it does the likeness to a whole section
 decide. What the project's other files say counts against a principle and never for it: an agent
-may read only one of them, but whoever wrote them meant the whole project.
+may read only one of them, but their author meant the whole project.
 
 Offers: the principles that files may be given now, and the name of all that a choice depends on.
 
-A file is written anew only where that name differs from the one it was last written under, so that
+A file is rewritten only where that name differs from the one it was last written under, so that
 nothing happens while nothing changes.
 
 Sharing: vectors of what several files of one project are compared with, each made once.
@@ -26,7 +26,7 @@ ask for the vectors of the same statements, and most of them at the same time.
 Presence: which instruction files a project has at its root, as the formatters ask for it.
 
 Nothing here is written, and nothing but regular files is opened: what else may lie there is for
-whoever writes to refuse.
+left to the writer to refuse.
 
 The statements of a file, with their vectors: what a principle may repeat or contradict.
 """
@@ -100,7 +100,7 @@ class FileFindings:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """Statements, with what each takes a stand on, its words, and their vectors if all have one."""
+    """Statements, with the slots of each, its words, and their vectors if all have one."""
 
     lines: Sequence[FileStatement]
     slots: Sequence[frozenset[str]]
@@ -121,7 +121,7 @@ class _Lines:
         )
 
     def passages(self) -> list[frozenset[str]]:
-        """Return the words of what stands below each heading."""
+        """Return the words below each heading."""
         found: dict[str | None, frozenset[str]] = {}
         for each in (line for line in self.lines if not line.claim.scope):
             said = found.get(each.claim.heading, content(each.claim.heading or ""))
@@ -140,7 +140,7 @@ class Bench:
         already_said: float,
         lexicon: Lexicon | None,
     ) -> None:
-        """Read what the page takes a stand on. Blocks: some ms for each hundred statements."""
+        """Read the slots of the page. Blocks: some ms for each hundred statements."""
         self._own = _Lines.of(placed.page.lines, placed, lexicon)
         self._elsewhere = _Lines.of(placed.page.elsewhere, placed, lexicon)
         self._passages = {id(e): e.passages() for e in (self._own, self._elsewhere)}
@@ -217,7 +217,7 @@ class Bench:
 
 def _cosines(rows: Matrix, row: Matrix) -> list[float]:
     """Return the cosines of unit rows with another, each of the two rows and nothing else."""
-    # No product of matrices: its rounding depends on how many rows stand beside each other.
+    # No product of matrices: its rounding depends on how many rows are beside each other.
     found = np.einsum("ij,j->i", rows.astype(np.float64), row.astype(np.float64))
     return [min(max(float(each), -1.0), 1.0) for each in found]
 
@@ -506,7 +506,7 @@ def _peaceful(
 
 
 class Shared:
-    """Makes vectors of one model for one wish, and keeps them as long as that is in hand.
+    """Makes vectors of one model for one wish, and keeps them as long as that is open.
 
     Who asks second waits for the first. An embedder that is away is not waited for again: the
     files of a wish are all made with it or without it.
@@ -529,13 +529,13 @@ class Shared:
         return np.stack([self._rows[each] for each in texts])
 
     async def _made(self, texts: Sequence[str], model: str) -> Matrix:
-        """Return the rows of texts that nobody asked for before."""
+        """Return the rows of texts that were not asked for before."""
         if self._away is not None:
             raise self._away
         try:
             return await self._embed(texts, model=model)
         except UNEMBEDDED as error:
-            # A text that nobody can embed says nothing about the next file's.
+            # A text that cannot be embedded says nothing about the next file's.
             if not isinstance(error, BadInput):
                 self._away = error
             raise
@@ -549,7 +549,7 @@ def present(root: str, *, own: bool = False) -> tuple[Present, ...]:
 def read(path: str) -> bytes | None:
     """Return the bytes of a regular file, as many as it may have; None for anything else. Blocks.
 
-    What cannot be read now is None, too: whoever writes says why.
+    What cannot be read now is None, too: the writer says why.
     """
     try:
         data = read_regular(path, most=MAX_BYTES, flags=os.O_NOFOLLOW)
@@ -567,7 +567,7 @@ def sections(paths: Iterable[str]) -> dict[str, frozenset[str] | None]:
 
 
 def says(found: Mapping[str, frozenset[str] | None], path: str, text: str) -> bool:
-    """Tell whether a bullet stands in its file, by what `sections` found."""
+    """Tell whether a bullet is in its file, by what `sections` found."""
     lines = found.get(path, frozenset())
     return lines is None or text in lines
 
@@ -612,7 +612,7 @@ def _present(root: str, places: Iterable[str], *, own: bool) -> Iterator[Present
 
 
 def _text(path: str) -> bytes:
-    """Return what a file says; nothing of one that is no text, which nobody writes."""
+    """Return what a file says; nothing of one that is no text, which is not written."""
     data = read(path) or b""
     try:
         lines(data, path=path)
@@ -623,12 +623,12 @@ def _text(path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One file in hand.
+    """One file that is being updated.
 
     Attributes:
         target: the file, from the project's root; None for text that belongs in none.
         present: the instruction files at the root, as they were when the wish was looked at.
-        embed: makes the vectors, shared by the files of one wish; None for whoever makes all.
+        embed: makes the vectors, shared by the files of one wish; None for the one that makes all.
 
     """
 
@@ -700,5 +700,5 @@ class Assignment:
         return said.decode("utf-8", "replace").strip() not in tops | {""}
 
 
-#: The agent whose reader sees none of the files that a principle may stand in already.
+#: The agent whose reader sees none of the files that may hold a principle already.
 APART = "chatgpt"

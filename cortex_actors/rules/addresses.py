@@ -53,7 +53,7 @@ _METADATA_NAMES = frozenset(
     }
 )
 
-#: Networks that nobody may be on, and what they are (RFC 6890, 8215, 4380).
+#: Networks that are no valid destination, and what they are (RFC 6890, 8215, 4380).
 _FORBIDDEN = (
     (ip_network("0.0.0.0/8"), "no address of a machine"),
     (ip_network("::/128"), "no address of a machine"),
@@ -83,7 +83,7 @@ class Reach(IntEnum):
 def forbidden(text: str) -> str:
     """Return why nothing is ever sent to an IP address; "" when something may be.
 
-    Anything that is not an IP address is forbidden too: whoever asks has resolved the name.
+    Anything that is not an IP address is forbidden too: the caller has resolved the name.
     """
     found = _read(text)
     if found is None:
@@ -129,7 +129,7 @@ def _read(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Return the IPv4 address that an IPv6 one stands for, else the address itself."""
+    """Return the IPv4 address inside an IPv6 one, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:
@@ -152,7 +152,7 @@ STDIO = "stdio"
 #: How an address is written.
 _HOW = "write it like http://127.0.0.1:7420, with https:// or postgresql:// where it is so"
 
-#: A path as it stands in a request: printable ASCII, and no `.` or `..` that servers resolve.
+#: A path as it is sent in a request: printable ASCII, and no `.` or `..` that servers resolve.
 _PATH = re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[!-~]*")
 
 
@@ -212,7 +212,7 @@ def address(url: str, *, how: str = _HOW) -> Address:
 def admitted(where: Address, allowed: Iterable[str]) -> bool:
     """Return whether a host is among those that are allowed; all are when none is listed.
 
-    An entry is a host, or a host and a port; an IPv6 address stands in brackets when it has one.
+    An entry is a host, or a host and a port; an IPv6 address with a port is in brackets.
     """
     entries = {each.lower() for each in allowed}
     names = {where.host, where.bracketed, f"{where.bracketed}:{where.port}"}

@@ -1,13 +1,13 @@
 """What an agent says, before anything keeps it: its size, its letters, and what must not be in it.
 
-Nothing is changed in silence. A secret, or something that nobody can see, is refused with its kind
+Nothing is changed in silence. A secret, or a hidden character, is refused with its kind
 and its place; where that is wanted it is masked instead, or written out.
 
 Leaving a crumb: what was given becomes a crumb, or an error that says what cannot stay so. Pure.
 
 Texts are kept as they are but for line ends and the white space around them; entries that say
-nothing are left out. Words from closed sets must be of these: a priority that nobody knows would be
-found by no filter.
+nothing are left out. Words from closed sets must be of these: no filter would find an unknown
+priority.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LONGEST: Final = 65_536
 #: Characters of a thread's name, of a role, and of an agent's own abstract.
 THREAD, ROLE, ABSTRACT = 256, 64, 1_000
 
-#: Characters of what somebody has to say about a decision or a change.
+#: Characters of a note on a decision or a change.
 NOTE: Final = 2_000
 
 
@@ -86,7 +86,7 @@ def filed(given: object, *, redact: bool = False) -> tuple[str, ...]:
 
 
 def noted(given: str | None, *, what: str = "a note") -> str | None:
-    """Return what somebody has to say about a decision; None for nothing. Raises as `admitted`."""
+    """Return a note on a decision; None for nothing. Raises as `admitted`."""
     if given is not None and len(given) > NOTE:
         raise BadInput(f"{what} has at most {NOTE} characters, this one has {len(given)}")
     return admitted(given, what=what, redact=None) if given and given.strip() else None
@@ -124,7 +124,7 @@ SESSION_LIMIT, NAME_LIMIT = 128, 64
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRequest:
-    """What somebody wants to leave, as a request has it: nothing of it was looked at yet.
+    """A crumb as a request has it: nothing of it was checked yet.
 
     Attributes:
         type: None takes `task` where something is unfinished, else `orientation`.
@@ -157,7 +157,7 @@ def crumb(
 ) -> CrumbRecord:
     """Return a crumb called `name`, left at a time (UTC microseconds).
 
-    `session` is what the session is called where nobody says so. Raises `BadInput`, and `Refused`
+    `session` is the session's name where none is given. Raises `BadInput`, and `Refused`
     for a secret.
     """
     unfinished = tuple(_entries(given.unfinished, "unfinished_business", given))
@@ -209,7 +209,7 @@ def word_of(word: object, known: type[T], *, name: str) -> T | None:
 
 
 def _text(value: object, name: str, given: AdmissionRequest) -> str:
-    """Return a text that says something, without secrets and what nobody sees."""
+    """Return a text that says something, without secrets and hidden characters."""
     text = plain(value) if isinstance(value, str) else value
     return admitted(text, what=f"the crumb's {name}", redact=given.redact)
 
@@ -240,7 +240,7 @@ def _feelings(given: AdmissionRequest) -> dict[str, str]:
 
 
 def _references(given: AdmissionRequest) -> dict[str, tuple[str, ...]]:
-    """Return what to look up, by kind; one thing may stand without a list."""
+    """Return what to look up, by kind; a single value may come without a list."""
     found = {}
     for kind, value in _named(given.references, "references"):
         some = [value] if isinstance(value, str) else value
@@ -249,7 +249,7 @@ def _references(given: AdmissionRequest) -> dict[str, tuple[str, ...]]:
 
 
 def _named(values: object, name: str) -> Iterator[tuple[str, object]]:
-    """Yield what a mapping says, by names that can stand before a colon."""
+    """Yield what a mapping says, by names that may precede a colon."""
     some = {} if values is None else values
     if not isinstance(some, Mapping):
         raise BadInput(f"cannot leave the crumb: {name} must be an object")

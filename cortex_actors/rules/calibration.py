@@ -1,4 +1,4 @@
-"""Which thresholds fit the pairs that somebody has decided, measured before anything is changed.
+"""Which thresholds fit the pairs that are decided, measured before anything is changed.
 
 Each pair is judged by the rules themselves, once for every pair of thresholds that is tried. What
 is wanted, in this order: nothing merged that contradicts; merges that are right (`PRECISION`); as
@@ -39,13 +39,13 @@ JUDGED = tuple(step / 100 for step in range(30, 75, 5))
 
 
 class Label(StrEnum):
-    """What somebody decided two texts to be."""
+    """What two texts were decided to be."""
 
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
     #: Neither one claim nor a contradiction.
     DISTINCT = "distinct"
-    #: No contradiction, and nobody said whether they are one claim.
+    #: No contradiction, and it is open whether they are one claim.
     HARMLESS = "harmless"
 
 
@@ -141,14 +141,14 @@ def suggest(
 
 
 class _ThresholdTrial:
-    """Judges the same pairs by many thresholds, each pair anew only where that may matter.
+    """Judges the same pairs by many thresholds, each pair again only where that may matter.
 
     A judgement depends on thresholds only by which of them the pair's cosine reaches.
     """
 
     def __init__(self, pairs: Iterable[Decided], lexicon: Lexicon | None) -> None:
         self._lexicon = lexicon
-        # Whether two claims take a stand on one thing, so that any likeness will do.
+        # Whether two claims share a slot, so that any likeness will do.
         stand = partial(slots, lexicon=lexicon)
         self._pairs = [(each, bool(stand(each.left) & stand(each.right))) for each in pairs]
         self._known: dict[tuple[int, bool, bool], Relation] = {}

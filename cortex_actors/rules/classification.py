@@ -2,7 +2,7 @@
 
 The category with the most keywords wins, and so does the domain; a tie goes to the first in the
 alphabet. (Cerno's own ties followed the order of a map, which is the alphabet's up to OTP 25 and
-nobody's since.) Where no keyword speaks, the text is a fact and nobody vouches for that:
+undefined since.) Where no keyword speaks, the text is a fact without a decision:
 the second opinion below may then speak.
 
 A second opinion where keywords are silent: the category of the examples a text lies nearest to.
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 #: Tags kept of one text.
 MAX_TAGS = 5
 
-#: What stands between the headings above a statement, outermost first.
+#: What separates the headings above a statement, outermost first.
 BETWEEN = " > "
 
-#: Characters of a heading that may be a tag, where several stand above a statement: the innermost
+#: Characters of a heading that may be a tag, where several are above a statement: the innermost
 #: may be a whole sentence that leads in a list.
 TITLE_LIMIT = 40
 
@@ -51,7 +51,7 @@ class ClassifiedBy(StrEnum):
     KEYWORDS = "keywords"
     #: The example that it lies nearest to, because no keyword spoke.
     PROTOTYPES = "prototypes"
-    #: Nobody: it is a fact because something it must be.
+    #: Not decided: it is a fact because something it must be.
     NOBODY = "nobody"
 
 

@@ -1,7 +1,7 @@
-"""Which texts stand together: one for all that say the same, clusters of what is nearly the same.
+"""Groups of texts: one for all that say the same, clusters of what is nearly the same.
 
 Both are functions of the texts, the likenesses between them and an order, never of what came first:
-whoever looks again at a part of the graph that is connected to nothing else finds what looking at
+looking again at a part of the graph that is connected to nothing else finds what looking at
 all of it would find.
 
 Which of two statements says for more what the other one says for less.
@@ -69,11 +69,11 @@ def pair(left: str, right: str) -> Pair:
 
 
 def leaders(order: Sequence[str], alike: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Return for each item the one that stands for it.
+    """Return for each item its leader.
 
     The first in the order leads, and all that are like it count for it; then the first of the
-    others. So everybody is like who stands for it, and nobody who leads is like another one who
-    does. Taking away somebody who leads nobody changes nothing for the rest.
+    others. So every item is like its leader, and no two leaders are like each other. Taking away
+    an item that leads no other changes nothing for the rest.
     """
     known, found = set(order), dict[str, str]()
     for each in order:
@@ -175,7 +175,7 @@ class Subject:
 
     Attributes:
         claim: what it says, under which heading, and where it holds.
-        verdicts: what somebody has said about it and others, by the other's id: that counts for
+        verdicts: what was decided about it and others, by the other's id: that counts for
             more than the rules.
         is_section: whether it is a whole section and no statement; the two are never compared.
 
@@ -189,7 +189,7 @@ class Subject:
     is_section: bool = False
 
     def verdict(self, other: str) -> Judgement | None:
-        """Return what somebody has said about it and another one."""
+        """Return what was decided about it and another one."""
         return next((said for name, said in self.verdicts if name == other), None)
 
 
@@ -300,7 +300,7 @@ _VERBAL = frozenset({"to", "be", "not"})
 _ENDS = frozenset(".;:!?()\u2014,")
 _JOINS = frozenset("and or so then when if because unless run use".split())
 
-#: Words that only suppose what they name, and those that name what stands elsewhere.
+#: Words that only suppose what they name, and those that point to something elsewhere.
 _SUPPOSING = frozenset("if when whenever unless whether where in case wenn falls".split())
 _POINTING = frozenset("this that these those it them they any".split())
 
@@ -325,7 +325,7 @@ class OrderedThing:
     """Something that a statement puts in order.
 
     Attributes:
-        words: the words that say so, as they stand there.
+        words: the words that say so, as they are written there.
         thing: the stems of what is named.
         comes_first: whether what is named comes before what the statement asks for.
 

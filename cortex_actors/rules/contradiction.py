@@ -499,7 +499,7 @@ class ConflictThresholds:
     """Cosines of one embedding model from which on a likeness means something.
 
     Attributes:
-        merge: of two statements one may stand for the other that says less.
+        merge: of two statements one may replace the other that says less.
         cluster: the same within a cluster.
         judged: two statements may be one if the rules find the same claim in both.
         floor: two statements may be about one thing; below it a shared slot is needed.
@@ -584,16 +584,16 @@ def gate(
 
 
 def _place(claim: Claim) -> tuple[str, str, str]:
-    """Return what statements are ordered by; one of them may stand under no heading."""
+    """Return the sort key of statements; one of them may be under no heading."""
     return claim.text, claim.heading or "", claim.scope
 
 
 def believed(
     said: Judgement, left: Claim, right: Claim, *, lexicon: Lexicon | None = None
 ) -> Judgement:
-    """Return what a model says of two statements, as far as the rules let that stand.
+    """Return what a model says of two statements, as far as the rules accept it.
 
-    Two that differ in a number, a name, a switch or their place are not one claim, whoever says so:
+    Two that differ in a number, a name, a switch or their place are not one claim, in any verdict:
     merged, one of them would be lost.
     """
     if said.relation is not Relation.SAME:
@@ -611,7 +611,7 @@ def agrees(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> bool
     """Tell whether two statements that are near each other may say the same in other words.
 
     They neither contradict each other nor differ in a fact. They may have claims of their own, so
-    that none of them stands for the other one. A model that knows one script finds any two texts of
+    that none of them replaces the other one. A model that knows one script finds any two texts of
     another one alike: of these the words are the same.
     """
     tables = lexicon or standard()
@@ -644,7 +644,7 @@ def repeats(shown: Claim, other: Claim, *, within: bool = False) -> bool:
 
 
 def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
-    """Return the topic slots of a statement: what it takes a stand on, whatever the stand.
+    """Return the topic slots of a statement: the subjects on which it says something.
 
     Two statements that share a slot are worth comparing whatever their cosine.
     """

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 #: Agents that make a harmony, and a consensus.
 HARMONY, CONSENSUS = 2, 3
 
-#: What an answer calls that nobody agrees with another.
+#: The word in an answer for a group in which no agent agrees with another.
 NONE: Final = "NONE"
 
-#: Characters of a message that an answer shows, and what stands behind them if it goes on.
+#: Characters of a message that an answer shows, and what follows them if it goes on.
 PREVIEW, MORE = 100, "..."
 
 #: Returns the cosine of two messages, given by their places.
@@ -111,7 +111,7 @@ def converging(
 
 
 def around(voices: Sequence[Voice], alike: Likeness, *, threshold: float) -> AgreeingGroup | None:
-    """Return the group that the first of some messages is in; None where nobody agrees with it."""
+    """Return the group of the first of some messages; None where no other agrees with it."""
     near, _ = _near(voices, alike, threshold)
     beside = {0, *near[0]} if near else set()
     found = _best(voices, _within(near, beside), alike, least=HARMONY, holding=0)

@@ -1,4 +1,4 @@
-"""How knowledge fades that nobody observes any more, and comes back when somebody does.
+"""How knowledge fades that is observed no more, and comes back when it is observed again.
 
 The more often something was observed, the slower it fades (Cerno's document divides the rate of
 decay by 1 + log f; its code divided the half-life, so that frequent knowledge faded faster).
@@ -16,7 +16,7 @@ age: `window` gives it, to the microsecond, and a search may ask the ledger for 
 
 Layers: when a memory has earned a deeper one, and why it has not yet.
 
-From sensory to working it takes accesses, or somebody who saves it; from working to long_term
+From sensory to working it takes accesses, or a user who saves it; from working to long_term
 accesses and age; into the cortex none of these leads, but several agents who say the same, or a
 person. A number that is reached is enough.
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-#: How a principle stands; nothing is deleted, and every way leads back to `active`.
+#: Statuses of a principle; nothing is deleted, and every way leads back to `active`.
 ACTIVE, DECAYING, PRUNED = "active", "decaying", "pruned"
 
 #: Runs of decay in a row that must find a principle worth pruning before it is pruned: with one a
@@ -60,7 +60,7 @@ class Fading:
 
 
 class DecayStanding(NamedTuple):
-    """How a principle stands, and how many runs in a row found it worth pruning."""
+    """The status of a principle, and how many runs in a row found it worth pruning."""
 
     status: str = ACTIVE
     strikes: int = 0
@@ -86,7 +86,7 @@ def half_life(frequency: int, *, fading: Fading = DEFAULTS) -> float:
 def faded(
     now: DecayStanding, rank: float, *, days: float, fading: Fading = DEFAULTS
 ) -> DecayStanding:
-    """Return how a principle stands after one run of decay; `days` since its last observation.
+    """Return a principle's status after one run of decay; `days` since its last observation.
 
     It goes down a step at most in a run, the last step only after `STRIKES` runs in a row, and
     back to `active` at once: a clock that is wrong for some days prunes nothing.
@@ -100,9 +100,9 @@ def faded(
 def ranked(
     now: DecayStanding, rank: float, *, days: float, fading: Fading = DEFAULTS
 ) -> DecayStanding:
-    """Return how a principle stands whose rank was counted anew, outside a run of decay.
+    """Return the status of a principle whose rank was computed again, outside a run of decay.
 
-    Whoever organises often must not count as many runs of decay: this gives no strike, and takes
+    Frequent organising must not count as many runs of decay: this gives no strike, and takes
     them back as soon as it is not worth pruning. What was pruned comes back only when it is
     observed, and not because a rank has moved.
     """
@@ -244,7 +244,7 @@ def bonus(count: int) -> float:
 #: From the first to the deepest.
 ORDER: Final = tuple(Layer)
 
-#: Tenths of an hour in one, by which an age is told.
+#: Tenths of an hour in one, in which an age is given.
 _TENTHS = 10
 
 

@@ -1,8 +1,8 @@
 """Records that come from another home: each is looked at as a whole before anything is kept of it.
 
 A record is a JSON object. What is checked here is all that the ledger would refuse, and what the
-ledger cannot know: limits, secrets, characters that nobody sees. The errors name the field; where
-the record stands is put in front of them by whoever reads the file.
+ledger cannot know: limits, secrets, hidden characters. The errors name the field; the reader of
+the file puts the place of the record in front of them.
 
 Records of another home that are no memories: crumbs, profiles, what was done with memories.
 """
@@ -172,7 +172,7 @@ def _is_whole(given: object) -> TypeGuard[int]:
 
 
 def _standing(found: Mapping[str, Any], agent: str, created: int) -> dict[str, Any]:
-    """Return where a memory stands, and since when it was believed."""
+    """Return the status of a memory, and since when it was believed."""
     status = word(found, "status", domain.MemoryStatus, domain.MemoryStatus.ACTIVE)
     made: dict[str, Any] = {"status": status, "merged_into": None, "replaced_by": None}
     if status == domain.MemoryStatus.MERGED:

@@ -1,4 +1,4 @@
-"""How two principles stand to each other, by what they say and not by which came first.
+"""How two principles are related, by what they say and not by which came first.
 
 In this order: they contradict each other; one needs what the other is about; they are nearly the
 same; one says for less what the other says for more; both make one claim; they are about one thing.
@@ -19,7 +19,7 @@ from cortex_actors.rules.sameness import SUSPECT, differ
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import Lexicon, standard
 
-#: Changes with what is found: links that were drawn by another version are drawn anew.
+#: Changes with what is found: links that were drawn by another version are drawn again.
 VERSION: Final = 1
 
 
@@ -77,7 +77,7 @@ def link(
 
 
 def _judged(left: Subject, right: Subject, cosine: float | None, lexicon: Lexicon) -> Judgement:
-    """Return what two are to each other: by whoever has said so, else by the rules."""
+    """Return what two are to each other: by a decision about them, else by the rules."""
     known = left.verdict(right.id) or right.verdict(left.id)
     if known is not None:
         return known

@@ -5,25 +5,25 @@ how a text ranks among others and is near 1 for the best of them however unlike 
 that contradict each other, or differ in a value, a name or a place, are never one, however alike:
 opposite statements lie nearest of all. Pure.
 
-Whether a text that a model wrote may stand for the texts it was made of. Pure.
+Whether a text that a model wrote may replace the texts it was made of. Pure.
 
 A merge must lose nothing and add nothing. What cannot be seen in the words themselves is left to
 the vectors; but every name, number and piece of code of the sources has to be there and no other,
 and what turns or limits a statement may neither come nor go. Where it is unclear the text is not
 taken: the sentences of both, each once, cost nothing.
 
-Whether one sentence that a model wrote may stand for the texts it was made of. Pure.
+Whether one sentence that a model wrote may replace the texts it was made of. Pure.
 
 What is written here speaks in every project, and a model that is wrong is wrong in a plausible way.
 So it may contradict none of its sources, name nothing that none of them names, turn or reorder
 nothing in words of its own, say hardly a word that none of them says, and hold nothing that a
-person would have to look at first. Whoever is not content with it takes the words of one of the
+person would have to look at first. A caller that rejects it takes the words of one of the
 sources, which costs nothing: where it is unclear the sentence is dropped.
 
 Two texts as one, without a model: everything that either says, once. Pure.
 
 A sentence is left out only where another one has all of its words, side by side and in their order,
-or with one phrase moved that says how, when or where; and where nothing that stands beside them
+or with one phrase moved that says how, when or where; and where nothing beside them
 could turn what they say. Everything else stays as it was written, so that no merge loses a
 sentence.
 """
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-#: Words that turn, limit or doubt what stands beside them: with one of these, more words are not
+#: Words that turn, limit or doubt what is beside them: with one of these, more words are not
 #: more of the same, and with one of them in another place a sentence says something else.
 TURNING: Final = frozenset(table("likeness")["turning"].split())
 
@@ -98,7 +98,7 @@ def united(a: str, b: str, *, prefer: Prefer = Prefer.EQUAL) -> str:
         else:
             kept.append(each)
         kept = [there for there in kept if there not in shorter]
-    # Sentences as one text: on a line each, where they would not be told apart again.
+    # Sentences as one text: on a line each, where they would not be recognised again.
     line = " ".join(kept)
     return line if sentences(line) == tuple(kept) else "\n".join(kept)
 
@@ -137,11 +137,11 @@ def _spoken(sentence: str) -> tuple[str, ...]:
 #: Layers from the first to the deepest.
 DEPTH = tuple(Layer)
 
-#: Words that deny, and those that stand beside them for the grammar's sake.
+#: Words that deny, and those that are beside them for the grammar's sake.
 _DENYING = frozenset({"not", "never", "no"})
 _BESIDE = _DENYING | {"do", "does", "did", "any", "a", "an", "the"}
 
-#: What stands in front of what is said: who said it, or when, in brackets; so many at most.
+#: What comes before a statement: who said it, or when, in brackets; so many at most.
 _LABEL = re.compile(r"\s*(?:\[[^\]\n]{1,60}\]|\([^)\n]{1,60}\)|[A-Z][\w .'-]{0,40}:)\s+")
 _LABELS = 3
 
@@ -251,7 +251,7 @@ def are_opposites(text: str, other: str) -> bool:
 def believed(
     said: Judgement | None, text: str, other: str, *, lexicon: Lexicon | None = None
 ) -> Ruled:
-    """Return what a model's word on an open candidate comes to; nobody's word keeps them two."""
+    """Return what a model's word on an open candidate comes to; without one they stay two."""
     if said is None:
         return Ruled(MergeVerdict.SKIP, Decider.RULES, "nobody is sure that they say the same")
     found = contradiction.believed(said, Claim(text), Claim(other), lexicon=lexicon)
@@ -265,7 +265,7 @@ def faithful(cosines: Sequence[float], least: float) -> bool:
 
 
 def neighbour_score(cosines: Sequence[float], count: int) -> float:
-    """Return the mean of the highest so many cosines; 0 where there is nobody."""
+    """Return the mean of the highest so many cosines; 0 where there are none."""
     best = sorted(cosines, reverse=True)[:count]
     return sum(best) / len(best) if best else 0.0
 
@@ -336,7 +336,7 @@ def _bare(text: str) -> tuple[frozenset[str], bool]:
     return frozenset(stem(each) for each in found if each not in _BESIDE), denials % 2 == 1
 
 
-#: What is a name wherever it stands: code, and what holds a digit, a sign or a capital inside.
+#: What is a name in any place: code, and what holds a digit, a sign or a capital inside.
 _NAMES: Final = re.compile(
     r"`([^`\n]+)`|(?<![\w.])((?:[\w@#~-]*[\d._/@#+~]|[^\W\d_]+[A-Z])[\w.@#/+~-]*\w|\w*\d\w*)"
 )
@@ -348,7 +348,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
 
 def objection(text: str, sources: Sequence[str]) -> str | None:
-    """Return why a text must not stand for its sources; None when nothing speaks against it."""
+    """Return why a text must not replace its sources; None when nothing speaks against it."""
     if (why := wary(text)) is not None and not any(wary(each) for each in sources):
         return why
     said = "\n".join(sources)
@@ -388,7 +388,7 @@ LONGEST: Final = 300
 #: backups" may follow what they say.
 FAMILIAR: Final = 0.8
 
-#: Words that turn, weaken, limit or reorder what stands beside them, which the rules do not always
+#: Words that turn, weaken, limit or reorder what is beside them, which the rules do not always
 #: see: none of them may be the model's own.
 _TURNING = frozenset(table("likeness")["own"].split())
 
@@ -397,7 +397,7 @@ _SIGNS = frozenset("\u2018\u2019\u201c\u201d\u2013\u2014\u2026")
 
 
 def flaw(text: str, sources: Sequence[Claim], *, lexicon: Lexicon | None = None) -> str | None:
-    """Return why a sentence must not stand for its sources; None when nothing speaks against it."""
+    """Return why a sentence must not replace its sources; None when nothing speaks against it."""
     if len(text) > LONGEST or "\n" in text:
         return f"it is no single line of {LONGEST} letters"
     if (why := wary(text)) is not None:

@@ -5,7 +5,7 @@ How far to believe an insight, from what is known about it now.
 Recomputed from the evidence at each run and never from the value of the run before: adjustments on
 a stored value compound, until two projects make certainty and three months make zero.
 
-It is computed in steps, for whoever asks how it comes about.
+It is computed in steps, so that the result can be explained.
 
 How good the sources of a principle are, from where its texts came.
 
@@ -22,9 +22,9 @@ How much a principle matters to a file: nearness, rank and common domains (Cerno
 
     score = .5 * max(cosine, 0) + .3 * rank + .2 * share of the principle's domains that are its
 
-Where the file or the principle has no vector, what is left stands for all of it:
+Where the file or the principle has no vector, the rest is scaled up:
 (.3 * rank + .2 * share) / .5. The domains of a file are the three that most of its paragraphs are
-about. The weights may be others; only how they stand to each other counts.
+about. The weights may be others; only their ratios count.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Need(StrEnum):
     NOT_WARY = "not_wary"
 
 
-#: What a person's approval stands for; an open contradiction is decided where it stands.
+#: What a person's approval replaces; an open contradiction is decided in its own place.
 WAIVED = frozenset(
     {Need.CONFIDENCE, Need.OBSERVATIONS, Need.AGE, Need.NO_DIFFERENCE}
     | {Need.A_CLAIM, Need.PROJECTS, Need.NOT_WARY}
@@ -119,7 +119,7 @@ class PromotionStanding:
         voices: independent projects that say it: two checkouts of one repository are one, and
             what was imported, or comes from elsewhere, is none. None: as many as it has projects.
         decision: what a person said about it.
-        wary: why a person has to approve it, whoever says it; None for what needs nobody.
+        wary: why a person has to approve it, in any file; None for what needs no approval.
         is_private: only files of one person say it.
         differences: projects' choices that differ from it: no contradiction, but no agreement of
             all of them either.
@@ -188,7 +188,7 @@ def decided(
     """Return what a person has said of an insight, from what was said of it and of its wordings.
 
     Of what says the same, a rejection counts always; an approval does unless this wording needs one
-    of its own: else an approved text would be spread in words that nobody saw.
+    of its own: else an approved text would be spread in words that no person saw.
     """
     if own is not None or not others:
         return own
@@ -387,7 +387,7 @@ LINKS_SCALE: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class RankWeights:
-    """What each part of a rank counts (Cerno's); only how they stand to each other matters."""
+    """What each part of a rank counts (Cerno's); only the ratios matter."""
 
     confidence: float = 0.35
     frequency: float = 0.25
@@ -446,7 +446,7 @@ def parts(
     )
 
 
-#: Characters of a file that stand for all of it in vector space (Cerno).
+#: Characters of a file that represent all of it in vector space (Cerno).
 FILE_CHARACTERS: Final = 8_000
 
 #: Domains that a file is of, at most (Cerno).
@@ -498,5 +498,5 @@ def file_domains(text: str) -> tuple[str, ...]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return the paragraphs of a text: what blank lines stand between."""
+    """Return the paragraphs of a text: the parts between blank lines."""
     return [each for each in _BLANK.split(text.strip()) if each]

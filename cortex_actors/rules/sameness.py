@@ -7,8 +7,8 @@ same but one number, name or path.
 
 Two texts with the same words in another order: whether they still say the same. Pure.
 
-Who does something to whom is often told by the order alone: "Anna reviews Ben's requests". So what
-both have must stand in one order, but for a phrase that says how, when or where: such a one may
+Who does something to whom is often shown by the order alone: "Anna reviews Ben's requests". So what
+both have must be in one order, but for a phrase that says how, when or where: such a one may
 move. When in doubt the two say different things, and stay two.
 
 How alike two vectors are, and from where on that means something.
@@ -50,7 +50,7 @@ ALIGNED = 0.55
 #: Words compared: what differs in pages is no single change.
 MOST = 80
 
-#: Words that may stand where the other statement has a name.
+#: Words that the other statement may have in place of a name.
 _FEW = 4
 
 _DIGITS = re.compile(r"[<>~^]?v?\d[\d.,]*[%+x]?[a-z]{0,2}")
@@ -106,7 +106,7 @@ def _kind(left: Sequence[Word], right: Sequence[Word], lexicon: Lexicon) -> Diff
 
 
 def _weighty(words: Sequence[Word]) -> Sequence[Word]:
-    """Return words without an article: "mallory" stands for "a colleague" as one word for one."""
+    """Return words without an article: "mallory" for "a colleague" is one word for one."""
     return [each for each in words if each.text not in _ARTICLES]
 
 
@@ -163,21 +163,21 @@ def stands(left: ClaimReading, right: ClaimReading) -> str | None:
         return "one is against something"
     if left.excepting is not right.excepting:
         return "one has an exception"
-    # Who is against the same as another one may well want something that this one bars beside it.
+    # One that is against the same as another may well want something that this one bars beside it.
     if not stand and _turned(left, right) + _turned(right, left) > bool(denied & others):
         return "one wants what the other does not"
     return None
 
 
 def _words(left: ClaimReading, right: ClaimReading, lexicon: Lexicon) -> str | None:
-    """Return what stands in the place of what, where two statements are else alike."""
+    """Return what replaces what, where two statements are else alike."""
     one, other = ({each.text for each in some.wording.words} for some in (left, right))
     if any(lexicon.distinct.get(each, frozenset()) & (other - one) for each in one - other):
         return "one has a word and the other its opposite"
     ratio, kinds = align(left, right, lexicon=lexicon)
     if ratio >= ALIGNED and Difference.HARD in kinds:
         return "they differ in a name or a value"
-    # Whoever changes one word of somebody's rule would else speak with that one's voice.
+    # One changed word of another author's rule would else speak with that author's voice.
     alone = ratio >= ALIGNED and kinds == [Difference.WORD]
     if alone or (ratio >= VERBATIM and {Difference.WORD, Difference.PLACE}.intersection(kinds)):
         return "they differ in the one word that matters"
@@ -203,7 +203,7 @@ def settled(left: ClaimReading, right: ClaimReading) -> list[str]:
 
 
 def keeps(fuller: ClaimReading, other: ClaimReading) -> bool:
-    """Tell whether a statement says all that another one says, and may stand for it.
+    """Tell whether a statement says all that another one says, and may replace it.
 
     Its words hold those of the other one, wanted or forbidden as there; numbers, names, conditions
     and limits are the same. A command and what only announces something are no claims.
@@ -251,31 +251,31 @@ def _plain(reading: ClaimReading) -> frozenset[str]:
     return frozenset(each.text for each in reading.wording.words if not each.code)
 
 
-#: Words and signs that weaken or bound what stands beside them: what one of two statements says
+#: Words and signs that weaken or bound what is beside them: what one of two statements says
 #: with one of these holds for less, or for something else.
 LIMITING: Final = frozenset(table("likeness")["limiting"].split())
 
 #: Words with one of which more a statement asks for less: where it holds, and what would do, too.
 NARROWING: Final = frozenset(table("likeness")["narrowing"].split())
 
-#: Words with which a phrase begins that stands first or last in a sentence, and may do either.
+#: Words with which a phrase begins that is first or last in a sentence, and may be either.
 _LEADING: Final = frozenset(table("likeness")["leading"].split())
 
-#: Words that say how or when, beside those with the ending of most; they may stand anywhere.
+#: Words that say how or when, beside those with the ending of most; they may be anywhere.
 _ADVERBS: Final = frozenset(table("likeness")["adverbs"].split())
 _ENDING: Final = "ly"
 _NO_ADVERBS: Final = frozenset(table("likeness")["no_adverbs"].split())
 
-#: Phrases that may stand anywhere too: where another one stands tells to what it belongs.
+#: Phrases that may be anywhere too: where another one is shows to what it belongs.
 _ANYWHERE: Final = frozenset(tuple(each.split()) for each in table("likeness")["anywhere"])
 
 #: Words of a phrase that moves at most.
 _LONGEST: Final = 6
 
-#: Words at least: of two, one tells what is done with the other, wherever they stand.
+#: Words at least: of two, one says what is done with the other, wherever they are.
 _FEWEST: Final = 3
 
-#: Words by which what is done is told of whom it is done to.
+#: Words by which what is done is said of the one it is done to.
 _BEING: Final = frozenset("be been being is are was were".split())
 
 #: Sentences of a text that are compared: of a longer one the first.
@@ -331,7 +331,7 @@ def _is_adverb(word: str) -> bool:
 def _is_swapped(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Tell whether two rows have the same words, and not in one order.
 
-    Where a word of one is not in the other, somebody says it otherwise, and the order is free:
+    Where a word of one is not in the other, the other says it otherwise, and the order is free:
     asking for most words alone kept six of forty unseen duplicates apart.
     """
     mine, its = Counter(map(_bare, one)), Counter(map(_bare, other))
@@ -355,8 +355,8 @@ def _is_turned(
 ) -> bool:
     """Tell whether two neighbours change places as another construction wants it.
 
-    "Deploys on Friday" are "Friday deploys", and what "ought to be pinned" somebody pins. Whoever
-    does it stands between the two, or behind "by", where it is told.
+    "Deploys on Friday" are "Friday deploys", and what "ought to be pinned" someone pins. The one
+    who does it is between the two, or behind "by", where it is named.
     """
     places = [n for n, (x, y) in enumerate(zip(*rows, strict=True)) if x != y]
     if len(places) != 2 or places[1] != places[0] + 1:  # noqa: PLR2004 - two neighbours

@@ -96,7 +96,7 @@ def again(job: Job) -> float:
 def age_of(row: JobRow | None, now: int) -> float | None:
     """Return since when a job rests, by its row: seconds; None for one that is to be done soon.
 
-    A job that nobody has noted begins its first interval now: what a start does itself needs no
+    A job without a row begins its first interval now: what a start does itself needs no
     job. One that was noted and never done rests since it was noted; one that failed is due.
     """
     if row is None:
@@ -107,12 +107,12 @@ def age_of(row: JobRow | None, now: int) -> float | None:
 
 
 class Timer:
-    """One job's rest, which somebody who asks for the job may cut short."""
+    """One job's rest, which a request for the job may cut short."""
 
     def __init__(self, job: Job, clock: Clock) -> None:
         """Rest for ever."""
         self.job = job
-        #: Monotonic seconds at which it is due, and at which the run in hand began.
+        #: Monotonic seconds at which it is due, and at which the present run began.
         self.due: float | None = None
         self.since: float | None = None
         self._clock = clock
@@ -121,7 +121,7 @@ class Timer:
         self._waiting: list[asyncio.Future[JobResult]] = []
 
     async def rest(self, seconds: float, spawn: Spawn) -> None:
-        """Return after that many seconds, or when somebody asks for the job."""
+        """Return after that many seconds, or when the job is asked for."""
         self.due = self._clock.monotonic() + seconds
         if not self._is_wanted:
             self._nap = spawn(self._clock.sleep(seconds))
@@ -129,7 +129,7 @@ class Timer:
         self._is_wanted = False
 
     def hurry(self) -> asyncio.Future[JobResult]:
-        """Return what the next run will come to, or the one in hand, and begin it now."""
+        """Return the result of the present run, or of the next one, which begins now."""
         answer: asyncio.Future[JobResult] = asyncio.get_running_loop().create_future()
         self._waiting.append(answer)
         if self.since is None:
@@ -139,7 +139,7 @@ class Timer:
         return answer
 
     def begin(self) -> None:
-        """Note that the job is in hand."""
+        """Note that the job is running."""
         self.since, self.due = self._clock.monotonic(), None
 
     def end(self, come_to: JobResult | Exception) -> None:

@@ -10,14 +10,14 @@ keeps   when each job was done last and how it ended, as far as the ledger was n
 
 The table of jobs as this life of the daemon knows it, and the way of its rows into the ledger.
 
-A run that wrote nothing else writes no row: a ledger that nobody writes must stay as it is, or it
+A run that wrote nothing else writes no row: a ledger without writes must stay as it is, or it
 would be copied every hour for nothing. Such rows wait for the next run that writes anyway, which
 one of the daily jobs does. A crash loses them: what is due by the older row is done once more.
 
 Trying the daemon in earnest by the clock, where that tells anything new.
 
-A trial writes into the ledger, and a ledger that nobody writes must stay as it is, or it would be
-copied every hour for nothing. So after a trial that went well there is none while nobody writes,
+A trial writes into the ledger, and a ledger without writes must stay as it is, or it would be
+copied every hour for nothing. So after a trial that went well there is none until the next write,
 but for one a day.
 
 What the schedule has others do: requests on topics, the fading of principles, the digest.
@@ -88,11 +88,11 @@ class JobPreparer:
         return JobResult(said, say=[self.publisher.event(topic, payload)])
 
     async def decay(self) -> JobResult:
-        """Let principles fade that nobody observes any more; one step down at most in a run.
+        """Let principles fade that are observed no more; one step down at most in a run.
 
         The last step takes several runs in a row, and the time is that of the ledger's last events
         where the clock is ahead of them: a clock that is wrong must not make everything old. Where
-        one stands otherwise now the organiser is asked to tell whoever gave it to a file.
+        one has another status now the organiser is asked to update the files that hold it.
         """
         now, scales = self.clock.now(), self.scales
 
@@ -136,7 +136,7 @@ def _told(found: projects.Digest) -> str:
 
 
 def _steps(found: list[principle_decay.Faded]) -> str:
-    """Return how principles came to stand, as a sentence."""
+    """Return how principles changed, as a sentence."""
     moved = Counter(each.status for each in found if each.status != each.before)
     steps = "".join(f", {number} {status}" for status, number in sorted(moved.items()))
     return f"{len(found)} principles ranked anew{steps}"
@@ -155,7 +155,7 @@ PRUNED, PAUSE = 500, 0.05
 class Upkeep:
     """Looks after the ledger on a thread of its own, with connections of its own.
 
-    What is in hand when it is closed is called off and leaves nothing half done.
+    What is running when it is closed is cancelled and leaves nothing half done.
     """
 
     home: Home
@@ -173,7 +173,7 @@ class Upkeep:
         return await self._threads.run(age)
 
     async def copy(self, to: str | None) -> dict[str, Any]:
-        """Copy the ledger because somebody asked for it; raises as `backups.take_to` does."""
+        """Copy the ledger at a user's request; raises as `backups.take_to` does."""
         begun = self.clock.monotonic()
         made = await self._threads.run(self._copied, to)
         seconds = round(self.clock.monotonic() - begun, 3)
@@ -198,7 +198,7 @@ class Upkeep:
     async def check(self) -> JobResult:
         """Read the whole ledger; raises `DiskFault` when it is damaged.
 
-        Nobody who writes waits for that, unless there are words to be made anew.
+        No writer waits for that, unless there are words to be rebuilt.
         """
         said, unlike = await self._threads.run(self._checked)
         mended = False
@@ -223,7 +223,7 @@ class Upkeep:
         return None if at is None else (self.clock.now() - at) / SECOND
 
     def close(self) -> None:
-        """Call off what is in hand."""
+        """Cancel what is running."""
         self._halt.ask()
         self._threads.close()
 
@@ -333,7 +333,7 @@ class Diary:
             await self.write(JobResult())
 
     def keep(self, row: JobRow) -> None:
-        """Remember how a job stands; it is written with the next that is."""
+        """Remember the state of a job; it is written with the next that is."""
         self._rows[row.name] = row
         self._unwritten.add(row.name)
 
@@ -354,7 +354,7 @@ class Diary:
         self._unwritten -= {name for name, row in waiting.items() if self._rows[name] is row}
 
 
-#: Microseconds after a trial in which the index is told of it, which is written, too.
+#: Microseconds after a trial in which the index gets its vectors, which is written, too.
 _SETTLING = 10 * SECOND
 
 
@@ -378,14 +378,14 @@ class Trying:
     rest: float = SOON
 
     async def run(self) -> JobResult:
-        """Try it, unless nobody has written since it went well; tell only what did not.
+        """Try it, unless there was no write since it went well; report only what did not.
 
         Raises `RoundTripFailed`, so that it is tried again soon. A part that did not answer, such
         as a model that is still made, does so soon as a rule; what lasts is tried ever less often.
         """
         since = self.well_at
         if since is not None and 0 <= self.clock.now() - since < DAY:
-            # Has nobody written since?
+            # Was there no write since?
             settled = since + _SETTLING
             if await self.look(lambda: float(backups.written(self.ledger) <= settled)):
                 return JobResult()
@@ -399,17 +399,17 @@ class Trying:
 
 
 class Scheduler(AsyncioActor):
-    """Does what is due, one row of the schedule each; a job that fails is told and tried again.
+    """Does what is due, one row of the schedule each; a job that fails is logged and tried again.
 
     Timers run on the monotonic clock, so a wall clock that jumps neither skips a run nor doubles
-    one. What was missed while no daemon ran is done once. What is in hand when it ends is called
-    off, leaves nothing half done, and is due again.
+    one. What was missed while no daemon ran is done once. What is running when it ends is
+    cancelled, leaves nothing half done, and is due again.
     """
 
     #: Backups that people ask for: each waits for the one before.
     mailbox_limit = 100
     overflow = Overflow.BACK_PRESSURE
-    #: Seconds: a backup that somebody waits for takes as long as the disk does.
+    #: Seconds: a backup that a caller waits for takes as long as the disk does.
     message_limit = 21_600.0
 
     def __init__(
@@ -432,7 +432,7 @@ class Scheduler(AsyncioActor):
 
         Handled events are kept for `keep_days`, what files held before we wrote into them for
         `journal_days`. `organisation` says how principles fade, `memory` how memories do; `trial`
-        tries the daemon, and where there is none nobody does; `chance` gives a number from 0 to 1,
+        tries the daemon, and without it there are no trials; `chance` gives a number from 0 to 1,
         by which jobs are put off that may come later; backups run below `tasks`.
         """
         super().__init__()
@@ -464,7 +464,7 @@ class Scheduler(AsyncioActor):
         return self.spawn(self._tasks.run("backup", work), name="backup")
 
     def run_now(self, name: str) -> asyncio.Future[JobResult]:
-        """Do a job now, or wait for the run in hand, and return what it came to.
+        """Do a job now, or wait for the present run, and return what it came to.
 
         Its timer begins again with that. Raises `NotFound` naming the jobs there are, and whatever
         the job raises.
@@ -512,7 +512,7 @@ class Scheduler(AsyncioActor):
         )
         if self._trying is None:
             return jobs
-        # Soon after a start, whoever tried it before.
+        # Soon after a start, even if a trial ran before.
         return (*jobs, Job("probe", chosen.probe_every_s, self._trying.run, age=lambda: None))
 
     async def _begin(self) -> None:
@@ -535,7 +535,7 @@ class Scheduler(AsyncioActor):
             wait = await self._done(timer)
 
     async def _age(self, job: Job) -> float | None:
-        """Return since when a job is due; None where nobody can look, which its run then says."""
+        """Return since when a job is due; None where that cannot be read, which its run reports."""
         if job.age is None:
             return age_of(self._diary.row(job.name), self._clock.now())
         try:
@@ -583,12 +583,12 @@ class Scheduler(AsyncioActor):
             job.name,
             again(job),
             error,
-            # A traceback only of what nobody expected.
+            # A traceback only of unexpected errors.
             exc_info=None if isinstance(error, errors.CortexError) else error,
         )
 
     def _row(self, job: Job, began: int, wait: float, *, said: str | None) -> JobRow:
-        """Return how a job stands that has just been done, and is done again after `wait` s."""
+        """Return the row of a job that has just been done, and is due again after `wait` s."""
         now = self._clock.now()
         due = now + round(wait * SECOND)
         return JobRow(job.name, job.every, job.jitter, began, now, due, DONE, said)

@@ -8,8 +8,8 @@ not learn of it. A profile that was seeded, summoned or imported does.
 Crumbs: what sessions left for the next ones, and the passages by which they are found.
 
 Every function takes the connection of a transaction it is part of. A crumb is never changed, so
-its row says all there is; it is found by everything it says, alone. Whoever reads is `reader`: an
-agent sees its own crumbs, None is the owner and sees them all.
+row says all there is; it is found by its own text alone. `reader` is an agent's name: an agent sees
+its own crumbs. None is the owner, who sees all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-#: Whoever remembers or asks runs it: building it each time would cost more than it does.
+#: Runs at each remember and recall: building it each time would cost more than running it.
 _NAMES = "SELECT id, display_name FROM agents WHERE id IN :ids"
 
 #: What of an agent may be empty, and is NULL then.
@@ -86,10 +86,10 @@ def require_own_name(connection: sa.Connection, agent: Agent) -> None:
 def listed(
     connection: sa.Connection, reader: str | None, *, limit: int, skip: int = 0
 ) -> tuple[list[Agent], int]:
-    """Return the agents that somebody may know of, by id, and how many there are.
+    """Return the agents that the reader may see, ordered by id, and how many there are.
 
-    An agent knows of the default one, and of those that have a profile or were met in what it may
-    read: that somebody is named in another's private memory alone, it does not learn.
+    An agent sees the default one, and those that have a profile or appear in what it may read. It
+    does not learn of an agent that only another agent's private memory names.
     """
     query = sa.select(agents).where(agents.c.id != PROBE)
     if reader is not None:
@@ -103,7 +103,7 @@ def listed(
 
 
 def by_id(connection: sa.Connection, name: str, reader: str | None = None) -> Agent | None:
-    """Return an agent that somebody may know of; None for one that is not known."""
+    """Return an agent that the reader may see; None for one that is not known."""
     query = sa.select(agents).where(agents.c.id == name, agents.c.id != PROBE)
     if reader is not None:
         query = query.where(_met(reader))
@@ -132,7 +132,7 @@ def _read(name: str) -> str:
 
 
 def _met(reader: str) -> sa.ColumnElement[bool]:
-    """Return the condition that an agent may know of a row of `agents`."""
+    """Return the condition that an agent may see a row of `agents`."""
     # Of another name, so that `readable` asks of whom else each of them is about.
     met = memory_agents.alias()
     wrote = sa.select(memories.c.agent_id).where(realms.readable(reader))
@@ -250,7 +250,7 @@ def like(connection: sa.Connection, crumb: CrumbRecord) -> CrumbRecord | None:
 
 
 def readable(reader: str | None) -> sa.ColumnElement[bool]:
-    """Return the condition on a row of `crumbs` that somebody may read it; None is the owner."""
+    """Return the condition that the reader may read a row of `crumbs`; None is the owner."""
     return sa.true() if reader is None else _ROWS.agent_id == reader
 
 

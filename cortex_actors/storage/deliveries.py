@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CONFLATED = 1_000
 
 #: Waiting events that are looked at for one whose project has no repeat waiting. Where none of
-#: them may be handed out, something is in hand, and its end is the next look.
+#: them may be handed out, an event is being handled, and its end is the next look.
 LOOKED_AT = 64
 
 #: In the place of a project: of none, and of all.
@@ -60,7 +60,7 @@ _STRANGE = (CortexError, ValueError, TypeError, AttributeError, RecursionError)
 
 
 class UnreadableError(Exception):
-    """A waiting event that this version cannot read, so that nobody can be handed it."""
+    """A waiting event that this version cannot read, so that it cannot be handed out."""
 
     def __init__(self, row: _Row, error: Exception) -> None:
         """Say which event it is, and why."""
@@ -105,10 +105,10 @@ def handed_next(
 ) -> Delivery | Rest | None:
     """Return the oldest waiting event, with those of its topic and key that follow it.
 
-    They end before one of another project, unless one run answers whatever waits of the topic: a
-    file that came to another project between them would else carry its event past others of its
-    project. None of what is in hand, and no repeat of it, nor what comes behind a repeat in its
-    project.
+    They end before one of another project, unless one run answers all waiting events of the topic:
+    a file that moved to another project between them would else carry its event past others of its
+    project. Left out are the events being handled (`in_hand`), their repeats, and what comes behind
+    a repeat in its project.
     Raises `UnreadableError` for the first that cannot be read.
     """
     first = _first(connection, consumer, in_hand)
@@ -121,7 +121,7 @@ def handed_next(
     rows = [first]
     if first.key is not None:
         rows = _alike(connection, consumer, first.topic, first.key, limit=CONFLATED)
-        project = project_of(first.payload)  # raises, where nobody knows its topic
+        project = project_of(first.payload)  # raises for an unknown topic
         if topics.find(first.topic).key != topics.ONE_KEY:
             rows = list(takewhile(lambda row: project_of(row.payload) == project, rows))
     # Make one delivery of rows that have one key.
@@ -160,10 +160,10 @@ def _first(connection: Connection, consumer: str, in_hand: Sequence[Delivery]) -
 
 
 def _withheld(connection: Connection, consumer: str, in_hand: Sequence[Delivery]) -> dict[str, int]:
-    """Return the projects that have a repeat of what is in hand waiting, and its number.
+    """Return the projects where a repeat of an event being handled waits, and its number.
 
-    Such a file may have come to another project, and back. Of more repeats than are looked at, the
-    last holds up everybody.
+    Such a file may have moved to another project, and back. Of more repeats than are looked at, the
+    last holds up all projects.
     """
     held: dict[str, int] = {}
     for each in in_hand:
@@ -197,7 +197,7 @@ def _alike(
 def _but(delivery: Delivery) -> tuple[str, tuple[Any, ...]]:
     """Return the condition for rows that are neither a delivery's own nor a repeat of it.
 
-    With it comes what its marks stand for.
+    The values of its placeholders come with it.
     """
     if delivery.key is None:
         return f" AND d.seq NOT IN ({marks(delivery.seqs)})", delivery.seqs

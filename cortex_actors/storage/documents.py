@@ -40,7 +40,7 @@ _CHUNKS = knowledge_chunks.c
 def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> None:
     """Make those pieces what a document says, whatever it said before.
 
-    A piece that stays where it is, and what stands before it, costs nothing again. Raises
+    A piece that keeps its place and the headings above it costs nothing again. Raises
     `ValueError` for a piece of another document or a place that is taken twice.
     """
     # Pieces of another document, or two in one place, cannot be one document.
@@ -62,7 +62,7 @@ def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> 
 def remake(connection: Connection, ids: Iterable[str]) -> int:
     """Make the passages of pieces from their rows; return how many of them may be found.
 
-    `ids` are whole documents: a piece is found by what stands before it, too.
+    `ids` are whole documents: a piece is also found by the headings above it.
     """
     wanted = list(dict.fromkeys(ids))
     live = by_id(connection, wanted)

@@ -47,7 +47,7 @@ class Embed(Protocol):
         """Return one row for each text.
 
         Raises `EmbedderDown` when it cannot, or serves another model by now; `Unembeddable` when
-        some of the texts have no vector whoever asks.
+        some of the texts can have no vector, for any caller.
         """
 
 
@@ -159,8 +159,8 @@ def stored_vectors(
 def unembedded(connection: sa.Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:
     """Return (item, text to embed, its hash) of passages that have no vector yet, each text once.
 
-    Those that the index waits for first come first. Whatever has no vector waits to be told to the
-    index, so only what waits is looked at.
+    Those that the index waits for come first. All passages without a vector have a waiting row in
+    `index_ops`, so only those rows are looked at.
     """
     first = sa.select(index_ops.c.item_id).order_by(index_ops.c.seq).limit(_FEW)
     found = connection.execute(_missing(model).where(passages.c.item_id.in_(first))).all()
@@ -212,7 +212,7 @@ def some_unembedded(
 
 
 def embedded_text(heading: str | None, content: str) -> str:
-    """Return what stands for an insight in vector space: its heading is part of what it says."""
+    """Return the text that is embedded for an insight: its heading is part of what it says."""
     return f"{heading}\n{content}" if heading else content
 
 

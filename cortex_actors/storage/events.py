@@ -11,7 +11,7 @@ Durable events become rows: the hot path of everything that is said.
 Written through the driver's own connection: a small insert costs SQLite some 4 us, and SQLAlchemy
 30 to 60 us on top of it, which was three quarters of a publish that shares its commit.
 
-Dead letters: events that a consumer failed on too often, until somebody decides about them.
+Dead letters: events that a consumer failed on too often, until a person decides about them.
 
 Rows and the events that tell of them: written in one transaction, and then announced.
 """
@@ -59,7 +59,7 @@ def store(connection: sa.Connection, said: Iterable[Event[Payload]]) -> list[Eve
     before = _number(connection, _LAST)
     written = execute_many(connection, _EVENT, map(_row, events))
     if written == len(events):
-        # Nobody else writes meanwhile, so their numbers follow each other.
+        # No other writer runs meanwhile, so their numbers follow each other.
         last = _number(connection, _LAST)
         seqs = list(range(last - written + 1, last + 1))
     else:
@@ -143,7 +143,7 @@ _COLUMNS = (events.c.seq, events.c.id, events.c.topic, events.c.source, events.c
 
 @dataclass(frozen=True, slots=True)
 class DeliveryStanding:
-    """How one consumer stands to an event that it has not handled."""
+    """The state of one consumer for an event that it has not handled."""
 
     seq: int
     consumer: str
@@ -169,7 +169,7 @@ class StoredEvent:
 
     @property
     def state(self) -> str:
-        """`waiting` for somebody, else `dead` for somebody, else `handled`."""
+        """`waiting` if any consumer waits, else `dead` if one gave up, else `handled`."""
         states = {each.state for each in self.standings}
         return "waiting" if "waiting" in states else "dead" if states else "handled"
 
@@ -307,7 +307,7 @@ class LedgerJournal:
     ) -> Delivery | Rest | None:
         """Return what the consumer should handle now, a rest, or None when nothing waits.
 
-        What this version cannot read becomes a dead letter: it would crash whoever asks, for ever.
+        An event that this version cannot read becomes a dead letter: it would crash every caller.
         """
         now = self._clock.now()
         while True:
@@ -347,7 +347,7 @@ class LedgerJournal:
 def store_once(connection: sa.Connection, event: Event[Payload], key: str) -> Event[Payload]:
     """Write an event under its idempotency key, or return the first one that has it.
 
-    Nobody else writes between the look and the writing, so of several at once one is the first.
+    There is no other writer between the look and the write, so of several at once one is first.
     Raises `BadInput` when the first one has another topic or payload.
     """
     chosen = (events.c.seq, events.c.id, events.c.topic, RAW, events.c.at, events.c.source)

@@ -1,11 +1,11 @@
 """The rows an insight consists of, and what is counted about it whenever it is asked.
 
-Where insights stand: the one place that decides their status, from rows alone.
+Statuses of insights: the one place that decides them, from rows alone.
 
-Whoever changes what the status depends on (sources, merges, contradictions, reviews) has it settled
-in the same transaction, so that it never depends on what came first.
+A unit of work that changes what the status depends on (sources, merges, contradictions, reviews)
+settles it in the same transaction, so that the order of changes does not matter.
 
-Alerts: what stands in instruction files that a person should look at, while it stands there.
+Alerts: lines in instruction files that a person should look at, as long as they are there.
 
 Every function takes the connection of a transaction it is part of. An alert ends when its file no
 longer says it, and stays in the ledger.
@@ -99,7 +99,7 @@ def public(path: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
 def shared() -> sa.ColumnElement[bool]:
     """Return the condition that a file for more than one person says an insight as it is shown.
 
-    That is its own words, and under the heading that it has: both may stand in private alone.
+    These are its own words, under its own heading: both may be in private files alone.
     """
     says: sa.Select[Any] = sa.select(insight_sources.c.id).where(
         insight_sources.c.said_id == insights.c.id,
@@ -111,7 +111,7 @@ def shared() -> sa.ColumnElement[bool]:
 
 
 def places() -> sa.Select[Any]:
-    """Return the query for where insights stand now, with the name of the project."""
+    """Return the query for the places where files say insights now, with the project's name."""
     return (
         sa.select(insight_sources, projects.c.name.label("project_name"))
         .join(projects, projects.c.id == insight_sources.c.project_id)
@@ -200,10 +200,10 @@ def _projects() -> sa.ColumnElement[str]:
 
 
 #: The fact of the home by which fingerprints of secrets are made, and its bytes. It never leaves
-#: the ledger, so that nobody else can try passwords against a fingerprint.
+#: the ledger, so that no one else can try passwords against a fingerprint.
 KEY, KEY_BYTES = "fingerprint-key", 32
 
-#: Alerts of one text, wherever it stands or stood.
+#: Alerts of one text, wherever it is or was.
 _LOOKED_AT = (
     "UPDATE alerts AS a SET ended_at = ? WHERE a.ended_at IS NULL AND a.kind <> 'secret'"
     " AND EXISTS (SELECT 1 FROM insight_sources AS s WHERE s.said_id = ? AND s.path = a.path"
@@ -219,7 +219,7 @@ def note(
 ) -> None:
     """Make the alerts of a file those, and end the others that it had.
 
-    Call it once its sources are written: what a person has decided about alarms nobody again.
+    Call it after its sources are written: what a person has decided does not raise an alert again.
     """
     rows: dict[_Mark, dict[str, object]] = {}
     known = _decided(connection, path) if found else set()
@@ -253,7 +253,7 @@ def looked_at(connection: sa.Connection, insight_id: str, at: int) -> None:
 def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
     """Return the alerts that have not ended, of one file or of all, by path and line.
 
-    Of followed projects alone: nobody is warned of a file that is not read any more.
+    Only of followed projects: a file that is not read any more raises no warning.
     """
     query = sa.select(alerts).join(projects, projects.c.id == alerts.c.project_id)
     query = query.where(alerts.c.ended_at.is_(None), projects.c.active == 1)
@@ -270,7 +270,7 @@ def count(connection: sa.Connection) -> dict[AlertKind, int]:
 
 
 def _decided(connection: sa.Connection, path: str) -> set[tuple[str, int]]:
-    """Return where in a file texts stand, by fragment and line, that need no look any more."""
+    """Return the places in a file (fragment, line) of texts that need no look any more."""
     query = (
         sa.select(insight_sources.c.fragment_id, insight_sources.c.line_start)
         .join(insights, insights.c.id == insight_sources.c.said_id)
@@ -295,7 +295,7 @@ def _print(connection: sa.Connection, alert: Alert) -> str | None:
 
 
 def _row(alert: Alert, printed: str | None, *, project_id: str, at: int) -> dict[str, object]:
-    """Return an alert as a row; secrets of one kind are told apart by their fingerprints."""
+    """Return an alert as a row; secrets of one kind are distinguished by their fingerprints."""
     detail = f"{alert.detail} ({printed})" if printed else alert.detail
     more = {"project_id": project_id, "fingerprint": printed, "found_at": at, "ended_at": None}
     return columns.as_row(alerts, alert, detail=detail, **more)
@@ -311,8 +311,8 @@ STANDS = (
     " AS s WHERE s.insight_id = {i}.id AND s.withdrawn_at IS NULL)"
 )
 
-#: Whether somebody stands against an insight: the other side of an open contradiction, or the one
-#: that a person decided for. What says the same stands as one (`m` is it, or counts for it), and
+#: Whether an insight opposes another one: the other side of an open contradiction, or the side
+#: that a person decided for. Insights that say the same count as one (`m` is it, or counts for it),
 #: where two hold in different places, both may until a person decides. Asked for each column that
 #: may name it.
 _AGAINST = (
@@ -336,7 +336,7 @@ _SETTLE = (
     " ELSE 'active' END WHERE i.id IN :ids"
 )
 
-#: Those insights, and whoever contradicts one of them, or what says the same as one of them.
+#: Those insights, those that contradict one of them, and what says the same as one of them.
 _CONCERNED = (
     "WITH asked(id) AS (SELECT value FROM :each(?1) AS j),"
     " same(id) AS (SELECT id FROM asked UNION SELECT i.superseded_by FROM insights AS i"
@@ -363,7 +363,7 @@ def settle(connection: sa.Connection, ids: Iterable[str]) -> None:
 def approve(connection: sa.Connection, insight_id: str, *, at: int) -> bool:
     """Let an insight be used that waited for a person; False when it did not wait.
 
-    It never waits again, whoever says it, and its alerts end.
+    It never waits again, whatever file says it, and its alerts end.
     """
     free = "UPDATE insights SET review = NULL WHERE id = ? AND review IS NOT NULL"
     if not execute(connection, free, insight_id).rowcount:

@@ -9,7 +9,7 @@ Lineage: what a memory was made of, and what it has become part of.
 
 A merge is a pointer from a part to its whole (`memories.merged_into`), and wholes become parts in
 turn: the pointers are followed by the database or in a loop, however many there are, and a ring of
-them (somebody wrote by hand) is walked once. Every function takes a connection and only reads.
+them (written by hand) is walked once. Every function takes a connection and only reads.
 
 Memories that come to a deeper layer, or back from it, and memories that are kept as they are.
 
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 #: Changes that make one memory of several: each is undone by taking the memory apart.
 MERGES = (ChangeKind.MERGE, ChangeKind.CONSOLIDATE)
 
-#: The least number by which an agent is told of a change, so 13 digits; those of rows are less.
+#: The least number of a change as an agent sees it, so 13 digits; those of rows are less.
 _TOLD = 2**40
 
-#: Whoever is no owner: all agents are told the same number.
+#: The reader of numbers that are not the owner's: all agents see the same number.
 _AGENT = "-"
 
 #: One look at every change, however many memories are forgotten at once.
@@ -74,8 +74,8 @@ class MemoryChange:
         others: the other memories it was about: parts, what replaced it.
         before: what undoing needs.
         id: its row; 0 until it is noted.
-        number: how whoever asks names it (`number`).
-        undone_at: UTC microseconds when it was undone; None while it stands.
+        number: its number as the reader sees it (`number_of`).
+        undone_at: UTC microseconds when it was undone; None while it is in force.
 
     """
 
@@ -98,7 +98,7 @@ class MemoryChange:
 
     @property
     def name(self) -> str:
-        """What clients are told that it is."""
+        """The name of the kind that clients get."""
         return "edit" if self.is_edit else str(self.kind)
 
 
@@ -125,7 +125,7 @@ def listed(
     """Return changes, newest first, and how many there are in all.
 
     Of one memory (as the others of a change, too), of a kind. With a reader, only those of memories
-    that this agent may read; that one was forgotten is told to who forgot it.
+    that this agent may read; only the agent that forgot a memory sees that it was forgotten.
     """
     query = _narrowed(sa.select(memory_changes), memory, kind, reader)
     query = query.order_by(memory_changes.c.id.desc())
@@ -134,9 +134,9 @@ def listed(
 
 
 def one(connection: sa.Connection, number: int, *, reader: str | None = None) -> MemoryChange:
-    """Return a change by the number that somebody was told; the owner may know an agent's, too.
+    """Return a change by its number as the reader saw it; the owner may give an agent's, too.
 
-    Raises `NotFound`. An agent's number is looked for in all changes it may know of.
+    Raises `NotFound`. An agent's number is looked for in all changes that it may see.
     """
     query = _narrowed(sa.select(memory_changes), None, None, reader)
     if abs(number) < _TOLD:
@@ -152,12 +152,12 @@ def one(connection: sa.Connection, number: int, *, reader: str | None = None) ->
 
 
 def unknown(number: int) -> NotFound:
-    """Return the error for a change that there is not, or not for whoever asks."""
+    """Return the error for a change that does not exist, or not for the reader."""
     return NotFound(f"there is no change {number}; list them with: cortex memory changes")
 
 
 def is_known(connection: sa.Connection, memory_id: str, *, reader: str | None) -> bool:
-    """Tell whether somebody may know of changes of what has just that id, forgotten or not."""
+    """Tell whether the reader may see changes of the memory of that id, forgotten or not."""
     query = _narrowed(sa.select(memory_changes.c.id), None, None, reader)
     of_it = query.where(memory_changes.c.memory_id == memory_id)
     return connection.execute(of_it.limit(1)).first() is not None
@@ -166,7 +166,7 @@ def is_known(connection: sa.Connection, memory_id: str, *, reader: str | None) -
 def last(
     connection: sa.Connection, memory_id: str, *kinds: ChangeKind, reader: str | None = None
 ) -> MemoryChange | None:
-    """Return the newest change of a memory that stands and is of one of those kinds."""
+    """Return the newest change of a memory that is not undone and is of one of those kinds."""
     row = memory_changes.c
     query = sa.select(memory_changes).where(
         row.memory_id == memory_id, row.kind.in_(kinds), row.undone_at.is_(None)
@@ -176,10 +176,10 @@ def last(
 
 
 def number_of(change: MemoryChange, reader: str | None) -> int:
-    """Return the number by which somebody is told of a change.
+    """Return the number of a change as the reader sees it.
 
-    The owner is told its row's. Rows count everybody's changes, so an agent would learn by the
-    gaps how much others do: it is told one that is made of the change itself.
+    The owner sees the number of its row. Rows count the changes of all agents, so an agent would
+    learn from the gaps how much others do: it sees a number made of the change itself.
     """
     if reader is None or not change.id:
         return change.id
@@ -201,7 +201,7 @@ def empty(connection: sa.Connection, ids: set[str]) -> None:
 def _narrowed(
     query: sa.Select[Any], memory: str | None, kind: ChangeKind | None, reader: str | None
 ) -> sa.Select[Any]:
-    """Return a query for changes of one memory, of a kind, that somebody may know of."""
+    """Return a query for changes of one memory, of a kind, that the reader may see."""
     row = memory_changes.c
     if memory is not None:
         others = sa.cast(row.others, sa.String).like(f'%"{memory}"%')
@@ -217,12 +217,12 @@ def _narrowed(
 
 
 def _change(row: sa.Row[Any], reader: str | None) -> MemoryChange:
-    """Return a row as a change, as somebody is told of it."""
+    """Return a row as a change, as the reader sees it."""
     change = entity(MemoryChange, row)
     return replace(change, number=number_of(change, reader))
 
 
-#: Characters of a text that stand for a memory without an abstract.
+#: Characters of the text that replace the abstract of a memory without one.
 _BRIEF = 200
 
 _UP = (
@@ -246,7 +246,7 @@ _TREE = (
 
 
 #: What each of some memories was made of, down all merges; and the condition that it was said, and
-#: not made of others. A pair comes once, so a ring of parts (somebody wrote by hand) ends.
+#: not made of others. A pair comes once, so a ring of parts (written by hand) ends.
 PARTS = (
     "WITH RECURSIVE below(whole, id) AS (SELECT merged_into, id FROM memories"
     " WHERE merged_into IN :ids"
@@ -264,7 +264,7 @@ class LineageNode:
         abstract: its abstract, else the beginning of its text.
         depth: how many wholes it lies in, as seen from where the lineage begins: 0 for that one.
         parent: the whole it is part of, within the lineage; None where this begins.
-        is_leaf: whether it was made of nothing else: somebody said it.
+        is_leaf: whether it was remembered itself, and not made of others.
 
     """
 
@@ -292,7 +292,7 @@ def wholes(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
 
 
 def current(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | None]:
-    """Return the active memory that each stands for: itself, or the whole it is part of by now.
+    """Return the active memory for each: itself, or the whole it is part of by now.
 
     None where there is none: it is unknown, or it, or its whole, was archived or superseded.
     """

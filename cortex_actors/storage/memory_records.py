@@ -2,30 +2,30 @@
 
 Every function takes the connection of a transaction it is part of. Only an active memory is found.
 It is searched alone and with its predecessor: the last active memory of the same thread and realm
-before it that whoever may read it may read, too. So nobody finds a memory by words that were kept
-from them.
+before it, if all readers of the memory may read that one, too. So no one finds a memory by words
+that were kept from them.
 
 The rows a memory consists of, and the memory they make.
 
 Which memory comes before which in a thread, for as many memories at once as are asked about.
 
-What comes before a memory is the last active one of the same thread and realm before it that
-whoever may read it may read, too. Every function takes the connection of a transaction it is part
+What comes before a memory is the last active one of the same thread and realm before it, if all
+readers of the memory may read that one, too. Every function takes the connection of a transaction
 of. The statements walk a thread from the memory on, whatever else its agent has said elsewhere:
 the planner, left alone, takes the index of agents for some.
 
 Beliefs: since when until when a memory was active, so that a date can be asked about.
 
 A row is a stretch of time, the end of which belongs to what came after; an active memory has one
-that is open, any other none. Stretches of no length are not kept: nobody could have asked within
+that is open, any other none. Stretches of no length are not kept: no question could fall within
 them. Every function takes the connection of a transaction it is part of. Only this module writes
 `beliefs`.
 
-Realms: what somebody may read and change, asked before anything is done with a memory.
+Realms: what an agent may read and change, checked before anything is done with a memory.
 
-Every function takes the connection of a transaction it is part of. What one may not read does not
-exist for one: the error is the one of an id that was never given. What one may read and is somebody
-else's is read, and left as it is.
+Every function takes the connection of a transaction it is part of. What an agent may not read does
+not exist for it: the error is the one of an id that was never given. A memory that it may read and
+that another agent wrote is read, and left as it is.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _HELD = tuple(
 )
 
 
-#: Whoever remembers or asks runs these: building them each time would cost more than they do.
+#: Run at each remember and recall: building them each time would cost more than running them.
 _READ = (
     f"SELECT {', '.join(_HELD)} FROM memories"  # noqa: S608 - names of the schema
     " LEFT JOIN memory_attention ON memory_attention.memory_id = memories.id"
@@ -153,7 +153,7 @@ def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[st
         put_rows(connection, table, rows)
 
 
-#: Whoever may read `m` may read `b`, which is of the same realm.
+#: All readers of `m` may read `b`, which is of the same realm.
 _READ_ALIKE: Final = (
     "(m.realm = 'village' OR m.agent_id = b.agent_id OR (m.realm = 'bridge' AND EXISTS"
     " (SELECT 1 FROM memory_agents AS a WHERE a.memory_id = b.id AND a.agent_id = m.agent_id)))"
@@ -223,7 +223,7 @@ def comes_before(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
 def around(
     connection: Connection, ids: Iterable[str], *, most: int
 ) -> dict[str, tuple[list[str], list[str]]]:
-    """Return what stands before and after memories in their threads, the nearest first.
+    """Return the memories before and after each memory in its thread, the nearest first.
 
     At most so many on either side, each of which all who may read the memory may read. What is in
     no thread is left out.
@@ -264,7 +264,7 @@ def _on_bridge(
     connection: Connection, thread: Any, since: int, *, changed: Collection[str]
 ) -> list[str]:
     """Return which memories of a bridge have one that changed before them."""
-    # Where the last one that changed stands, and the last one of each circle of readers.
+    # The place of the last one that changed, and the last one of each circle of readers.
     last, seen, found = -2, dict[str, int](), list[str]()
     for place, (each, active, readers) in enumerate(execute(connection, _ALONG, thread, since)):
         if active:
@@ -276,7 +276,7 @@ def _on_bridge(
     return found
 
 
-#: Whoever remembers runs these: building them each time would cost more than they do.
+#: Run at each remember: building them each time would cost more than running them.
 _REOPEN = (
     "UPDATE beliefs SET ended_at = NULL WHERE memory_id IN :ids"
     " AND ended_at >= ?2 AND began_at ="
@@ -352,7 +352,7 @@ def save(connection: Connection, some: Sequence[Memory]) -> None:
 def settle(connection: Connection, ids: Sequence[str]) -> None:
     """Make the passages of those memories, and of what follows them, agree with their rows.
 
-    Whoever changes a memory's status, text, realm or thread calls this in the same transaction.
+    Call it in each transaction that changes a memory's status, text, realm or thread.
     """
     remake(connection, [*ids, *following(connection, ids)])
 

@@ -51,7 +51,7 @@ class Retired:
 
 
 def chosen(path: Path, *, state: str = "active") -> ChosenModel | None:
-    """Return the active (or coming) model of a ledger that nobody has opened; reads some pages.
+    """Return the active (or coming) model of a ledger that is not open yet; reads some pages.
 
     None where there is no ledger, or it is of an earlier version, or cannot be read: what becomes
     of it is decided when the ledger is opened.
@@ -127,7 +127,7 @@ def retarget(connection: Connection, model: ChosenModel, at: int, *, instead_of:
     """Let another model come in place of the one on its way.
 
     If that one has vectors, of an earlier time, it is retired again, so that they are forgotten.
-    Raises `NotFound` when it is not on its way any more: somebody called it off.
+    Raises `NotFound` when it was cancelled meanwhile.
     """
     found = coming(connection)
     if found is None or found.model_id != instead_of:
@@ -164,7 +164,7 @@ def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at:
 
 
 def cancel(connection: Connection, at: int) -> ChosenModel | None:
-    """End the migration that is under way, and return its model; what it has made is kept.
+    """End the running migration, and return its model; what it has made is kept.
 
     Begun again, it goes on from there, until the model is forgotten.
     """

@@ -1,12 +1,12 @@
-"""Passages: the texts by which things are found, the words in them, and what the index is told.
+"""Passages: the texts by which things are found, their words, and the changes for the index.
 
 Only this module writes `passages`. Every function takes the connection of a transaction it is part
-of, and in that transaction the rows, their words (`words_alone`, `words_paired`) and what the
-vector index has to be told change together: a search sees all of it or nothing.
+of, and in that transaction the rows, their words (`words_alone`, `words_paired`) and the changes
+that wait for the vector index change together: a search sees all of it or nothing.
 
 The words repeat what the rows say. Where SQLite finds them damaged, a change raises `WordsDamaged`
-and is not kept (SQLite may have undone the whole transaction); the ledger's writer has them made
-anew then, and the next try succeeds. They are never trusted or copied.
+and is not kept (SQLite may have undone the whole transaction); the ledger's writer then has them
+rebuilt, and the next try succeeds. They are never trusted or copied.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-#: The lists of words, each of which is checked and made anew on its own.
+#: The lists of words, each of which is checked and rebuilt on its own.
 LISTS = tuple(WORDS)
 
 #: Statements that every change runs go to the driver itself: building them would cost more.
@@ -60,7 +60,7 @@ def replace(
     """Let some items of a collection have those passages and no other.
 
     An item with none of them cannot be found any more. A passage that is there already, with its
-    place and text, stays as it is, and the index is told nothing of it.
+    place and text, stays as it is, and causes no change of the index.
     """
     there = dialect.execute_for(connection, _THERE, items, collection).fetchall()
     said = {(each.item_id, each.place, each.text_hash) for each in wanted}
@@ -105,7 +105,7 @@ def drop(connection: Connection, collection: str, item_ids: Iterable[str]) -> No
 
 
 def rebuild(connection: Connection, lists: Iterable[str] = LISTS) -> None:
-    """Make the words of every passage anew: half a second for each list at 50,000."""
+    """Rebuild the words of every passage: half a second for each list at 50,000."""
     for words in lists:
         dialect.change_words(connection, "rebuild", words=words, view=WORDS[words])
 
@@ -126,7 +126,7 @@ def count(connection: Connection) -> int:
 
 
 def mend(connection: Connection, words: str) -> bool:
-    """Make the words of one list anew if they are not those of the passages; True if they were not.
+    """Rebuild the words of one list if they are not those of the passages; True if they were not.
 
     Comparing takes a third of a second at 50,000, making them half a second.
     """

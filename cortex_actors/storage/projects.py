@@ -8,7 +8,7 @@ A digest goes on where the one before ended: what came at that very moment is in
 
 How much of what was asked for is still to be done: what a progress bar shows.
 
-Writes into humans' files: the ledger's side of the journal that stands behind each of them.
+Writes into humans' files: the journal's rows in the ledger, one for each write.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class FileState:
 
     @classmethod
     def of(cls, path: str, project_id: str, *, found: os.stat_result | None) -> FileState:
-        """Return what a file looks like that has not been read; zeros where nobody could tell."""
+        """Return what a file that was not read looks like; zeros where it could not be seen."""
         names = "st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"
         size, written, altered, inode = (getattr(found, name, 0) for name in names)
         return cls(path, project_id, size, written, altered, inode, "")
@@ -193,7 +193,7 @@ def files(connection: sa.Connection, project_id: str) -> dict[str, FileState]:
 
 
 def files_in(connection: sa.Connection, root: str) -> dict[str, FileState]:
-    """Return what the files below a folder looked like, by path, whoever's they were."""
+    """Return what the files below a folder looked like, by path, of any project."""
     folder = root.rstrip("/")
     # "0" comes after "/": a range, because LIKE would read every row.
     below = (file_states.c.path > folder + "/", file_states.c.path < folder + "0")
@@ -299,7 +299,7 @@ class PipelineRun:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs somebody wants to see."""
+    """Which runs to list; None matches all."""
 
     kind: str | None = None
     project_id: str | None = None
@@ -338,13 +338,13 @@ KIND = "digest"
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What is new since a time (UTC microseconds), and what waits for somebody now."""
+    """What is new since a time (UTC microseconds), and what waits for a person now."""
 
     since: int
     #: Texts that came and are said now; principles that were made.
     insights: int = 0
     principles: int = 0
-    #: Pairs that cannot both hold: found, and decided by somebody or something.
+    #: Pairs that cannot both hold: found, and decided by a person or a rule.
     contradictions: int = 0
     decided: int = 0
     #: Hidden characters, secrets and the like in files.
@@ -400,7 +400,7 @@ def digest(connection: sa.Connection, start: int, end: int) -> Digest:
 
 @dataclass(frozen=True, slots=True)
 class WaitingWork:
-    """What waits, or is in hand.
+    """Work that waits or is being done.
 
     Attributes:
         scans: scans of which the files are not known yet.
@@ -479,7 +479,7 @@ class Writes:
         return await self._records.read(lambda connection: unfinished(connection, path))
 
     async def last(self, path: str) -> WriteEntry | None:
-        """Return the newest write into a file that stands; None when there is none."""
+        """Return the newest write into a file that was not undone; None when there is none."""
         return await self._records.read(lambda connection: last(connection, path))
 
 
@@ -509,12 +509,12 @@ def unfinished(connection: sa.Connection, path: str | None = None) -> list[Write
 
 
 def last(connection: sa.Connection, path: str) -> WriteEntry | None:
-    """Return the newest write into a file that stands; None when there is none."""
+    """Return the newest write into a file that was not undone; None when there is none."""
     return next(iter(of(connection, path, 1, state=WriteState.DONE)), None)
 
 
 def unknown(connection: sa.Connection) -> list[tuple[str, str]]:
-    """Return the files and agents of writes that stand and of which no resolution is known.
+    """Return the files and agents of writes that are done and have no known resolution.
 
     The program ended between the two. Of a project that is followed no more that stays so.
     """

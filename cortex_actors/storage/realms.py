@@ -57,7 +57,7 @@ def beside_village(reader: str) -> list[ColumnElement[bool]]:
 def readers_part(
     connection: Connection, ids: Iterable[str], reader: str | None, *, outward: bool = False
 ) -> set[str]:
-    """Return those of the memories, of whatever status, that somebody may read; None: the owner.
+    """Return those of the memories, of any status, that the reader may read; None is the owner.
 
     For what goes `outward`, those that every agent may read.
     """
@@ -66,7 +66,7 @@ def readers_part(
 
 
 def require_readable(connection: Connection, ids: Sequence[str], reader: str | None) -> None:
-    """Raise `NotFound` unless all of the memories are there for whoever reads; None: the owner."""
+    """Raise `NotFound` unless the reader may read all of the memories; None is the owner."""
     known = readers_part(connection, ids, reader) if ids else set()
     for each in ids:
         if each not in known:

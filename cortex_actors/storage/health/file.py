@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _REPAIR = "cortex doctor --repair"
 
-#: Rows without their counterpart that are told apart; of more only the number is.
+#: Rows without their counterpart that are listed; of more only the number is given.
 _NAMED = 3
 
 
@@ -65,7 +65,7 @@ def pages(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
 
 
 def relations(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
-    """Look for rows that belong to a row which is not there: somebody wrote by hand."""
+    """Look for rows whose parent row is missing: they were written by hand."""
     if not (found := connection.strays(opened)):
         yield Diagnosis("relations", "every row belongs to one that is there")
         return

@@ -1,12 +1,12 @@
 """Whether everything that may be found has its passages, and nothing else has any.
 
-Vectors: which texts wait for one, which vectors are damaged, and which nobody needs.
+Vectors: which texts wait for one, which vectors are damaged, and which are not needed.
 
 Whether stored texts are those that their hashes were made of.
 
 SQLite keeps no checksums: a bit that flips inside a text leaves a ledger that its own check calls
 sound. But each text by which something is found, or of which an id is made, has its SHA-256 beside
-it. Which of the two has changed nobody can say.
+it. Which of the two has changed cannot be known.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ SLICE = 5_000
 #: How far from 1 the length of a unit vector of float32 may be: what rounding makes is below 1e-6.
 SLACK = 1e-3
 
-#: Microseconds a text may wait before somebody should know: the model has loaded by then.
+#: Microseconds a text may wait before a person should see it: the model has loaded by then.
 LONG = 600 * SECOND
 
 #: Bytes of one number.
@@ -129,16 +129,16 @@ _SINCE = (
     f"WHERE id IN (SELECT item_id FROM ({_WAITING}))"
 )
 
-#: Who waits and is in nobody's list, so that nobody embeds it.
+#: Passages that wait and are in no list, so that they would never be embedded.
 _FORGOTTEN = (
     "SELECT p.collection, p.item_id, p.place FROM passages AS p WHERE NOT EXISTS "
     "(SELECT 1 FROM vectors AS v WHERE v.model = ?2 AND v.text_hash = p.text_hash) "
     "AND p.item_id NOT IN (SELECT item_id FROM index_ops)"
 )
 
-#: Of texts that nobody has any more, or of a model that the ledger has never heard of. What a
-#: retired model made is kept, for a way back, until somebody has it forgotten; and so are texts
-#: for which another one stands, because they may have to stand for themselves again. Sentences that
+#: Of texts that exist no more, or of a model that the ledger has never heard of. The vectors of a
+#: retired model are kept, for a way back, until a person has them forgotten; so are those of texts
+#: that another text replaces, because they may be needed again. Sentences that
 #: a model wrote for principles have no passage, and are compared; memories of every state can
 #: come back, and are asked for as of a date.
 _ORPHANS = (
@@ -238,7 +238,7 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
 
 
 def orphaned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
-    """Count vectors of texts that nobody has any more, and of models that nobody knows."""
+    """Count vectors of texts that exist no more, and of models that the ledger does not know."""
     query = "SELECT count(*), coalesce(sum(length(v.vector)), 0) " + _ORPHANS
     number, size = execute_for(opened, query, (), scope.model).fetchone()
     if not number:
@@ -274,7 +274,7 @@ def _weigh(unsound: Unsound, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
         unsound.add(why, [row[1] for row, bad in zip(rows, wrong, strict=True) if bad])
 
 
-#: Rows that are named; of more only the number is told.
+#: Rows that are named; of more only the number is given.
 _NAMED = 3
 
 _MEND = "a backup from before may have it: cortex daemon backup --list, cortex daemon restore NAME"
@@ -322,7 +322,7 @@ def _principle(content: str | bytes, own: str) -> bool:
 
 
 def _chunk(title: str | bytes, headings: str, text: str | bytes, digest: bytes) -> bool:
-    """Tell whether a piece of a document, with what it stands under, is the one of its hash."""
+    """Tell whether a piece of a document, with its headings, has the hash that is stored."""
     try:
         under = tuple(json.loads(headings))
         said = given_text(text) or ""

@@ -5,9 +5,9 @@ Passages are compared with states in `passages.py`; what belongs to rows that ar
 
 What the ledger says of files: whose they are, what was read, and what waits to be read.
 
-Who may write the ledger, as the ledger says it, and leases that nobody let go of.
+Who may write the ledger, as the ledger says it, and leases that were never released.
 
-What the vector index has been told, as the ledger says it.
+Which changes the vector index has applied, as the ledger says it.
 
 Units of work that mend what the checks of the ledger find. What there is to do is looked for on a
 reading connection; then each slice of it is one transaction of the writer's, a fraction of a second
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.projects import FileState
 
 
-#: Active memories that are believed since nobody knows when.
+#: Active memories without a known beginning of their belief.
 LACKING = (
     "SELECT id FROM memories AS m WHERE m.status = 'active' AND NOT EXISTS"
     " (SELECT 1 FROM beliefs AS b WHERE b.memory_id = m.id AND b.ended_at IS NULL)"
@@ -122,7 +122,7 @@ class LedgerFiles:
     projects: tuple[Project, ...]
     #: By path, whatever project they were read for.
     files: Mapping[str, FileState]
-    #: Paths that something known is said to stand at.
+    #: Paths that are the source of a known insight.
     spoken: frozenset[str]
     #: Paths that wait to be read, and whether all of them do.
     waiting: frozenset[str]
@@ -138,7 +138,7 @@ class LedgerFiles:
 
 
 def learned(opened: Connection, _model: str = "") -> LedgerFiles:
-    """Return what the ledger knows of files."""
+    """Return what the ledger says of files."""
     followed = projects.followed(opened)
     states = {
         path: state for each in followed for path, state in projects.files(opened, each.id).items()
@@ -159,7 +159,7 @@ def learned(opened: Connection, _model: str = "") -> LedgerFiles:
 
 
 def owned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
-    """Look whether the owner that the ledger names is whoever has it open."""
+    """Check that the owner in the ledger is the process that has it open."""
     row = opened.execute(select(owner.c.epoch, owner.c.pid, owner.c.started_at)).one_or_none()
     if row is None:
         remedy = "a start writes one: cortex daemon restart"
@@ -174,7 +174,7 @@ def owned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
 
 
 def leased(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
-    """Look for leases that ran out and were neither renewed nor let go of."""
+    """Look for leases that ran out and were neither renewed nor released."""
     held = count_rows(opened, leases)
     over = opened.execute(select(leases).where(leases.c.until < scope.now)).all()
     if not over:
@@ -186,7 +186,7 @@ def leased(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
 
 
 def ordered(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
-    """Look which generation is in use, whose vectors it holds, and what it has still to be told."""
+    """Check which generation is in use, whose vectors it holds, and which changes wait for it."""
     state, pending = indexing.state(opened), indexing.pending(opened)
     if state is None:
         remedy = "the daemon begins one: cortex start"
@@ -209,7 +209,7 @@ def ordered(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
 #: Items, or rows, of one unit: some 50 ms of the writer.
 SLICE = 500
 
-#: Who makes the passages of a kind of item anew, and drops those of what may not be found any more.
+#: What rebuilds the passages of a kind of item, and drops those of what may not be found any more.
 _REMAKE = {name: remake for _, collections, remake in KINDS for name in collections}
 
 
@@ -247,11 +247,11 @@ def _mend_beliefs(connection: Connection, _model: str, ids: Sequence[str]) -> No
 
 
 def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]]) -> None:
-    """Make the passages of some items anew."""
+    """Rebuild the passages of some items."""
     for collection, ids in grouped(items).items():
         if collection in _REMAKE:
             _REMAKE[collection](connection, ids)
-        else:  # nobody's: written by hand
+        else:  # of no known kind: written by hand
             passage_rows.drop(connection, collection, ids)
 
 
@@ -262,7 +262,7 @@ def _drop_damaged(connection: Connection, model: str, hashes: Sequence[bytes]) -
 
 
 def _remind(connection: Connection, model: str, lost: Sequence[tuple[str, str, str]]) -> None:
-    """Have passages wait to be embedded that nobody would embed."""
+    """Queue passages for the embedder that are in no list."""
     still = set(health_of_passages.forgotten(connection, model, [each[1] for each in lost]))
     for each in lost:
         if each in still:
@@ -271,7 +271,7 @@ def _remind(connection: Connection, model: str, lost: Sequence[tuple[str, str, s
 
 
 def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> None:
-    """Drop vectors that nobody needs, unless somebody does now."""
+    """Drop vectors that are not needed, unless one is needed by now."""
     still = health_of_passages.orphans(connection, model, seqs)
     connection.execute(delete(vectors).where(vectors.c.seq.in_(still)))
 

@@ -2,7 +2,7 @@
 
 Chroma rewrites its files in place without fsync, and a flipped byte in them is a segmentation
 fault. So it has a process of its own, which may die, on a folder of its own, which may be deleted.
-It answers one request at a time, so whoever sends many sends small ones.
+It answers one request at a time, so send many vectors in small requests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cortex_actors.storage.index import chroma
 Params: TypeAlias = dict[str, Any]
 Reply: TypeAlias = tuple[dict[str, Any], bytes]
 
-#: Vectors Chroma takes in one call, at most (its own limit is 5,461).
+#: Most vectors in one call of Chroma (its own limit is 5,461).
 CHUNK = 5_000
 
 

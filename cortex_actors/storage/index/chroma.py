@@ -1,8 +1,8 @@
-"""The one door to Chroma: a client on a folder of our own, or on somebody's server.
+"""The only access to Chroma: a client on a folder of our own, or on another machine's server.
 
 Only vectors ever pass. A collection's stored configuration can name a model, with code, for the
 client to load when it is given texts or asked for that configuration; so it never is, and should
-Chroma itself try, `HF_HUB_OFFLINE` keeps it from fetching anything. Nothing is told to anybody.
+Chroma itself try, `HF_HUB_OFFLINE` keeps it from fetching anything. No telemetry is sent.
 
 The Chroma server an index may lie on, as an address that was looked at closely.
 
@@ -56,7 +56,7 @@ def load() -> None:
 def taken(path: str) -> int:
     """Return a descriptor that keeps every other child off a folder; raises `FolderTaken`.
 
-    The kernel lets go of it when this process ends. The daemon's lock keeps two daemons apart, and
+    The kernel releases it when this process ends. The daemon's lock keeps two daemons apart, and
     not the child of one that was killed, which may need a moment to notice.
     """
     descriptor = os.open(path, os.O_RDONLY)
@@ -94,7 +94,7 @@ def remote(host: str, port: int, *, tls: bool, here: bool, system_store: bool = 
     with server_faults():
         try:
             return chromadb.HttpClient(host=host, port=port, ssl=tls, settings=_settings())
-        except ValueError as error:  # its word for "nobody there"
+        except ValueError as error:  # Chroma's word for "no server there"
             raise ServerAway(f"no Chroma server answers at {host}:{port}: {error}") from error
 
 
@@ -191,7 +191,7 @@ class Server:
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
 
     def params(self) -> dict[str, Any]:
-        """Return what the child is told, as JSON."""
+        """Return the parameters for the child, as JSON."""
         return {**asdict(self), "here": addresses.here(self.host)}
 
 

@@ -9,10 +9,10 @@ keeps   whether it is to look, and when again; since when changes wait; which te
 
 The backlog of the indexer: texts without a vector, and changes that give way to others.
 
-The index is told changes in their order, and one whose text has no vector ends the list, so that
+The index applies changes in their order, and one whose text has no vector ends the list, so that
 `applied_seq` never passes something that was not applied. A text that no model takes would so end
-it for ever. Its change is written down anew, behind all others: nothing is lost or passed over, and
-the order of the others stays.
+it for ever. Its change is written again, behind all others: nothing is lost or passed over, and the
+order of the others stays.
 """
 
 from __future__ import annotations
@@ -120,11 +120,11 @@ class LookForWork:
 
 @dataclass(frozen=True, slots=True)
 class IndexerInfo:
-    """What can be told of the indexer."""
+    """The indexer's state for `status`."""
 
     #: Texts that no model took: their items wait, nothing waits for them.
     refused: int
-    #: Changes that the index was told in this life, and in how many goes.
+    #: Changes that the index applied in this life, and in how many goes.
     told: int
     goes: int
 
@@ -133,7 +133,7 @@ class Indexer(AsyncioActor):
     """Embeds what has no vector yet, then tells the index what changed, in order.
 
     Changes gather until `index_items` wait or the first of them has waited `index_ms`, because one
-    costs the index as much as twenty; in bulk it is told `index_batch` at once. Both are safe to do
+    costs the index as much as twenty; in bulk it gets `index_batch` at once. Both are safe to do
     twice. `applied_seq` moves only after the index has answered, so a crash anywhere repeats a
     little and skips nothing.
     """
@@ -334,5 +334,5 @@ class Indexer(AsyncioActor):
 
 
 def _kind(change: pending.IndexChange) -> tuple[str, bool]:
-    """Return what may be told together."""
+    """Return the key of changes that may be sent together."""
     return change.collection, change.vector is None

@@ -2,7 +2,7 @@
 
 Endings: why lives of the index's child end, and what that means for the next one.
 
-A death alone means little: somebody killed the process, or the machine had no memory. Dying of the
+A death alone means little: a person killed the process, or memory ran out. Dying of the
 same thing again, or while looking at its own files, means that the files are bad, and then they are
 given up for a new generation and never repaired. Pauses grow with the number of bad endings in the
 last ten minutes, so that no fault, however fast it comes back, costs more than a start now and
@@ -11,11 +11,11 @@ then.
 Generations: where each one lies, and what becomes of those that are not in use any more.
 
 The ledger says which generation is in use. One that is given up is replaced in one write, by
-compare-and-set: whoever gives it up a second time, because the first answer was lost, finds the new
-one and begins none. A folder is never used again after that, so it is deleted before the new one
-is opened: on a full disk that is what makes room.
+compare-and-set: a caller that gives it up a second time, because the first answer was lost, finds
+the new one and begins none. A folder is never used again after that, so it is deleted before the
+new one is opened: on a full disk that is what makes room.
 
-Suspicion: what the sizes of a generation's files say before anybody opens them.
+Suspicion: what the sizes of a generation's files say before any process opens them.
 
 Each of these was seen in folders that could not be opened, ended the process that did, or had
 swallowed a disk. Only names and sizes are read; nothing here opens a file.
@@ -86,7 +86,7 @@ class LifeEndKind(StrEnum):
     DIED = "died"
     #: It runs, and what it has or says cannot be trusted.
     BROKEN = "broken"
-    #: It was looked at, and does not hold what it was told, or does not find what it holds.
+    #: It was checked, and does not hold what it should, or does not find what it holds.
     UNSOUND = "unsound"
 
 
@@ -106,7 +106,7 @@ class LifeRecord:
     """The endings so far, of which follow when to try again and with what; kept in memory."""
 
     def __init__(self) -> None:
-        """Know of none."""
+        """Begin with no deaths."""
         self.deaths = self.given_up = 0
         self._bad: deque[float] = deque()
         self._died: deque[float] = deque(maxlen=DEATHS)
@@ -242,7 +242,7 @@ class IndexLife:
             self.end(LifeEnding(LifeEndKind.AWAY, message))
             raise IndexDown(message) from error
         self._watch = asyncio.create_task(self._attend(self._process), name="end of the index")
-        if self._closing:  # meanwhile: `close` found no process, and nobody else ends it
+        if self._closing:  # meanwhile: `close` found no process, so it must end here
             self.kill()
         await self.ask("load", {}, deadline=LOAD_TIMEOUT)
         self.phase = Phase.OPENING
@@ -327,12 +327,12 @@ class IndexLife:
     async def _attend(self, process: ChildProcess) -> None:
         """Wait for the process's end, which ends the life."""
         await process.exited()
-        # Whoever asked is told by then, and has said what the child was at.
+        # The caller has its answer by then, and has said what the child was at.
         await asyncio.sleep(0)
         self.end(self._death(process.code))
 
     def _blame(self, op: str, error: ChildHandlerError, *, asked: bool) -> None:
-        """End the life over an exception in the child, unless whoever asked is to blame."""
+        """End the life over an exception in the child, unless the caller is to blame."""
         if error.kind == _BLAMES_ASKER and (asked or op == "put"):
             return
         kind = (
@@ -373,7 +373,7 @@ class GenerationPlace:
     collections: tuple[str, ...]
 
     def params(self) -> dict[str, Any]:
-        """Return what `open` is told."""
+        """Return the parameters of `open`."""
         where: dict[str, Any] = {"path": str(self.folder), "server": None}
         if self.server is not None:
             where = {"path": "", "server": self.server.params()}

@@ -1,4 +1,4 @@
-"""What the vector index has to be told, and the vectors themselves, as the ledger keeps them.
+"""The changes that wait for the vector index, and the vectors themselves, as the ledger keeps them.
 
 What is indexed are passages: an item's own text in the collection of the item, its text with the
 predecessor's in `<collection>_paired`, and the id there is the item's. A row of `index_ops` is
@@ -6,7 +6,7 @@ written in the transaction that changes a passage. The indexer applies the rows 
 moves `applied_seq`; the rows behind it may be dropped. When the index is lost, a new generation
 starts from `rebuild`, without embedding anything again.
 
-Holdings: what a collection of the index must hold, as the ledger has it.
+Holdings: what a collection of the index must hold, as the ledger says it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _NOTE = "INSERT INTO index_ops (collection, item_id, op) VALUES (?, ?, ?)"
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """Which generation of the index is in use and up to which row it was told."""
+    """Which generation of the index is in use and up to which row it is current."""
 
     generation: int
     model: str
     applied_seq: int
-    #: Names the generation beside its number, which begins anew in another ledger.
+    #: Names the generation beside its number, which begins at 1 again in another ledger.
     token: str
 
     @property
@@ -66,7 +66,7 @@ def note(
 ) -> None:
     """Write down that items came, changed or went; of what waits for an item the last word counts.
 
-    One row an item, so that they do not grow in number while the index cannot be told.
+    One row an item, so that they do not grow in number while the index is away.
     """
     if not (put or drop):
         return
@@ -82,7 +82,7 @@ def state(connection: sa.Connection) -> IndexState | None:
 
 
 def rebuild(connection: sa.Connection, model: str) -> IndexState:
-    """Begin a new generation: everything that lives is to be told to it again."""
+    """Begin a new generation: everything that lives is sent to it again."""
     before = state(connection)
     generation = (before.generation if before else 0) + 1
     connection.execute(sa.delete(index_ops))
@@ -99,9 +99,9 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[IndexChan
     """Return what to tell the index next, in order.
 
     The list ends before the first item that has no vector yet, so that `applied_seq` never passes
-    something that was not applied. Items that are gone again are told as gone, and so are those
+    something that was not applied. Items that are gone again are sent as gone, and so are those
     whose vector is damaged, until there is another. Nothing, when the generation in use is another
-    model's: whoever asks was made before a switch, and would tell it to the generation before.
+    model's: the caller was made before a switch, and would send it to the generation before.
     """
     if _is_of_another(connection, model):
         return []
@@ -123,10 +123,10 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[IndexChan
 def applied(
     connection: sa.Connection, told: Sequence[IndexChange], *, model: str | None = None
 ) -> None:
-    """Note that the index was told those changes, the last of which is the newest.
+    """Note that the index has applied those changes, the last of which is the newest.
 
-    A damaged vector is dropped, and its item waits to be embedded and told again. Nothing is noted
-    when the generation in use is not `model`'s any more: another one was told.
+    A damaged vector is dropped, and its item waits to be embedded and sent again. Nothing is noted
+    when the generation in use is not `model`'s any more: the changes went to another one.
     """
     if model is not None and _is_of_another(connection, model):
         return

@@ -137,7 +137,7 @@ class Keeper:
             await self.life.close()
 
     async def verify(self) -> IndexVerdict:
-        """Compare the index with the ledger, or wait for the comparison that is under way.
+        """Compare the index with the ledger, or wait for the comparison that is running.
 
         Raises `IndexDown` while none is open, and what reading the ledger raises.
         """
@@ -260,7 +260,7 @@ class Keeper:
 
 
 def _heard(task: asyncio.Task[IndexVerdict]) -> None:
-    """Take note of how a verification ended that nobody may wait for any more."""
+    """Take note of how a verification ended that no caller may wait for any more."""
     if not task.cancelled():
         task.exception()
 
@@ -285,7 +285,7 @@ PATIENCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """What `status` tells of the index; a `reason` is there when a person should know of it."""
+    """The index in `status`; `reason` is set when a person should see it."""
 
     #: opening, checking, ready, or away: it is tried again after a pause.
     state: str
@@ -413,7 +413,7 @@ class Vectors(AsyncioActor):
         self._refuse(question, model)
         params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
         asking = asyncio.ensure_future(life.ask("query", params, body, question=question))
-        # Not cancelled when nobody waits any more: how it ends says something of the child.
+        # Not cancelled when no caller waits any more: how it ends says something of the child.
         asking.add_done_callback(lambda task: task.cancelled() or task.exception())
         await asyncio.wait({asking}, timeout=PATIENCE)
         if not asking.done():

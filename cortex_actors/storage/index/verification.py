@@ -1,9 +1,9 @@
 """Verification: whether the index holds what the ledger says, and finds it.
 
-Three things are compared for each collection: the ids it holds with those it was told; every
+Three things are compared for each collection: the ids it holds with those it should hold; every
 vector, when a folder has just been opened (`deep`), because a flipped byte moves one without a
-word; and whether a sample of its own vectors, asked for, find themselves first. What waits to be
-told is left out, and whatever looks wrong is looked at a second time, because the index changes
+word; and whether a sample of its own vectors, asked for, find themselves first. Changes that wait
+for the index are left out, and what looks wrong is looked at a second time, because it changes
 meanwhile. Requests are small, so that a question never waits for more than one of them.
 """
 
@@ -67,7 +67,7 @@ class CollectionTally:
     """What was found in one collection."""
 
     collection: str
-    #: Items it holds, and items it was told to hold.
+    #: Items it holds, and items it should hold.
     held: int
     expected: int
     missing: int
@@ -80,7 +80,7 @@ class CollectionTally:
 
     @property
     def damaged(self) -> bool:
-        """Whether it holds something else than it was told."""
+        """Whether it holds something else than it should."""
         return bool(self.missing or self.extra or self.differing)
 
     @property

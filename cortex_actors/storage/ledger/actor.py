@@ -5,7 +5,7 @@ says    -
 asks    -
 keeps   open files (lost on a crash: units of work that were not answered were not committed)
 
-The way to the ledger for everybody else: by name, so that its restart breaks nobody.
+Access to the ledger for all other parts: by name, so that its restart breaks none of them.
 
 Whose turn it is to write a file: one writing connection at a time, none after a fault.
 
@@ -83,20 +83,20 @@ def fault(path: Path) -> LedgerDown | None:
 
 
 def close(path: Path, why: LedgerDown) -> None:
-    """Give nobody a turn any more: the file has failed."""
+    """Refuse every later writer: the file has failed."""
     _FAULTS.setdefault(path, why)
 
 
 T = TypeVar("T")
 
-#: Seconds a query may take, as long as anybody waits for it: an older view of the ledger keeps the
-#: log from beginning anew, so one that stays for ever would let it grow for ever.
+#: Seconds a query may take, as long as a caller waits for it: an older view of the ledger keeps the
+#: log from starting over, so one that stays for ever would let it grow for ever.
 READ_LIMIT = 30.0
 
 #: Seconds that queries get to end when the ledger does; SQLite breaks them off, Python may not.
 READS_END = 1.0
 
-#: Turns of the loop between a fault and the crash: whoever waits for an answer hears why.
+#: Turns of the loop between a fault and the crash: the waiting callers get the reason.
 TURNS = 10
 
 
@@ -149,7 +149,7 @@ class Ledger(AsyncioActor):
 
         Whatever the unit raises goes to the caller and undoes only that unit. Raises `LedgerDown`
         when the transaction itself fails: then nothing of it was kept. `vital` work finishes what
-        is in hand and may use the last room on a disk (`storage.low_water_mb`).
+        has begun and may use the last room on a disk (`storage.low_water_mb`).
         """
         return asyncio.wrap_future(self._writer.submit(unit, vital=vital))
 
@@ -238,11 +238,11 @@ class Ledger(AsyncioActor):
             writing, epoch, limits=limits, clock=self._clock, closed=turn.release, ground=ground
         )
         self._opened = True
-        if self._ended:  # killed meanwhile: nobody else will close them
+        if self._ended:  # killed meanwhile: nothing else will close them
             self._shut()
 
     def _ground(self, writing: Engine) -> Ground:
-        """Return what the writer knows of its file, which is open."""
+        """Return the writer's disk checks for its file, which is open."""
         path, settings = self._home.ledger, self._settings
         return Ground(
             path,
@@ -288,13 +288,13 @@ def _unopened(error: BaseException, path: Path) -> LedgerDown | None:
     return found
 
 
-# Whoever writes a unit of work names its parameter's type, and imports no database library.
+# The writer of a unit of work names its parameter's type, and imports no database library.
 
 
 #: What the ledger's actor is called.
 NAME = "ledger"
 
-#: Seconds a unit of work may take before its caller is told; it may still commit afterwards.
+#: Seconds until the caller of a unit of work gets an error; it may still commit afterwards.
 TIMEOUT = 30.0
 
 

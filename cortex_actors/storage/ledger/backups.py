@@ -14,15 +14,15 @@ statement, which cannot report progress.
 
 Another ledger takes the place of the present one, and a crash at any step is made good.
 
-The new file is made whole first, under a name that nobody opens. Its renaming to
-`cortex.db.next-<kind>-<time>` decides: from then on whoever starts next finishes the exchange. The
+The new file is made whole first, under a name that is not opened. Its renaming to
+`cortex.db.next-<kind>-<time>` decides: from then on the next start finishes the exchange. The
 present ledger, its WAL and its shared memory are renamed aside before the new one gets their name,
 because SQLite would play a WAL that it finds beside a ledger into it. Nothing is ever overwritten.
 
 What was handled long ago is deleted, in small units of work.
 
-Events that somebody has still to handle are kept however old they are, and so are dead letters:
-only a person lets go of one. Of the runs, the last of each kind and path is kept: it says how
+Events that a consumer has still to handle are kept however old they are, and so are dead letters:
+only a person deletes one. Of the runs, the last of each kind and path is kept: it says how
 things are.
 
 What is done by the clock, as the ledger knows it: when each job was done last, and how it ended.
@@ -90,7 +90,7 @@ def copy(
 ) -> None:
     """Copy a ledger as it is at one moment; the target is whole, checked and durable, or not there.
 
-    `still` promises that nobody writes the source, `quick` is as `problem` has it. Raises
+    `still` promises that no process writes the source; `quick` is the one of `problem`. Raises
     `StorageFull` before anything is written when there is no room for it, and `LedgerDown`.
     """
     refuse_without_room(source, target.parent)
@@ -115,8 +115,8 @@ def problem(path: Path, *, quick: bool = False) -> str:
     """Return what is wrong with a copy, "" when it is good; nothing is left beside it.
 
     Every page is read and, unless it is to be `quick`, every index compared with its table, which
-    takes three quarters of the time. A row that belongs to one that is
-    not there (somebody wrote by hand) is the ledger's as it is, and no reason to have no copy.
+    takes three quarters of the time. A row whose parent is missing (written by hand) is part of
+    the ledger as it is, and no reason to have no copy.
     """
     try:
         with closing(reader(path, still=True)) as opened:
@@ -333,7 +333,7 @@ def note_check(folder: Path, at: int) -> None:
 
 
 def checked_at(folder: Path) -> int | None:
-    """Return when the whole ledger was found sound last, UTC microseconds; None if nobody knows."""
+    """Return when the whole ledger was last found sound, UTC microseconds; None if not known."""
     try:
         return stamped((folder / _CHECKED).read_text(encoding="ascii").strip())
     except (OSError, ValueError):
@@ -381,7 +381,7 @@ def _written(ledger: Path) -> int | None:
 #: What an old owner's epoch may be above the last one that can be read.
 _LEAP = 1_000
 
-#: What the name of a ledger says that somebody has put another one in place of.
+#: The word in the name of a ledger that a user has replaced with another one.
 REPLACED = "replaced"
 
 #: The moment in such a name; whatever lay beside the ledger, or found its name taken, has more.
@@ -398,7 +398,7 @@ def part(path: Path) -> Path:
 def renew(made: Path, old: Path) -> None:
     """Make a copied ledger one of its own.
 
-    Old owners are fenced off, the index is made anew, and so are the words: SQLite's check of a
+    Old owners are fenced off, the index is rebuilt, and so are the words: SQLite's check of a
     copy does not read what they say.
     """
     epoch = None  # of the ledger's last owner, as far as it can be read
@@ -413,7 +413,7 @@ def renew(made: Path, old: Path) -> None:
         opened.execute(
             "INSERT INTO owner (one, epoch, pid, started_at) VALUES (1, ?, 0, 0)", (above,)
         )
-        # Make the words of the passages anew, where the ledger's version has any.
+        # Rebuild the words of the passages, where the ledger's version has any.
         names = "SELECT name FROM sqlite_schema WHERE name IN ('words_alone', 'words_paired')"
         for (words,) in opened.execute(names).fetchall():
             opened.execute(f"INSERT INTO {words} ({words}) VALUES ('rebuild')")  # noqa: S608 - ours
@@ -524,7 +524,7 @@ def prune(connection: Connection, before: int, limit: int) -> int:
     0 when nothing is old any more. Reads little more than it deletes: beside that only old rows
     that are kept, in the order of their ids, which begin with their time.
     """
-    # What keeps an event: somebody has still to handle it, or to decide about it.
+    # What keeps an event: a consumer has still to handle it, or a person to decide about it.
     kept = [
         select(table.c.seq).where(table.c.seq == events.c.seq)
         for table in (deliveries, dead_letters)
@@ -584,5 +584,5 @@ def known(connection: Connection) -> dict[str, JobRow]:
 
 
 def note(connection: Connection, rows: Iterable[JobRow]) -> None:
-    """Write how jobs stand, over what was written of them before."""
+    """Write the state of jobs, over what was written of them before."""
     put_rows(connection, jobs, map(asdict, rows))

@@ -55,7 +55,7 @@ PLACES = tuple(
     for words in WORDS
 )
 
-#: What agents say stands in the parameters of a statement: no error shows them, and so no log.
+#: Texts of agents are in the parameters of a statement: no error shows them, and so no log.
 HIDE = True
 
 #: How many milliseconds a connection waits for a lock.
@@ -134,7 +134,7 @@ def settle(engine: Engine, path: Path) -> None:
     if not (log.exists() and log.stat().st_size):
         return
     connection = raw(engine)
-    connection.execute("BEGIN IMMEDIATE")  # so that nobody else writes to the log
+    connection.execute("BEGIN IMMEDIATE")  # so that no one else writes to the log
     try:
         _write_again(log)
     finally:
@@ -153,7 +153,7 @@ def abandon(engine: Engine) -> None:
 
 def _write_again(log: Path) -> None:
     """Write a file's own bytes over it, so that the kernel takes them for new; sync it."""
-    # Closing this descriptor lets go of no lock of SQLite's: there are none on the log.
+    # Closing this descriptor releases no lock of SQLite's: there are none on the log.
     fd = os.open(log, os.O_RDWR | os.O_CLOEXEC)
     try:
         at = 0

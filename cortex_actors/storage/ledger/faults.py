@@ -12,7 +12,7 @@ Whether the ledger's file is what it should be; how thoroughly, depends on how i
 
 A ledger that was closed in order has no WAL beside it: then its header and its tables are looked
 at. One that has was left by a crash: then SQLite's quick check reads its pages, for 10 s at most.
-One that somebody found damaged (`suspect`), or under which the machine went down (`lock`), is
+One that was found damaged in use (`suspect`), or under which the machine went down (`lock`), is
 checked as a whole.
 
 A torn or garbled end of the WAL is no damage: SQLite ends where the checksums end, and what was
@@ -184,7 +184,7 @@ def _by_name(name: str, path: Path, text: str) -> errors.LedgerDown:
 
 def _by_errno(number: int, text: str) -> errors.LedgerDown:
     """Return what the system's own word means."""
-    # A ledger that did not open waits for nobody.
+    # A ledger that did not open has no callers that wait for it.
     opens = text.startswith("cannot open")
     after = ", then start again" if opens else ", and it goes on by itself"
     if number in files.NO_ROOM:
@@ -260,12 +260,12 @@ def marker(path: Path) -> Path:
 
 
 def damage(path: Path) -> str:
-    """Return what is wrong with a ledger that nobody has open, "" when it may be opened.
+    """Return what is wrong with a ledger that is not open, "" when it may be opened.
 
     No file is no damage where there never was one: a new ledger is made. But its log or its backups
     alone are, because SQLite deletes a log that it finds beside a new file, and an empty ledger
     beside backups would look like a good one. Raises `LedgerDown` when the file cannot be read for
-    reasons of the disk, of rights or of locks: then nobody knows, and nothing may be moved.
+    reasons of the disk, of rights or of locks: then its state is unknown, and nothing may move.
     """
     has_log = bool(files.size(files.beside(path)[0]))
     if not path.exists():
@@ -386,7 +386,7 @@ def _known(found: str, path: Path) -> str:
 
 
 def _require_readable(path: Path) -> None:
-    """Raise `LedgerDown` unless the disk gives every byte of a ledger that nobody has open."""
+    """Raise `LedgerDown` unless the disk gives every byte of a ledger that is not open."""
     try:
         for each in (path, files.beside(path)[0]):
             if each.exists():
@@ -405,7 +405,7 @@ def _require_readable(path: Path) -> None:
 
 
 def _has_copies(path: Path) -> bool:
-    """Tell whether a ledger was ever copied; raises `LedgerDown` where nobody can look."""
+    """Tell whether a ledger was ever copied; raises `LedgerDown` if that cannot be read."""
     folder = path.with_name("backups")
     try:
         return any(each.suffix == ".db" for each in folder.iterdir())
@@ -416,5 +416,5 @@ def _has_copies(path: Path) -> bool:
 
 
 def _unknown(path: Path, error: Exception) -> errors.LedgerDown:
-    """Return that nobody can tell how a ledger is."""
+    """Return the error for a ledger whose state cannot be checked."""
     return errors.LedgerDown(f"cannot check the ledger {path}: {error}; try again")

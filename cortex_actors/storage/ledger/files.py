@@ -59,7 +59,7 @@ class Halt:
         return self._asked.is_set()
 
     def ask(self) -> None:
-        """Let every query in hand fail, and every later piece of work."""
+        """Let every running query fail, and every later piece of work."""
         self._asked.set()
         for connection in tuple(self._reading):
             with suppress(sqlite3.ProgrammingError):
@@ -82,7 +82,7 @@ class Halt:
 
 
 def reader(path: Path, *, still: bool = False) -> sqlite3.Connection:
-    """Return a connection that only reads; `still` promises that nobody writes the file.
+    """Return a connection that only reads; `still` promises that no process writes the file.
 
     A still file is opened without locks and leaves nothing beside it. What a crash left in a WAL
     beside it is not seen then.

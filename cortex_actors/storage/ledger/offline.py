@@ -1,9 +1,9 @@
-"""One unit of work in a ledger that no daemon has open, for whoever holds the home's lock.
+"""One unit of work in a ledger that no daemon has open; the caller holds the home's lock.
 
 The ledger is opened as a daemon would, with two exceptions: it is neither migrated nor recovered.
 Both change much more than one event, and a start does them.
 
-A backup takes the place of the ledger because somebody asks for it; the daemon must be down.
+A backup takes the place of the ledger because a user asks for it; the daemon must be down.
 
 The present ledger is renamed aside with its WAL (`cortex.db.replaced-<time>`), never deleted. A
 backup of an older version is fine, if it is not from before the baseline: the next start migrates
@@ -82,7 +82,7 @@ def commit(path: Path, unit: Callable[[Connection], T]) -> T:
 def refuse_damaged(path: Path, *, doing: str) -> None:
     """Raise `DiskFault` for a ledger that the next start recovers; nothing for any other.
 
-    `doing` completes "cannot ... the ledger". Raises `LedgerDown` when nobody can tell.
+    `doing` completes "cannot ... the ledger". Raises `LedgerDown` when its state is unknown.
     """
     if wrong := faults.damage(path):
         raise DiskFault(

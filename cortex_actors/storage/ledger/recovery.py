@@ -173,7 +173,7 @@ LOGGED = 10_000
 def ready(home: Home, clock: Clock) -> RecoveryReport | None:
     """Leave a ledger that can be opened, or none where there was none; return what that took.
 
-    Called by whoever is about to open the ledger and has the home's lock. Raises `LedgerDown` when
+    Call it before opening the ledger, with the home's lock. Raises `LedgerDown` when
     the file cannot be read, or there is no room to put another in its place.
     """
     path = home.ledger
@@ -191,7 +191,7 @@ def recover(home: Home, reason: str, *, at: int) -> RecoveryReport:
     backups.prepare(home.backups)
     chosen, refused = _newest_good(home.backups)
     if chosen is None and not any(os.path.lexists(each) for each in (path, *files.beside(path))):
-        # An empty one must not stand for a ledger that is gone.
+        # An empty one must not replace a ledger that is gone.
         why = "".join(f"; {name}: {wrong}" for name, wrong in refused.items())
         raise LedgerDown(
             f"cannot restore the ledger {path}: it is gone, and no backup in {home.backups} can "
@@ -221,7 +221,7 @@ def recover(home: Home, reason: str, *, at: int) -> RecoveryReport:
 
 
 def _exchange(home: Home, made: Path, report: RecoveryReport) -> RecoveryReport:
-    """Write the report, exchange the files, and tell whoever reads the log."""
+    """Write the report, exchange the files, and report it in the log."""
     written = write(home.backups, report)
     backups.commit(home.ledger, made, kind=KIND, at=report.at)
     faults.marker(home.ledger).unlink(missing_ok=True)

@@ -17,9 +17,9 @@ and was made of the same file, so its tables begin on the same pages as long as 
 between. So the copy gets the header of the backup and an empty first page behind it, and SQLite
 itself writes the backup's list there, on new pages at the end of the file.
 
-Findable: everything that may be found, made anew from the rows that say so.
+Findable: everything that may be found, rebuilt from the rows that say so.
 
-A ledger that was brought back has rows that its passages know nothing of, and none of its words
+A ledger that was brought back has rows without passages, and none of its words
 can be trusted. What is made here is what the units of work that wrote those rows would have made.
 """
 
@@ -73,7 +73,7 @@ NAMED = {
 
 Row = tuple[Any, ...]
 
-#: Items that may be found: their table, the collections of their passages, what makes these anew.
+#: Items that may be found: their table, the collections of their passages, what rebuilds these.
 KINDS: tuple[tuple[Table, tuple[str, ...], Callable[[Connection, Iterable[str]], int]], ...] = (
     (schema.insights, (insight_records.COLLECTION,), insight_records.remake),
     (schema.memories, tuple(memory_records.COLLECTIONS.values()), memory_records.remake),
@@ -96,7 +96,7 @@ class Salvaged:
 
 
 def salvage(damaged: Path, made: Path) -> Salvaged:
-    """Bring what can be read into a ledger that nobody has open, in one transaction.
+    """Bring what can be read into a ledger that is not open, in one transaction.
 
     Raises `LedgerDown` when that one cannot be written.
     """
@@ -306,7 +306,7 @@ def _first_page(backup: Path) -> bytes:
     """Return the first page of a database with the header of a backup, and no table."""
     with backup.open("rb") as good:
         header = bytearray(good.read(HEADER))
-    # Bytes of a page; 1 stands for what two bytes cannot hold.
+    # Bytes of a page; 1 means 65,536, which two bytes cannot hold.
     size = int.from_bytes(header[16:18], "big")
     size = 65_536 if size == 1 else size
     header[_COUNTS] = bytes(12)
@@ -319,8 +319,8 @@ def _first_page(backup: Path) -> bytes:
 def refill(connection: Connection) -> int:
     """Let be found what may be, and nothing else, by all its words; return how much that is.
 
-    What the vector index has to be told of it is written down. Takes seconds at 50,000, and the
-    transaction of a writer: it is for ledgers that nobody uses yet.
+    The changes for the vector index are written down. Takes seconds at 50,000, and the
+    transaction of a writer: it is for ledgers that are not in use yet.
     """
     passages.rebuild(connection)  # first: a change of words that are damaged would fail
     found = 0

@@ -2,16 +2,16 @@
 
 An fsync costs milliseconds (338 single commits a second were measured where groups of 64 gave
 11,000), so units that wait together commit together. Each has a savepoint of its own: one that
-fails is undone alone and only its caller hears of it. Nobody is answered before the commit.
+fails is undone alone and only its caller hears of it. No caller is answered before the commit.
 
 What surrounds a unit (its savepoint, the fence) goes to the driver directly: 5 us for each group
 and 3 for each unit, where SQLAlchemy takes 30 and 90.
 
 When the disk is full, read-only or locked, a group fails and the next is tried. When it failed
 (`DiskFault`), or another daemon owns the ledger (`Superseded`), no group is ever tried again: what
-a failed fsync dropped cannot be told, so this process may acknowledge nothing more on that file.
+a failed fsync dropped is not known, so this process may acknowledge nothing more on that file.
 
-Ground: what lies below the ledger's writer - a file, its log, and who hears that they failed.
+Ground: the disk below the ledger's writer - a file, its log, and who hears that they failed.
 
 A gauge of the ledger: since when writing fails, and why; to read it nothing is written.
 
@@ -69,7 +69,7 @@ class Ground:
         return self.file.shortage() is None and not faults.refusal(self.path)
 
     def verdict(self, error: Exception) -> LedgerDown:
-        """Return what those who wait are told of a failure; blocks where the disk is asked."""
+        """Return the error for those who wait for a write; blocks where the disk is asked."""
         found = faults.of(error, self.path, doing="write")
         if found is not None:
             return found
@@ -115,7 +115,7 @@ class Gauge:
         }
 
 
-#: Seconds between two tries to write while writing fails: nobody else may try.
+#: Seconds between two tries to write while writing fails: no other write is tried.
 NUDGE = 1.0
 
 #: Gets the connection of the open transaction; what it returns goes to the caller.
@@ -127,7 +127,7 @@ class _WriteJob:
     """A unit of work and who waits for it."""
 
     unit: Unit
-    #: Finishes work in hand: may use the last room on the disk.
+    #: Finishes work that has begun: may use the last room on the disk.
     vital: bool = False
     done: Future[Any] = field(default_factory=Future)
     result: Any = None
@@ -191,14 +191,14 @@ class Writer:
     def submit(self, unit: Unit, *, vital: bool = False) -> Future[Any]:
         """Queue a unit of work; the future is done after its commit, or holds what failed.
 
-        A `vital` one, which finishes work in hand, is run even when the disk is nearly full.
+        A `vital` one, which finishes work that has begun, is run even when the disk is nearly full.
         """
         job = _WriteJob(unit, vital)
         self._jobs.put(job)
         return job.done
 
     def poison(self, error: LedgerDown) -> None:
-        """Commit and answer nothing from now on: somebody (on any thread) saw the disk fail."""
+        """Commit and answer nothing from now on: another part (on any thread) saw the disk fail."""
         if self._fault is None:
             self._fault = error
             self.gauge.fails(error)
@@ -266,11 +266,11 @@ class Writer:
     def _commit(self, group: list[_WriteJob], *, mend: bool = True) -> None:
         """Run a group in one transaction, then answer everybody.
 
-        Words that are found damaged are made anew, so that who tries again succeeds.
+        Words that are found damaged are rebuilt, so that a caller that tries again succeeds.
         """
         try:
             self._write(self._admitted(group))
-        except Exception as error:  # noqa: BLE001 - the thread must live, and somebody waits
+        except Exception as error:  # noqa: BLE001 - the thread must live, and callers wait
             found = self._verdict(error)
             self._fail(group, found)
             self._stop_if(found)
@@ -284,7 +284,7 @@ class Writer:
                 self.gauge.works()
 
     def _write(self, group: list[_WriteJob]) -> None:
-        """Commit what a group does; raises when nobody may be told that it is kept."""
+        """Commit what a group does; raises when no caller may hear that it is kept."""
         if self._fault is not None:
             raise self._fault
         if not group:
@@ -320,7 +320,7 @@ class Writer:
         self._commit([_WriteJob(lambda connection: connection.execute(probe))])
 
     def _verdict(self, error: Exception) -> LedgerDown:
-        """Return what everybody is told of a failure, and remember it."""
+        """Return the error that all callers get for a failure, and remember it."""
         found = self._ground.verdict(error)
         self.gauge.fails(found)
         return found
@@ -341,7 +341,7 @@ class Writer:
     def _attempt(self, connection: Connection, driver: sqlite3.Connection, job: _WriteJob) -> None:
         """Run one unit inside its savepoint; its own failure is undone and kept for its caller.
 
-        After a failure of the disk SQLite may have undone the whole transaction: then nobody's
+        After a failure of the disk SQLite may have undone the whole transaction: then no
         unit was kept.
         """
         driver.execute("SAVEPOINT unit")
@@ -381,15 +381,15 @@ PAGES = 1_000
 #: Commits before the first look, when nothing is known of their size.
 FIRST = 64
 
-#: Pages in the log before readers are waited for, because they keep it from beginning anew: 16 MiB.
+#: Pages in the log before readers are waited for, because they keep it from starting over: 16 MiB.
 CROWDED = 4_000
 
-#: Bytes of the log's file that are kept when it begins anew: writing over what is there needs no
+#: Bytes of the log's file that are kept when it starts over: writing over what is there needs no
 #: new room and half the time of growing.
 KEPT = 16 * 1_048_576
 
-#: Commits between two looks at the file: each lets go of Python's lock, and whoever was answered
-#: then takes turns with this thread (a third of a lone publish's time on two virtual cores).
+#: Commits between two looks at the file: each releases Python's lock, and the answered callers
+#: then take turns with this thread (a third of a lone publish's time on two virtual cores).
 LOOK = 8
 
 #: Bytes that a file may have grown before a look at the log, whatever was estimated.

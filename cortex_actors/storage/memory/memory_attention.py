@@ -1,16 +1,16 @@
 """What is written of how memories are read: accesses, attention, and when one is ripe.
 
 The attention that is stored is what the formula gave when it was weighed last; it serves lists and
-tells what has changed since. Whoever decides by it asks the formula now (`search/presence.py` is
+shows what has changed since. A decision uses the formula's value of now (`search/presence.py` is
 that as SQL).
 
 How memories sink from layer to layer: by being read, by their age, by several saying the same.
 
-A memory sinks by one layer at a time, in the transaction of whoever finds that it may. Into the
+A memory sinks by one layer at a time, in the transaction that finds that it may. Into the
 cortex leads what several agents were found to say: it may have been found before the memory came
 to the layer above, and counts then, too.
 
-Tending: memories are weighed anew, sink when they have earned it, and may be put away.
+Tending: memories are weighed again, sink when they have earned it, and may be put away.
 
 Each is done a little at a time, in transactions of their own, so that others write between two of
 them; what a crash cuts off is done by the next run. What is said of a part commits with it. With
@@ -197,7 +197,7 @@ def judged(
 ) -> dict[str, Judged]:
     """Return which layer each memory has earned, and why, or why none.
 
-    A step that somebody has undone is not earned again by itself.
+    A step that was undone is not earned again by itself.
     """
     told = _converged(connection, [each.id for each in some if each.layer is Layer.LONG_TERM])
     found = {
@@ -357,7 +357,7 @@ FADED = "Faded for"
 
 
 class WeighedMemories(NamedTuple):
-    """What weighing came to: memories looked at, written anew, and those that have faded by now.
+    """What weighing came to: memories looked at, those updated, and those that have faded by now.
 
     `faded` are how many of these had not when they were weighed before.
     """
@@ -478,7 +478,7 @@ class Tending:
     def _idle(self, connection: Connection, days: float, *where: ColumnElement[bool]) -> list[str]:
         """Return the next memories that have lain faded for so many days; by their ids.
 
-        Agents' profiles are none: whom somebody is does not fade.
+        Profiles of agents are left out: what an agent is does not fade.
         """
         row = memories.c
         before = principle_decay.today(connection, self.clock.now()) - round(days * DAY)

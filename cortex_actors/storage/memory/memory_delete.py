@@ -3,8 +3,8 @@
 What was said goes with everything that tells of it: rows, what it was made of, the texts by which
 it was found (its own, and those of others that had it in front), their words and vectors, what
 models answered about it, the reasons why something was done with it. What is left is a change that
-names its id. SQLite overwrites what is deleted (`secure_delete`), and `wipe` has the words written
-anew that are only marked as gone; then the bytes are in the ledger's file no more. Every function
+names its id. SQLite overwrites what is deleted (`secure_delete`), and `wipe` rewrites the words
+that are only marked as gone; then the bytes are in the ledger's file no more. Every function
 takes the connection of a transaction it is part of.
 
 Probes: what the daemon remembers to try itself; see `checkup.roundtrip`.
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
-#: Pages of words that are written anew at once: some 20 ms of the writer.
+#: Pages of words that are rewritten at once: some 20 ms of the writer.
 STEP = 500
 
 #: Fewer rows than that changed in a step: nothing is left to be done (FTS5 says so).
 _IDLE = 2
 
-#: Under what `meta` keeps that words of forgotten memories are still to be written anew, and how
-#: far that is: whatever is forgotten meanwhile has it begin again, or its words would stay.
+#: Under what `meta` keeps that words of forgotten memories are still to be rewritten, and how
+#: far that is: a memory that is forgotten meanwhile makes it begin again, or its words would stay.
 _DUE, _ASKED, _BEGUN = "words_to_wipe", b"1", b"2"
 
-#: How far that is; nothing where no words are to be written anew.
+#: How far that is; nothing where no words are to be rewritten.
 _HOW_FAR = select(schema.meta.c.value).where(schema.meta.c.name == _DUE)
 
 #: Memories that were once made of some, by what was done: texts of a merge say what its parts say.
@@ -114,9 +114,9 @@ def forget(connection: Connection, ids: Iterable[str], *, by: str, at: int) -> F
 
 
 def wipe(connection: Connection) -> bool:
-    """Write some of the words anew without those that are gone; False when none are left.
+    """Rewrite some of the words without those that are gone; False when none are left.
 
-    Several may do it at once, and whoever comes after a crash goes on with it. Does nothing when no
+    Several may do it at once, and after a crash the next call goes on with it. Does nothing when no
     memory was forgotten since the last time.
     """
     due = connection.execute(_HOW_FAR).scalar()
@@ -132,7 +132,7 @@ def wipe(connection: Connection) -> bool:
 
 
 def is_due(connection: Connection) -> bool:
-    """Tell whether words of forgotten memories are still to be written anew."""
+    """Tell whether words of forgotten memories are still to be rewritten."""
     return connection.execute(_HOW_FAR).scalar() is not None
 
 
@@ -162,7 +162,7 @@ def _made_of(connection: Connection, ids: set[str]) -> set[str]:
     """Return the memories that were made of some, or of what was, and were taken apart since.
 
     Raises `Refused` for one that came back since: what it says is in use; and for one that was
-    given other parts since, which nobody asked to forget.
+    given other parts since, which the caller did not ask to forget.
     """
     found: set[str] = set()
     while True:
@@ -200,7 +200,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
 
 
 def drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:
-    """Delete the vectors of texts that nobody has any more."""
+    """Delete the vectors of texts that exist no more."""
     every = [each for each in metadata.sorted_tables if "text_hash" in each.c]
     for some in chunks(sorted(hashes)):
         needed: set[bytes] = set()
@@ -213,7 +213,7 @@ def drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:
 
 
 def _note_due(connection: Connection, how_far: bytes) -> None:
-    """Note that words are to be written anew, and how far that is."""
+    """Note that words are to be rewritten, and how far that is."""
     put_rows(connection, schema.meta, [{"name": _DUE, "value": how_far}])
 
 

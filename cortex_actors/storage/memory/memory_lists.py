@@ -1,8 +1,8 @@
 """Lists of memories, and the short names by which one is asked for.
 
-What somebody may not read is in no list and has no name: it does not exist for them.
+A memory that the reader may not read is in no list and has no short name: it does not exist.
 
-Idleness: memories that nobody has read for long, and how the memories of a realm are.
+Idleness: memories that were not read for long, and how the memories of a realm are.
 
 Both look at every active memory there is: they are asked by people, now and then.
 
@@ -11,12 +11,12 @@ Duplicates: pairs of memories whose texts are nearly the same, by their stored v
 Every memory is compared with every other: exact, and the cost grows with the square of their
 number (docs/memory.md says what that comes to). Products of matrices in single precision pick
 the pairs, which are compared once more in double precision, so that a pair's cosine depends on
-nothing but its two texts. It is done a block at a time, so that whoever waits for it can be called
-off between two.
+nothing but its two texts. It is done a block at a time, so that it can be cancelled between two of
+them.
 
-Episodes: what memories that everybody may read were made of, and what they replaced.
+Episodes: what memories that every agent may read were made of, and what they replaced.
 
-Only what is everybody's itself is told. Every function takes a connection and only reads.
+Only what every agent may read itself is returned. Every function takes a connection and only reads.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class MemoryFilter:
         where: the conditions of a search, whose reader counts here, too.
         states: in which states; empty for all.
         pinned: only those that are pinned.
-        conflicts: only those that are in a conflict which stands.
+        conflicts: only those that are in an unresolved conflict.
 
     """
 
@@ -158,7 +158,7 @@ def one(connection: Connection, memory_id: str) -> Memory:
 
 
 def _disputed() -> ColumnElement[bool]:
-    """Return the condition that a memory is in a conflict which stands."""
+    """Return the condition that a memory is in an unresolved conflict."""
     pairs, other = memory_conflicts.c, memories.alias()
     between = or_(
         and_(pairs.left_id == memories.c.id, pairs.right_id == other.c.id),
@@ -173,7 +173,7 @@ _DECIMALS = 3
 
 
 class Idle(NamedTuple):
-    """A memory that nobody has read for long; its text is only as long as it was asked for."""
+    """A memory that was not read for long; its text is only as long as it was asked for."""
 
     id: str
     text: str
@@ -200,7 +200,7 @@ def idle(
     """Return memories that were last read, or said, before a time, and how many there are.
 
     The longest idle first, and of that order the first `limit`; `letters` is how much of each text
-    is told.
+    is returned.
     """
     row = memories.c
     there = attending.rows().where(_last() < before, *where)
@@ -314,7 +314,7 @@ def texts(some: Sequence[Row]) -> ComparedMemories:
 
 
 def apart(connection: Connection) -> frozenset[tuple[str, str]]:
-    """Return the pairs that somebody has taken apart: they are no duplicates."""
+    """Return the pairs that a user has taken apart: they are no duplicates."""
     rows = connection.execute(select(memory_apart.c.left_id, memory_apart.c.right_id))
     return frozenset((left, right) for left, right in rows)
 
@@ -332,7 +332,7 @@ class PairSearch:
     ) -> None:
         """Look for pairs at least as near as `threshold`; keep the best `limit` of them.
 
-        Two of different projects are none: neither can stand for the other.
+        Two of different projects are no pair: neither can replace the other.
         """
         self._ids, self._rows = some.ids, some.rows
         self._projects = np.unique(some.projects, return_inverse=True)[1]

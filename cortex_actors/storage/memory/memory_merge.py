@@ -2,7 +2,7 @@
 
 A plan was thought out beside the transactions. Here it is looked at again: every memory that is to
 become a part must be active and not pinned, and no active memory of the scope may say already what
-one of the new ones is to say. Else nothing is written, and whoever planned plans again.
+one of the new ones is to say. Else nothing is written, and the caller plans again.
 
 Consolidating: of two memories that say the same, one is kept and the other becomes part of it.
 
@@ -215,7 +215,7 @@ def replaced(
 def keyed(connection: Connection, key: str, text: str) -> Memory | None:
     """Return what has become of what was remembered under a key; None for a new key.
 
-    Raises `BadInput` for a key that stands for another text, `NotFound` for one whose memory was
+    Raises `BadInput` for a key that was used with another text, `NotFound` for one whose memory was
     forgotten.
     """
     first = select(events.c.payload[("ids", 0)].as_string())
@@ -288,7 +288,7 @@ def chosen(
     """Return which of two memories is kept, and which goes.
 
     `keep` is a word of `Keep`, or the id of one of the two, or the beginning of it. Raises
-    `BadInput` for any other, and for two of which one cannot stand for the other.
+    `BadInput` for any other, and for two of which one cannot replace the other.
     """
     _must_fit(first, second)
     given = keep.strip().removeprefix("#").lower()
@@ -341,7 +341,7 @@ def consolidate(
 
 
 def _must_fit(first: Memory, second: Memory) -> None:
-    """Raise `BadInput` for two memories of which one cannot stand for the other."""
+    """Raise `BadInput` for two memories of which one cannot replace the other."""
     if first.id == second.id:
         raise BadInput(f"cannot consolidate {first.id} with itself: name two memories")
     if first.project_id != second.project_id:

@@ -2,8 +2,8 @@
 
 What a memory's row says, by which texts it is found, and since when until when it was believed
 change together, in the transaction of the connection. A memory that is not in the state that a
-change begins with is left alone: every function returns the ids that did change. None notes what
-was done for whoever wants to undo it (`memorychanges.note` does): the caller knows who did it.
+change begins with is left alone: every function returns the ids that did change. None notes the
+change for undoing (`memory_history.note` does): the caller knows who did it.
 
     active -> merged      into a whole        -> active when that is taken apart
     active -> superseded  by what holds now   -> active when it is restored
@@ -60,7 +60,7 @@ _TWINS = (
 )
 
 
-#: Whoever remembers runs it: building it each time would cost more than it does.
+#: Runs at each remember: building it each time would cost more than running it.
 _STATES = "SELECT id, status, pinned_at FROM memories WHERE id IN :ids"
 
 
@@ -101,7 +101,7 @@ def merge(
 def part(
     connection: Connection, whole_id: str, part_ids: Sequence[str], *, at: int, keep: bool = False
 ) -> list[str]:
-    """Let parts of a whole stand for themselves again, and archive it; unless it is to be kept.
+    """Make parts of a whole active again, and archive the whole unless it is to be kept.
 
     Raises `Refused` where another memory says by now what a part says.
     """

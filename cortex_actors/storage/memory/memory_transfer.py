@@ -1,7 +1,7 @@
 """What leaves the ledger for a file: records of everything that is known of memories, page by page.
 
-Every function takes the connection of a transaction it is part of. What somebody may not read does
-not exist in it: what was made part of it, or replaced by it, is told as archived.
+Every function takes the connection of a transaction it is part of. What the reader may not read
+does not exist in it: a part of such a memory, or one replaced by it, is exported as archived.
 
 What comes to the ledger from a file: records that were looked at, and are not there yet.
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Page = tuple[list[dict[str, Any]], str | None]
 
 #: Columns of a memory that a record has under their own names; the others it calls otherwise, or
-#: they are made anew.
+#: they are computed again.
 _MADE = {"agent_id", "text_hash", "merge_due"}
 _PLAIN = tuple(each.name for each in rows.c if each.name not in _MADE)
 
@@ -126,7 +126,7 @@ def agent_page(connection: Connection, wanted: ExportFilter, *, after: str, limi
 
 
 def change_page(connection: Connection, wanted: ExportFilter, *, after: str, limit: int) -> Page:
-    """Return what was done with memories that are meant, in its order; only the owner is told."""
+    """Return changes of the memories that are exported, in their order; for the owner only."""
     row = schema.memory_changes.c
     query = _named(schema.memory_changes, called=_CHANGE)
     query = query.where(row.id > int(after or 0), row.memory_id.in_(_visible(wanted)))
@@ -271,7 +271,7 @@ class _Here:
 def take_in(connection: Connection, found: Sequence[Found]) -> tuple[list[Found], list[str]]:
     """Write those memories that are not there; return them, and the ids that say something else.
 
-    They are taken in their order: what one leads to stands before it, or is there. One that leads
+    They are written in their order: what one leads to comes before it, or is there. One that leads
     to nothing that is there is archived. They can be found, and posts among them wait to be
     compared with what other agents say.
     """
@@ -325,13 +325,13 @@ def _once(found: Found) -> _Said | None:
 
 def _place(*said: Any) -> _Said:
     """Return where a text is said."""
-    # To other readers it is another memory, and nobody but they would be told.
+    # To other readers it is another memory, and only they would see it.
     realm, *place, at = said
     return (realm, *place, at if realm == Realm.BRIDGE else 0)
 
 
 def _standing(found: Found, here: _Here) -> Found:
-    """Return a memory as it may stand here: as archived where what it leads to is not there."""
+    """Return a memory as it may be here: archived where what it leads to is not there."""
     leads = found["merged_into"] or found["replaced_by"]
     own = (Trust.IMPORT, found["agent"], found["realm"])
     if leads is None or (found["merged_into"] is None and leads in here.texts):
@@ -459,7 +459,7 @@ def _agent(connection: Connection, found: Found, at: int) -> bool:
     agent = replace(agent, registered_at=agent.registered_at or at)
     try:
         agent_records.require_own_name(connection, agent)
-    except BadInput:  # it would be read as somebody else's
+    except BadInput:  # it would be read as another agent's name
         agent = replace(agent, display_name=agent.id)
     return agent_records.add(connection, [agent])
 

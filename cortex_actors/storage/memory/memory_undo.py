@@ -40,7 +40,7 @@ from cortex_actors.text.summary import abstract, summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-#: What a memory is given by a consolidation beside accesses and tags, by the table it stands in.
+#: What a memory gets from a consolidation beside accesses and tags, by the table it is in.
 _READ = ("accessed_at", "attention", "weighed_at", "due_at")
 _PLACED = ("layer", "layer_since", "promoted_at")
 
@@ -76,7 +76,7 @@ def split(
     is archived. Of a consolidation, what was kept stays. Raises `NotFound`, `Refused`.
     """
     change = memory_history.last(connection, whole_id, *MERGES, reader=reader)
-    if change is None:  # nobody has noted it: as its parts tell of it
+    if change is None:  # no change was noted: use what its parts say
         row = memories.c
         query = select(row.id).where(row.merged_into == whole_id).order_by(row.merged_as)
         parts = tuple(connection.execute(query).scalars())
@@ -126,7 +126,7 @@ def _give_back(connection: Connection, change: MemoryChange, parts: Sequence[str
     given = sum(connection.execute(query).scalars())
     now = connection.execute(select(memory_attention).where(row.memory_id == name)).one()
     values: dict[str, Any] = {"access_count": max(now.access_count - given, 0)}
-    if (now.accessed_at or 0) <= change.at:  # nobody has read it since
+    if (now.accessed_at or 0) <= change.at:  # it was not read since
         values |= {each: before[each] for each in _READ if each in before}
     change_in(connection, row.memory_id, [name], values)
     if "layer" in before:  # unless it has come to another since

@@ -1,13 +1,13 @@
 """Convergences: what agents were found to say alike, and which posts have still to be compared.
 
-Every function takes the connection of a transaction it is part of. A group is told of once, for
-ever, whoever asks and however often: events are pruned after a while, these rows are not.
+Every function takes the connection of a transaction it is part of. A group is announced once, for
+ever, for all callers: events are pruned after a while, these rows are not.
 
 Threads: what agents say to one another in the village and on bridges, in its order.
 
 Every function takes the connection of a transaction it is part of. A thread is a name; whatever is
-said under it in the village, or on a bridge that whoever asks may read, is part of it. `reader` is
-who asks: None for the owner, who reads everything.
+said under it in the village, or on a bridge that the reader may read, is part of it. `reader` is
+an agent's name; None is the owner, who reads everything.
 
 Near posts: what agents said that is nearest to a vector, with the vectors it is compared by.
 
@@ -61,7 +61,7 @@ _MEMBERS = convergence_memories.c
 
 @dataclass(frozen=True, slots=True)
 class ToldGroup:
-    """A group that was told of: its posts, how many agents they are by, how alike, and when."""
+    """A group that was announced: its posts, how many agents they are by, how alike, and when."""
 
     id: int
     kind: ConvergenceLevel
@@ -120,7 +120,7 @@ def tell(
 ) -> bool:
     """Write down that posts say alike; False when that is known, or one of them is no more.
 
-    What is part of a larger group is known; a group that grows is told of again.
+    A part of a larger group counts as known; a group that grows is announced again.
     """
     wanted, row = set(ids), memories.c
     there = (row.id.in_(wanted), row.status == MemoryStatus.ACTIVE)
@@ -137,7 +137,7 @@ def tell(
 
 
 def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list[ToldGroup]:
-    """Return the groups told of last, newest first: those whose every post somebody may read."""
+    """Return the newest announced groups, newest first, of which the reader may read every post."""
     query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
     of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
@@ -147,7 +147,7 @@ def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list
 
 
 def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
-    """Return how many groups of each kind somebody may know of."""
+    """Return how many groups of each kind the reader may see."""
     found = columns.count_by(connection, convergences.c.kind, _readable(reader))
     return {kind: found.get(kind, 0) for kind in ConvergenceLevel}
 
@@ -164,7 +164,7 @@ def forget(connection: sa.Connection, ids: Sequence[str]) -> None:
 
 
 def _readable(reader: str | None) -> Any:
-    """Return the condition that somebody may read every post of a group."""
+    """Return the condition that the reader may read every post of a group."""
     kept = sa.exists().where(
         _MEMBERS.convergence_id == convergences.c.id,
         memories.c.id == _MEMBERS.memory_id,
@@ -277,7 +277,7 @@ def said(reader: str | None) -> sa.ColumnElement[bool]:
     return sa.and_(_ROWS.realm.in_(SPOKEN), _ROWS.status == MemoryStatus.ACTIVE, readable(reader))
 
 
-#: The list of a search in which a text stands alone.
+#: The list of a search by an item's own text alone.
 _ALONE = "dense_alone"
 
 
@@ -308,7 +308,7 @@ class NearPosts:
         floor: float,
         but: str | None = None,
     ) -> list[Post]:
-        """Return the nearest posts that somebody may read, best first; none below `floor`.
+        """Return the nearest posts that the reader may read, best first; none below `floor`.
 
         `but` is an agent whose own posts are left out. In a read transaction, on its thread.
         """

@@ -5,14 +5,14 @@ disagrees, leaves the list by itself. What a person decided stays decided.
 
 Clusters: insights that say nearly the same, with the one in their middle.
 
-They are made of the vectors of one model, and made again from these whenever somebody asks. Every
+They are made of the vectors of one model, and made again from these at each request. Every
 function takes the connection of a transaction it is part of.
 
 Reconciled: by which rules the insights were compared last, and up to which vector.
 
 Two small facts of the ledger. Other rules, other thresholds or another model's vectors mean that
-everything is compared anew; vectors behind the last one came late, and their texts are compared
-when somebody looks.
+everything is compared again; vectors behind the last one came late, and their texts are compared
+at the next request.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cortex_actors.rules import clustering
 
 
-#: How a contradiction is that nobody has decided, and how a person leaves it.
+#: The status of a contradiction that is not decided, and those after a person's decision.
 OPEN = "unresolved"
 DECISIONS = ("resolved", "dismissed")
 
@@ -94,7 +94,7 @@ class Contradiction:
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody has decided it."""
+        """Whether it is not decided yet."""
         return self.status == OPEN
 
     @property
@@ -162,7 +162,7 @@ def count(connection: Connection, status: str = OPEN) -> int:
 
 
 def distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str, int]:
-    """Return how near the two of each stand: 0 in one file, 1 in one project, 2 in none together.
+    """Return the distance of each pair: 0 in one file, 1 in one project, 2 in none together.
 
     By the id of the contradiction; only files of projects that are followed count.
     """
@@ -232,7 +232,7 @@ def replace(
 ) -> None:
     """Write what was found and delete what no longer holds; what is decided stays as it is.
 
-    Status is not settled: whoever calls this settles what else has changed, too.
+    Status is not settled: the caller settles it, with what else has changed.
     """
     execute_for(connection, _DELETE, (each.id for each in ended))
     execute_many(connection, _INSERT, map(attrgetter(*_FIELDS), found))
@@ -398,7 +398,7 @@ def members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, l
 
 
 def together(connection: Connection, ids: Iterable[str]) -> set[str]:
-    """Return those insights, and whoever is in a cluster with one of them."""
+    """Return those insights, and those that share a cluster with one of them."""
     wanted = set(ids)
     inside = members(connection, sorted(set(load_clusters(connection, wanted).values())))
     return wanted.union(*inside.values())

@@ -1,9 +1,9 @@
 """Voices: who says an insight independently of one another.
 
 Two checkouts of one repository are one voice. What came from elsewhere (an import, another store)
-is none: whoever wrote it did not work here. Neither is a file that is one person's own.
+is none: its author did not work here. Neither is a file that is one person's own.
 
-Slots: what live insights take a stand on, so that who may disagree is found by it.
+Slots: the subjects on which live insights say something, by which possible opponents are found.
 
 Spoken: the texts that files say now, each with what comparing and weighing it takes.
 
@@ -51,7 +51,7 @@ _VOICES = (
     " JOIN projects AS p ON p.id = s.project_id"
     " WHERE s.insight_id IN :ids AND s.withdrawn_at IS NULL"
     " AND s.trust IN ('file', 'agent') AND s.path NOT LIKE '%.local.md'"
-    # A skill is most often a copy of somebody else's, and holds for its own task.
+    # A skill is most often a copy of another author's, and holds for its own task.
     " AND s.path NOT LIKE '%/SKILL.md'"
 )
 
@@ -59,14 +59,14 @@ _VOICES = (
 def voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the voices that say each insight now, or a text that counts for it.
 
-    A voice is a repository, or a project of none. Insights that nobody says so are left out.
+    A voice is a repository, or a project of none. Insights without a voice are left out.
     """
     rows = execute_for(connection, _VOICES, ids)
     found = grouped((insight_id, given_text(voice) or "") for insight_id, voice in rows)
     return {insight_id: frozenset(some) for insight_id, some in found.items()}
 
 
-#: How files end in which nobody speaks for a project: one person's own, and skills.
+#: How files end that count as no voice of a project: one person's own, and skills.
 _VOICELESS = (insight_records.PRIVATE, "/skill.md")
 
 _SHARING = "SELECT slot, insight_id FROM insight_slots WHERE slot IN :ids"
@@ -75,7 +75,7 @@ _NOTE = "INSERT INTO insight_slots (slot, insight_id) VALUES (?, ?)"
 
 
 def sharing(connection: Connection, slots: Collection[str]) -> dict[str, set[str]]:
-    """Return slot -> the insights that take a stand on it."""
+    """Return slot -> the insights that say something on it."""
     rows = execute_for(connection, _SHARING, slots)
     found = grouped((given_text(slot) or "", insight_id) for slot, insight_id in rows)
     return {slot: set(some) for slot, some in found.items()}
@@ -266,7 +266,7 @@ def is_any(connection: Connection) -> bool:
 
 
 def standing(connection: Connection) -> list[str]:
-    """Return the ids of all insights that stand for what files say."""
+    """Return the ids of all insights that represent what files say."""
     query = "SELECT id FROM insights WHERE status IN ('active', 'contradicted')"
     return sorted(_ids(connection, query))
 
@@ -288,7 +288,7 @@ def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
 
 
 def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
-    """Return those of the texts that a file says now and that wait for nobody."""
+    """Return those of the texts that a file says now and that wait for no review."""
     said = "SELECT 1 FROM insight_sources AS s WHERE s.said_id = i.id AND s.withdrawn_at IS NULL"
     return insight_records.among(connection, f"i.review IS NULL AND EXISTS ({said})", ids=ids)
 
@@ -311,7 +311,7 @@ def _ids(connection: Connection, query: str, *values: object) -> set[str]:
 
 
 def _spoken(row: dict[str, Any]) -> SpokenText:
-    """Return a row as a text that nobody says."""
+    """Return a row as a text, without its places."""
     content, heading = (given_text(row[name]) for name in ("content", "heading"))
     tags = tuple(json.loads(row["tags"]))
     return entity(SpokenText, row, content=content or "", heading=heading, tags=tags)

@@ -4,13 +4,13 @@ What is counted about an insight is counted for the page alone, unless it is wha
 
 Fragments as people look through them: which parts files have, and what each of them says.
 
-A fragment has no row of its own: it is where insights stand that one part of a file says now.
+A fragment has no row of its own: it is the part of a file in which insights are found now.
 
 The short names of what has an id: its first letters, as long as they mean only one.
 
 The trail of what was learned: from the lines that say it to the files it was written into.
 
-Rows only, each with its time; what follows from what is for whoever asks. A merge has no time of
+Rows only, each with its time; the caller works out what follows from what. A merge has no time of
 its own: it is a pointer that is set and taken back without a trace.
 """
 
@@ -113,7 +113,7 @@ def by_ids(connection: sa.Connection, ids: Collection[str]) -> dict[str, Insight
 
 
 def said(connection: sa.Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
-    """Return where the very text of each insight stands now, whatever it counts for."""
+    """Return the places where the very text of each insight is now, whatever it counts for."""
     query = insight_records.places().order_by(insight_sources.c.path, insight_sources.c.line_start)
     rows = rows_in(connection, query, insight_sources.c.said_id, ids)
     return grouped((row.said_id, insight_records.source(row)) for row in rows)
@@ -165,11 +165,11 @@ def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
 
 @dataclass(frozen=True, slots=True)
 class FragmentRow:
-    """One part of a file, and how much of what it says stands how.
+    """One part of a file, and how many of its insights are in which state.
 
     Attributes:
         line_start: where what it says begins, which may be below its heading.
-        statements: how many insights stand in it.
+        statements: how many insights it holds.
         shared: how many of those other places say, too.
         contradicted: how many of them something speaks against.
         waiting: how many of them wait for a person.
@@ -297,7 +297,7 @@ def find(connection: sa.Connection, kind: Named, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """Where a text stands, or stood last, in one file.
+    """Where a text is, or was last, in one file.
 
     Attributes:
         said_id: the insight whose very text it is.
@@ -325,7 +325,7 @@ class TextPlace:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBullet:
-    """What stands of a principle in a file now.
+    """A principle in a file, as it is written there now.
 
     Attributes:
         ordinal: its place in the section, from 0.
@@ -346,10 +346,10 @@ class WrittenBullet:
 
 
 def lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
-    """Return where the very texts of insights stand and stood, by path and line.
+    """Return the places where the very texts of insights are and were, by path and line.
 
-    A statement's source is another one with every other word of its section, so that of what a file
-    says no more only the last is told; every place that stands is.
+    A statement's source is another one with every other word of its section, so of what a file says
+    no more only the last place is returned; of what it says, every place.
     """
     query = sa.select(
         insight_sources, sa.func.coalesce(projects.c.name, "").label("project_name")
@@ -368,7 +368,7 @@ def lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
 
 
 def at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
-    """Return the insights whose text stands at a line of a file now, the narrowest first."""
+    """Return the insights whose text is at a line of a file now, the narrowest first."""
     length = insight_sources.c.line_end - insight_sources.c.line_start
     query = (
         sa.select(insight_sources.c.said_id)
@@ -380,7 +380,7 @@ def at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
 
 
 def bullets(connection: sa.Connection, principles: Collection[str]) -> list[WrittenBullet]:
-    """Return where principles stand in files now, by path and place."""
+    """Return the principles that files hold now, by path and place."""
     told = resolved_bullets
     here = sa.and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent)
     query = (

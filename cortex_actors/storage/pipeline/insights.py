@@ -1,17 +1,17 @@
-"""Insights: what files say, with what speaks for it and where it stands.
+"""Insights: what files say, with its evidence and status.
 
 Every function takes the connection of a transaction it is part of. An insight is live while a file
 still says it; how often it was observed, and by whom, is counted whenever it is asked.
 
 Facing: what an insight is shown under, and what it is taken for, by the first of its places.
 
-The same words stand under several headings, in one file as a rule and in another as an example.
+The same words may be under several headings, in one file as a rule and in another as an example.
 Which of them an insight has must not depend on which file was read first: it is the first by path
 and line of those that say it now.
 
 Insights on whose category no keyword spoke, and what a second opinion makes of them.
 
-Where insights stand, and the revisions of files in which they were seen there.
+Places of insights, and the revisions of files in which they were seen there.
 
 Every function takes the connection of a transaction it is part of. A source lives until its file
 no longer says it; it is never deleted, so that text which comes back is the source it was.
@@ -58,7 +58,7 @@ _FIRST = (
 
 
 def face(connection: Connection, ids: Iterable[str]) -> None:
-    """Show statements under the heading of the first place that says them, classified anew."""
+    """Set heading and category of statements from the first place that says them."""
     rows = []
     for insight_id, content, heading, kind in execute_for(connection, _FIRST, ids):
         taken = classify(content, heading)
@@ -71,7 +71,7 @@ def face(connection: Connection, ids: Iterable[str]) -> None:
 #: What no two sources share: the fragment, and which of its statements.
 Spot: TypeAlias = tuple[str, int]
 
-#: What is said anew of a spot that is known. `excluded` is named by hand: SQLAlchemy's own copies
+#: What is updated of a spot that is known. `excluded` is named by hand: SQLAlchemy's own copies
 #: the whole table each time, which took a quarter of what learning a file takes.
 _PLACED = (
     *("insight_id", "said_id", "project_id", "heading", "kind", "scope"),
@@ -114,7 +114,7 @@ _UNSEEN = (
 
 
 def live_sources(connection: Connection, path: str) -> dict[Spot, str]:
-    """Return what a file says now: the insight whose text stands at each spot."""
+    """Return what a file says now: the insight whose text is at each spot."""
     return _spots(connection, path, column=insight_sources.c.said_id)
 
 
@@ -152,7 +152,7 @@ def said_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
 def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
     """Return those of the texts that only files of one person say (`CLAUDE.local.md`).
 
-    They stay in their project: nobody else's text is merged with them.
+    They stay in their project: no text of others is merged with them.
     """
     return {each for (each,) in execute_for(connection, _PRIVATE, ids)}
 
@@ -181,7 +181,7 @@ def attach(
     at: int,
     counted: Mapping[str, str],
 ) -> None:
-    """Write where insights stand; the same fragment may have moved to other lines.
+    """Write the places of insights; the same fragment may have moved to other lines.
 
     `counted` names the insight for which a text counts, where that is another one.
     """
@@ -233,7 +233,7 @@ def assign(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]
     """Let each text count for the insight that is to represent it (None: itself).
 
     Returns the ids whose pointer, or whose sources, changed; they are settled. A representative
-    must be nobody's follower in the end: name all texts of the groups that change.
+    must follow no other text in the end: name all texts of the groups that change.
     """
     changed = _point(connection, wanted)
     insight_records.settle(connection, changed)
@@ -262,8 +262,8 @@ def join(connection: Connection, same: Mapping[str, str]) -> set[str]:
 def release(connection: Connection, ids: Iterable[str]) -> set[str]:
     """Dissolve the groups of texts that no file says any more.
 
-    Returns the ids that changed, not yet settled. Whom such a text represented stands for itself
-    again, until somebody compares it anew.
+    Returns the ids that changed, not yet settled. The followers of such a text represent
+    themselves again, until the next comparison.
     """
     texts = set(ids)
     silent = texts - said_ids(connection, texts)
@@ -382,7 +382,7 @@ def learn(
 ) -> LearnedFile:
     """Make the sources of one file those findings; return what that changed.
 
-    `same` names, for texts that nobody said, a live insight that says the same. What the file no
+    `same` names, for texts that no file said, a live insight that says the same. What the file no
     longer says is withdrawn; an insight that no file says any more leaves the index and stays in
     the ledger.
     """
@@ -416,7 +416,7 @@ def silence(connection: Connection, path: str, at: int) -> list[str]:
 def withdraw_said(
     connection: Connection, spots: Iterable[Spot], said: set[str], *, at: int
 ) -> set[str]:
-    """Withdraw what stands at those spots; return the ids of insights that changed."""
+    """Withdraw the texts at those spots; return the ids of insights that changed."""
     withdraw(connection, spots, at)
     face(connection, said)
     changed = said | release(connection, said)
@@ -466,7 +466,7 @@ def ids_of(connection: Connection, project_id: str) -> list[str]:
 def sources(
     connection: Connection, ids: Iterable[str], *, first: str | None = None
 ) -> dict[str, list[InsightSource]]:
-    """Return where insights stand now, by path and line; places in the project `first` lead."""
+    """Return the places of insights now, by path and line; places in the project `first` lead."""
     query = (
         insight_records.places()
         .order_by(insight_sources.c.project_id != (first or ""))

@@ -1,4 +1,4 @@
-"""Principles fade in the ledger: rank and status anew, from what speaks for them now.
+"""Principles fade in the ledger: rank and status computed again from their evidence of now.
 
 A principle was observed as often as the insights it was derived from, together, as far as files
 still say them, and last when the last of those was seen, whether or not a file still says it. An
@@ -33,7 +33,7 @@ _COMES_OF = (
 #: When the last of them was seen in a revision of a file.
 _SEEN = f"(SELECT max(k.last_seen_at) FROM insights AS k WHERE k.id IN {_COMES_OF})"  # noqa: S608 - ours
 
-#: Ranks nearer to each other than this are one: nobody is shown so many digits.
+#: Ranks nearer to each other than this are one: no list shows so many digits.
 CLOSE = 1e-9
 
 
@@ -90,7 +90,7 @@ class PrincipleEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Faded:
-    """One principle that stands otherwise than it is written."""
+    """One principle whose computed state differs from its row."""
 
     id: str
     rank: float
@@ -101,7 +101,7 @@ class Faded:
     strikes: int = 0
 
 
-#: What holds where nobody has set anything else.
+#: What holds where nothing else is set.
 DEFAULTS = DecayScales()
 
 
@@ -139,7 +139,7 @@ def settle(
 
 
 def write(connection: Connection, found: Sequence[Faded]) -> None:
-    """Write how principles stand; none of them is deleted."""
+    """Write the rank, status and strikes of principles; none of them is deleted."""
     rows = (
         {"one": each.id, "rank": each.rank, "status": each.status, "strikes": each.strikes}
         for each in found
@@ -150,7 +150,7 @@ def write(connection: Connection, found: Sequence[Faded]) -> None:
 def _judged(
     rows: Iterable[Any], now: int, scales: DecayScales, judge: Callable[..., decay.DecayStanding]
 ) -> Iterator[Faded]:
-    """Yield how principles stand now, where that is not as it is written."""
+    """Yield the present state of principles, where it differs from the row."""
     for row in rows:
         found = _evidence(row)
         ranked, days = found.rank(now, scales), decay.days_since(found.seen_at, now)

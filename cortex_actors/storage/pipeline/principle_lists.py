@@ -63,7 +63,7 @@ def listed(
 ) -> list[str]:
     """Return the ids of principles, in the order that is wanted.
 
-    Those of `SEEN` and `LINKED` come by rank: what these count is counted by whoever asks.
+    Those of `SEEN` and `LINKED` come by rank: the caller counts and sorts these.
     """
     order = _ORDER.get(wanted.sort, _ORDER[insight.PrincipleSort.RANK])
     query = select(principles.c.id).where(*_filters(wanted)).order_by(*order, principles.c.id)
@@ -76,7 +76,7 @@ def count(connection: Connection, wanted: PrincipleFilter) -> int:
 
 
 def by_status(connection: Connection) -> dict[str, int]:
-    """Return how many principles stand how, each status once."""
+    """Return how many principles have each status."""
     found = columns.count_by(connection, principles.c.status)
     return {status.value: found.get(status.value, 0) for status in PrincipleStatus}
 
@@ -128,12 +128,12 @@ def _said_by(project_id: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LinkFilter:
-    """Which links somebody wants to see.
+    """Which links to return.
 
     Attributes:
         kinds: their types.
         least: their least strength.
-        statuses: how both ends stand.
+        statuses: the status that both ends may have.
         limit: principles at most; of more, those that rank highest.
 
     """
@@ -179,7 +179,7 @@ def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Pri
 def overview(connection: Connection, wanted: LinkFilter) -> PrincipleGraph:
     """Return the principles that rank highest of those that are linked, and their links.
 
-    A link to one that does not fit is left out, and so is whoever has no other.
+    A link to one that does not fit is left out, and so is a principle that has no other.
     """
     query = select(principles.c.id).where(_is_linked(wanted))
     query = query.where(principles.c.status.in_(map(str, wanted.statuses)))
@@ -207,7 +207,7 @@ def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:
     return or_(*(exists(some.where(end == principles.c.id)) for end in ends))
 
 
-#: What stands above the words, and whether they are a whole section.
+#: The heading above the words, and whether they are a whole section.
 _WORDS = "SELECT id, heading, granularity FROM insights WHERE id IN :ids"
 
 #: Where they hold, as far as files still say them.

@@ -1,13 +1,13 @@
 """Principles: the rows, what is written of them, and which of them are given out.
 
 Every function takes the connection of a transaction it is part of. What principles come of is in
-`derivations`, how they stand to one another in `links`, how they fade in `fading`.
+`derivations`, their relations are in `links`, how they fade in `fading`.
 
 Derivations: which insights a principle comes of, and how much it owes to each.
 
 Every function takes the connection of a transaction it is part of.
 
-Links: how principles stand to one another, one row for each pair.
+Links: relations between principles, one row for each pair.
 
 Every function takes the connection of a transaction it is part of.
 """
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 
-#: The principles that come of those insights, whichever text stands for them by now.
+#: The principles that come of those insights, or of texts that these represent by now.
 _COMING = (
     "WITH asked(id) AS (SELECT value FROM :each(?1) AS j)"
     " SELECT d.principle_id FROM derivations AS d JOIN asked ON d.insight_id = asked.id"
@@ -104,7 +104,7 @@ _INSERT = (
 
 _DELETE = "DELETE FROM principle_links WHERE source_id = ? AND target_id = ? AND type = ?"
 
-#: Whoever loses a neighbour may have another one now.
+#: A principle that loses a neighbour may have another one now.
 _DUE = (
     "UPDATE principles SET linked = NULL WHERE id IN ("
     "SELECT target_id FROM principle_links WHERE source_id IN :ids"
@@ -158,7 +158,7 @@ def replace_links(
 
 
 def cut(connection: Connection, ids: Collection[str]) -> None:
-    """Delete the links of principles, and have those that lose one linked anew."""
+    """Delete the links of principles; those that lose one are queued to be linked again."""
     execute_for(connection, _DUE, ids)
     for end in (principle_links.c.source_id, principle_links.c.target_id):
         columns.drop_in(connection, end, ids)
@@ -189,7 +189,7 @@ COLLECTION = "cortex_principles"
 #: How good sources are of which nothing is known (Cerno).
 QUALITY = 0.5
 
-#: What is written anew of a principle that is there; rank, status and strikes are fading's.
+#: What is updated of a principle that is there; rank, status and strikes are fading's.
 _AGAIN = (
     *("content", "elaboration", "category", "tags", "domains"),
     *("confidence", "quality", "origin", "text_hash"),
@@ -204,7 +204,7 @@ _LOST = (
     f" WHERE (m.id = i.id OR m.superseded_by = i.id) AND o.id <> i.id AND {STANDS.format(i='o')})"
 )
 
-#: Principles that are given to projects: active, taken back or rejected by nobody, and some file
+#: Principles that are given to projects: active, neither taken back nor rejected, and some file
 #: that more than one person may read says one of the insights they come of, which no person has
 #: turned down. What was only imported, or came from another store, is given when a person has
 #: approved of it.
@@ -227,8 +227,8 @@ _GIVEN = (
     " ORDER BY p.rank DESC, p.id"
 )
 
-#: All of them that is chosen by or written; a vector's text and model say which one it is, and what
-#: nobody has approved is written into no other project.
+#: All of them that is chosen by or written; a vector's text and model say which one it is, and
+#: without an approval it is written into no other project.
 _NAMED = _GIVEN.replace(
     "p.id FROM principles AS p",
     "p.id, p.content, p.domains, p.rank, p.confidence, p.text_hash, EXISTS (SELECT 1 FROM vectors"
@@ -283,14 +283,14 @@ def of(insight: Insight, now: int) -> Principle:
 
 
 def add(connection: Connection, made: Sequence[Principle]) -> None:
-    """Write principles; one that is there gets what it is made of anew, but not its standing."""
+    """Write principles; one that is there gets its sources updated, but not its rank and status."""
     columns.put_rows(
         connection, principles, (columns.as_row(principles, each) for each in made), change=_AGAIN
     )
 
 
 def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
-    """Delete principles with their derivations and links: nobody shall ever be given them again."""
+    """Delete principles with their derivations and links: they shall never be given out again."""
     gone = list(principle_ids)
     cut(connection, gone)
     columns.drop_in(connection, derivations.c.principle_id, gone)
@@ -377,7 +377,7 @@ def unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, st
 
 
 def without_source(connection: Connection) -> set[str]:
-    """Return the principles that come of nothing any more and that nobody has taken back."""
+    """Return the principles that come of nothing any more and were not taken back."""
     return {each for (each,) in execute(connection, _WITHOUT_SOURCE)}
 
 

@@ -1,10 +1,10 @@
-"""Resolutions: what stands in our section of each file now, bullet by bullet, or why not.
+"""Resolutions: the bullets in our section of each file now, or why they could not be written.
 
 Fact keys: statements and principles as facts that have an address.
 
 The key of a statement is its heading with those above it, and of what has none the words it begins
 with: something a person can ask for by its name, in any case, and without the headings above. Only
-what is everybody's is found here, and every function takes a connection and only reads.
+what every agent may read is found here, and every function takes a connection and only reads.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Resolution:
 def keep(connection: Connection, found: Resolution, given: Sequence[GivenBullet] = ()) -> None:
     """Write how a resolution ended, in place of what was known of that file and agent.
 
-    Where nothing could be written, the section and the bullets stay as they were: they are what
-    stands there.
+    Where nothing could be written, the section and the bullets stay as they were: the file still
+    holds them.
     """
     row = as_row(resolutions, found, state=str(found.ending))
     stands = found.ending in STANDS
@@ -92,7 +92,7 @@ def resolved_of_project(
 def standing(
     connection: Connection, principle_ids: Iterable[str] | None = None
 ) -> list[tuple[str, str, GivenBullet]]:
-    """Return (path, agent, bullet) of what stands in files: of those principles, or all of it."""
+    """Return (path, agent, bullet) of what files hold: of those principles, or of all."""
     order = (resolved_bullets.c.path, resolved_bullets.c.agent, resolved_bullets.c.ordinal)
     query = select(resolved_bullets).order_by(*order)
     if principle_ids is None:
@@ -102,7 +102,7 @@ def standing(
 
 
 def bullets(connection: Connection, path: str, agent: str) -> list[GivenBullet]:
-    """Return what stands in the section of one file, in its order."""
+    """Return the bullets in the section of one file, in its order."""
     here = (resolved_bullets.c.path == path, resolved_bullets.c.agent == agent)
     query = select(resolved_bullets).where(*here).order_by(resolved_bullets.c.ordinal)
     return [_standing(row)[2] for row in connection.execute(query)]
@@ -131,18 +131,18 @@ def _resolution(row: Row[Any]) -> Resolution:
 
 
 def _standing(row: Row[Any]) -> tuple[str, str, GivenBullet]:
-    """Return a row as a bullet and where it stands."""
+    """Return a row as a bullet with its path and agent."""
     conflict = "said otherwise there" if row.conflict else ""
     return row.path, row.agent, GivenBullet(row.principle_id, row.text, conflict)
 
 
-#: What stands between a heading and the one above it.
+#: What separates a heading from the one above it.
 _ABOVE: Final = " > "
 
 #: Words that make a key of a text without a heading.
 WORDS: Final = 8
 
-#: The principles that come of insights, whichever text stands for these by now.
+#: The principles that come of insights, or of texts that represent these by now.
 _COMING = (
     "SELECT coalesce(said.superseded_by, said.id), d.principle_id FROM derivations AS d"
     " JOIN insights AS said ON said.id = d.insight_id"
@@ -200,7 +200,7 @@ def principles_of(connection: Connection, insight_ids: Iterable[str]) -> dict[st
 
 
 def count_facts(connection: Connection) -> dict[str, int]:
-    """Return how many facts everybody may be told: principles, and statements of projects."""
+    """Return how many facts every agent may read: principles, and statements of projects."""
     return {
         "principles": count_rows(connection, principle_rows, principle_rows.c.status == "active"),
         "statements": count_rows(connection, insights, live_insights(), shared()),

@@ -1,12 +1,12 @@
 """Reviews: what a person said about what could become a principle.
 
-An insight has one review at most, the newest. It stands whatever becomes of the insight: text that
+An insight has one review at most, the newest. It outlives the insight: text that
 comes back finds it. Every function takes the connection of a transaction it is part of.
 
 Revocations: the sources that count no more, until that is lifted.
 
 A row says that a person took something back; what that does to what was learned is `revoking`'s.
-Whoever takes in, promotes or gives out a text asks here, in the transaction that writes it: what
+A unit of work that learns, promotes or gives out a text asks here, in its own transaction: what
 was looked up before may be revoked by then. Every function takes the connection of a transaction
 it is part of.
 
@@ -44,7 +44,7 @@ def withdraw(connection: Connection, insight_id: str) -> None:
 
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, project.Review]:
-    """Return the reviews of those insights, by id; those that nobody looked at are left out."""
+    """Return the reviews of those insights, by id; those without one are left out."""
     rows = rows_in(connection, select(reviews), reviews.c.insight_id, ids)
     return {row.insight_id: entity(project.Review, row) for row in rows}
 
@@ -119,12 +119,12 @@ def bars(connection: Connection, project_id: str, path: str) -> project.Revocati
 
 
 def insights(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
-    """Return the ids of the texts (of those, or all) that are taken back, whoever says them."""
+    """Return the ids of the texts (of those, or all) that are taken back, in any file."""
     return _keys(connection, project.SourceKind.INSIGHT, ids)
 
 
 def principles(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
-    """Return the ids of the principles (of those, or all) that are given to nobody any more."""
+    """Return the ids of the principles (of those, or all) that are withdrawn."""
     return _keys(connection, project.SourceKind.PRINCIPLE, ids)
 
 

@@ -1,8 +1,8 @@
 """Revoking: what a source said is withdrawn, with everything that came of it, in one transaction.
 
-Withdrawn, as if its files had gone: nobody is given it any more, and lifting the revocation finds
+Withdrawn, as if its files had gone: it is given out no more, and lifting the revocation finds
 every observation, review and decision as it was. What was made of it is deleted: each derivation
-from a text that nobody says now, and each principle that is nobody's then, whose words no other
+from a text that no file says now, and each principle that then has no source, whose words no other
 source says, or which was promoted on that source's word (its other voices are too few).
 
 Every function takes the connection of a transaction it is part of.
@@ -48,7 +48,7 @@ _WORDED = (
     " WHERE s.said_id = i.id AND s.withdrawn_at IS NULL AND s.path NOT LIKE '%.local.md')"
 )
 
-#: Who stands for the texts that principles come of, and whether a person approved it.
+#: The representatives of the texts that principles come of, and whether a person approved it.
 _FAMILIES = (
     "SELECT d.principle_id, coalesce(i.superseded_by, i.id), EXISTS (SELECT 1 FROM reviews AS r"
     " WHERE r.insight_id IN (i.id, i.superseded_by) AND r.decision = 'approved')"
@@ -64,8 +64,8 @@ class Revoked:
     Attributes:
         places: at how many places it said something.
         changed: insights of which something is otherwise now.
-        gone: those of them that nobody says any more.
-        freed: texts that one of those stood for, and that stand for themselves now.
+        gone: those of them that no file says any more.
+        freed: texts that one of those represented, and that represent themselves now.
         principles: those that were deleted, with what they said.
         shaken: those that stay, and owe less than they did.
 
@@ -94,7 +94,7 @@ class Revoked:
 def revoke(connection: Connection, kind: SourceKind, key: str, *, at: int, least: int) -> Revoked:
     """Withdraw all that a source said and delete what came of it; return what that was.
 
-    `least` is how many voices a principle needs that nobody has approved. A principle that is taken
+    `least` is how many voices a principle needs without an approval. A principle that is taken
     back itself stays, for its id and its words to be known by: who gives principles out asks.
     """
     if kind is SourceKind.PRINCIPLE:
@@ -118,7 +118,7 @@ def revoke(connection: Connection, kind: SourceKind, key: str, *, at: int, least
 
 
 def read_again(connection: Connection, insight_id: str) -> list[str]:
-    """Forget how the files look that ever said a text, to have them read anew; return these."""
+    """Forget the state of files that ever said a text, to have them read again; return these."""
     query = select(insight_sources.c.path).distinct().where(insight_sources.c.said_id == insight_id)
     found = sorted(connection.execute(query).scalars())
     for path in found:
@@ -127,9 +127,9 @@ def read_again(connection: Connection, insight_id: str) -> list[str]:
 
 
 def left_over(connection: Connection) -> list[tuple[str, str, str]]:
-    """Return (path, agent, bullet) of what stands in files though it is a principle no more.
+    """Return (path, agent, bullet) of what files hold though it is a principle no more.
 
-    Either the file is being written anew, or it could not be: its resolution says why.
+    Either the file is being rewritten, or it could not be: its resolution says why.
     """
     taken = resolved_bullets.c.principle_id.in_(reviews.revoked(SourceKind.PRINCIPLE))
     query = (
@@ -202,7 +202,7 @@ def _disown(
         if each.id not in left
     }
     principles.forget(connection, lost)
-    # It may quote a text that is gone, and is made anew.
+    # It may quote a text that is gone, and is written again.
     execute_for(connection, _UNEXPLAINED, left)
     return lost
 

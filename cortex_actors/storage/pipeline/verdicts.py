@@ -1,4 +1,4 @@
-"""Verdicts: what people, agents and models decided about texts, so that nobody is asked twice.
+"""Verdicts: what people, agents and models decided about texts, so that no one is asked twice.
 
 An answer of a model is found by its question. What a person said of two texts is found by their
 content hashes: it holds as often as the texts come back, whichever insight they count for, and
@@ -149,7 +149,7 @@ def say(
     by: str = OWNER.by,
     note: str | None = None,
 ) -> None:
-    """Keep what a person said of two insights, for each two texts that they stand for now.
+    """Keep what a person said of two insights, for each two texts that they represent now.
 
     An earlier word is replaced, and nothing is proposed about the two any more. `said` is the
     person's own word for it; `keep` the insight that holds.
@@ -170,7 +170,7 @@ def say(
 
 
 def retract(connection: Connection, two: Pair) -> None:
-    """Take back what a person said of two insights, and of the texts that they stand for."""
+    """Take back what a person said of two insights, and of the texts that they represent."""
     left, right = (_texts(connection, each) for each in two)
     for some, others in ((left, right), (right, left)):
         gone = and_(verdicts.c.one.in_(some), verdicts.c.other.in_(others))
@@ -362,7 +362,7 @@ def give(
 ) -> None:
     """Keep what an agent said of a pair that it was given.
 
-    Nothing is proposed about the two any more, unless it was not sure, and nobody is given them.
+    Nothing is proposed about the two any more, unless it was not sure, and no agent gets them.
     """
     known = select(insights.c.id, insights.c.content_hash)
     rows = rows_in(connection, known, insights.c.id, handout.pair)
@@ -433,8 +433,8 @@ def take_back(connection: Connection, some: Iterable[AgentWord], *, by: str, at:
 #: Decided pairs that are taken, the newest: more do not change the figures, and cost seconds.
 MOST = 1_000
 
-#: What was decided -> what calibration takes it for. Of what a person dismissed nobody said
-#: whether it is one claim.
+#: What was decided -> what calibration takes it for. Whether a pair that a person dismissed
+#: is one claim is not known.
 _LABELS = {
     Relation.CONTRADICTION: Label.CONTRADICTION,
     Relation.SAME: Label.DUPLICATE,

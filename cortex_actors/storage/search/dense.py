@@ -258,7 +258,7 @@ log = logging.getLogger("cortex.search")
 #: The lists, and the bit of the rows that are in them.
 LISTS = {"dense_alone": ALONE, "dense_paired": PAIRED}
 
-#: Neighbours asked of the index beyond those wanted: some may have gone, or wait to be told.
+#: Neighbours asked of the index beyond those wanted: some may have gone, or the index lacks them.
 SLACK = 20
 
 #: Filters of which is remembered whether most rows pass them.
@@ -451,10 +451,10 @@ def _choose(
 def _look_up(
     connection: Connection, part: CollectionPart, *, rows: Rows, items: Sequence[str]
 ) -> tuple[int, list[int], dict[int, int]]:
-    """Return what the ledger knows of what the index named of a part.
+    """Return what the ledger says about the rows that the index named of a part.
 
-    How many items it has not been told, the passages of these and of what it named, and how many
-    of each list it was told of and named.
+    How many items the index lacks, the passages of these and of what it named, and how many of
+    each list it holds and named.
     """
     waits = "SELECT DISTINCT item_id FROM index_ops WHERE collection = ? LIMIT ?"
     late = {each for (each,) in execute(connection, waits, part.index, MOST_WAITING + 1)}

@@ -1,16 +1,16 @@
 """Items as answers: what each kind of thing shows of itself.
 
-The ledger has the last word: what it does not show any more, or not to whoever asks, is no answer,
-whichever list named it.
+The ledger decides: what it does not show any more, or not to the reader, is no answer, whichever
+list named it.
 
 Remembered: memories as answers, with everything that is known of them.
 
 All memories of an answer are looked up at once: how many reads that takes does not depend on how
-many they are. What whoever asks may not read is named nowhere, not even by its id.
+many they are. What the reader may not read is named nowhere, not even by its id.
 
-Folded: of hits that say one thing, or stand in one excerpt of a file, one is made before the limit
-is filled, so that ten hits are ten answers. Other programs get every statement by itself: they are
-given what was found, and nothing of what stands around it.
+Folded: hits that say one thing, or lie in one excerpt of a file, become one before the limit
+is filled, so that ten hits are ten answers. Other programs get every statement by itself: they get
+what was found, and nothing of what is around it.
 
 Tagged: memories that are filed under some words, whatever they say.
 
@@ -65,7 +65,7 @@ SPOTS: Final = "spots"
 #: Fields of an insight's first place, which its answer names.
 _PLACE = ("project", "path", "line_start", "line_end", "heading")
 
-#: Fields of a memory that are told as they are called.
+#: Fields of a memory that keep their names in an answer.
 _WORDS = ("realm", "layer", "type", "status", "trust", "role", "thread")
 
 #: The time of day in a moment as ISO 8601 has it.
@@ -73,13 +73,13 @@ _TIME = slice(11, 19)
 
 
 def remembered(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
-    """Return memories that whoever asks may read; what is no longer active, only of the past."""
+    """Return memories that the reader may read; what is no longer active, only of the past."""
     states = (MemoryStatus.ACTIVE,) if query.past is None else tuple(MemoryStatus)
     known = memory_records.read(connection, ids, states)
     seen = [known[each] for each in ids if each in known and _may_read(known[each], query)]
     extra = _extra(connection, seen, query) if seen else {}
     stores, of = memory_records.COLLECTIONS, {each.project_id for each in seen} - {""}
-    # Another program is told of no project that it does not know from a file.
+    # Another program gets no name of a project that it does not know from a file.
     names = projects.names(connection) if of and not query.where.outward else {}
     return [
         RankedHit(
@@ -150,7 +150,7 @@ def _spans(
 
 
 def _may_read(memory: Memory, query: Query) -> bool:
-    """Tell whether whoever asks may read a memory; nobody but the daemon itself reads a probe."""
+    """Tell whether the reader may read a memory; only the daemon itself reads a probe."""
     reader = query.where.reader
     if query.where.outward and memory.realm is not Realm.VILLAGE:
         return False
@@ -160,7 +160,7 @@ def _may_read(memory: Memory, query: Query) -> bool:
 
 
 def time_range(begun: int | None, ended: int | None) -> str | None:
-    """Return the hours of a day (UTC) that a memory tells of; None where nobody said so."""
+    """Return the hours of a day (UTC) that a memory tells of; None where none were given."""
     if begun is None or ended is None:
         return None
     return " - ".join(iso(each)[_TIME] for each in (begun, ended))
@@ -234,7 +234,7 @@ def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> lis
 
 
 def _crumbs(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
-    """Return crumbs that whoever asks may read."""
+    """Return crumbs that the reader may read."""
     if query.where.outward:
         return []
     known = agent_records.load_crumbs(connection, ids, reader=query.where.reader)
@@ -327,7 +327,7 @@ def rare(
 ) -> list[str]:
     """Return those words, in their one form, under which at most so many memories are filed.
 
-    Those that whoever asks may read count: how many others file under a word it does not learn.
+    Those that the reader may read count: how many others file under a word it does not learn.
     """
     right = realms.visible(where.reader, outward=where.outward)
     some = (
@@ -410,7 +410,7 @@ class Folding:
         return len(self._answers)
 
     def add(self, hits: Iterable[RankedHit]) -> None:
-        """Take more hits, which stand behind those that were taken before."""
+        """Take more hits, which rank behind those that were taken before."""
         some = [_Folded(hit, dict(hit.extra)) for hit in hits]
         spots: list[list[Spot]] = [each.extra.pop(SPOTS, []) for each in some]
         said = load_sections(self._connection, (own[0] for own, *_ in filter(None, spots)))

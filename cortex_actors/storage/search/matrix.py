@@ -9,8 +9,8 @@ It holds the vectors of one model. Nothing in it outlives the process; `forget` 
 
 Rows of vectors held in memory, in the order in which they came, and a view of them.
 
-Rows are only ever added behind the others or moved into new arrays, so a view that somebody
-computes with stays what it is.
+Rows are only ever added behind the others or moved into new arrays, so a view that is used in a
+computation stays what it is.
 
 Neighbours: the insights whose own texts are nearest to given vectors, found without an index.
 
@@ -66,7 +66,7 @@ class CollectionPart:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The rows of one moment; nobody changes them.
+    """The rows of one moment; they never change.
 
     Only `gone` may come to say more: a passage that is gone never comes back.
     """
@@ -100,7 +100,7 @@ class View:
 
 
 class HeldRows:
-    """Arrays that grow; whoever changes them sees to it that nobody else does."""
+    """Arrays that grow; the caller that changes them sees to it that no other does."""
 
     def __init__(self, dimension: int) -> None:
         """Hold no row yet."""
@@ -220,7 +220,7 @@ class HeldRows:
 #: Rows read at once: 3 MB of vectors.
 _READ = 2_000
 
-#: Passages of which vectors are brought in at once while nobody waits for them: 30 ms of a thread.
+#: Passages of which vectors are loaded at once while no search waits: 30 ms of a thread.
 _LOADED = 5_000
 
 #: Rows that may be gone before the others are moved together: as a share, and at least.
@@ -255,7 +255,7 @@ _NEWEST = (
     " coalesce((SELECT max(seq) FROM vectors), 0), coalesce((SELECT max(epoch) FROM owner), 0)"
 )
 
-#: What the model says; where nobody wrote it down, what most of some vectors have (4 bytes each).
+#: The model's dimension; where none is written, what most of some vectors have (4 bytes each).
 _DIMENSION = (
     "SELECT coalesce((SELECT dimension FROM embedding_models WHERE id = ?1),"
     " (SELECT length(vector) / 4 FROM (SELECT vector FROM vectors WHERE model = ?1 LIMIT 1000)"
@@ -320,7 +320,7 @@ class VectorMatrix:
         return found
 
     def forget(self) -> None:
-        """Drop all rows; the next search reads them anew."""
+        """Drop all rows; the next search reads them again."""
         with self._lock:
             self._reset()
 
@@ -438,7 +438,7 @@ _FOUND = (
     " WHERE v.model = ? AND p.collection = ? AND p.place <> 'paired'"
 )
 
-#: Texts that another one stands for: they cannot be found, so the matrix has none of them. Asked
+#: Texts that another one represents: they cannot be found, so the matrix has none of them. Asked
 #: as a range, because for IS NOT NULL SQLite walks all texts there are.
 _MERGED = (
     "SELECT i.id, v.vector FROM insights AS i CROSS JOIN vectors AS v"
@@ -478,7 +478,7 @@ class Rows:
 class InsightVectors:
     """The vectors of every insight that some text can be compared with, as of one moment.
 
-    It holds while it is used, whatever is committed meanwhile: nobody changes its rows. What is in
+    It holds while it is used, whatever is committed meanwhile: its rows never change. What is in
     it may have gone from the ledger; who uses it looks that up.
     """
 
@@ -530,7 +530,7 @@ class Neighbours:
         ]
 
     def texts(self, connection: Connection) -> InsightVectors:
-        """Return all texts that can be found and those that another stands for.
+        """Return all texts that can be found and those that another represents.
 
         In a read transaction; what is returned may be used after it.
         """

@@ -39,8 +39,8 @@ class Where:
     Attributes:
         reader: the agent who asks: memories it may not read do not exist for it. None is the
             owner, who reads everything.
-        outward: the answer leaves for another program: only what is everybody's may be in it,
-            whoever asks. That is the village's memories, what shared files say, documents, and
+        outward: the answer leaves for another program: it holds only what every agent may read,
+            for any reader. That is the village's memories, what shared files say, documents, and
             principles that projects may be given.
         project_id: what its files say, and what was remembered or left for it.
         agent_id: who wrote the memory.

@@ -1,13 +1,13 @@
 """Past: memories of another time, searched without an index: there is none for what is no more.
 
-What is selected is read and compared whole (`whole`). A memory stands alone here: what came before
-it then is not looked for.
+What is selected is read and compared whole (`whole`). A memory is searched without its
+predecessor: what came before it then is not looked for.
 
-Distilled: principles as answers, searched whole when somebody asks for them by name.
+Distilled: principles as answers, searched whole when a query asks for them by name.
 
 They have no passages. The insight that says the same would be found twice by them, and their words
 would weigh in every other search; there are few of them, so their rows are read instead (`whole`).
-What is given to nobody any more (pruned, taken back) is not found.
+What is given out no more (pruned, taken back) is not found.
 """
 
 from __future__ import annotations
@@ -95,12 +95,12 @@ def _of(past: Past) -> list[ColumnElement[bool]]:
     return found
 
 
-#: Fields of a principle that are told as they are.
+#: Fields of a principle that an answer shows as they are.
 _NUMBERS = ("rank", "confidence", "quality")
 
 
 def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
-    """Return principles with how they stand; which projects say them stays here."""
+    """Return principles with rank and status; which projects say them stays here."""
     known, counted = principles.by_ids(connection, ids), principle_decay.evidence(connection, ids)
     named = {} if query.where.outward else principle_lists.projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)

@@ -229,7 +229,7 @@ def elsewhere(
 ) -> set[str]:
     """Return which items belong to other projects than those `near`, and not to none.
 
-    `items` names each one's collection. What nobody says in these is elsewhere, of insights.
+    `items` names each one's collection. An insight that no file says in `near` is elsewhere.
     """
     found = {each for each, name in items.items() if name == insight_records.COLLECTION}
     said = schema.insight_sources.c
@@ -297,7 +297,7 @@ def memory_conditions(
 def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
     """Return the passages of crumbs that meet the conditions; None when none can.
 
-    All that a crumb has of them is agent, project and time, and nobody else ever reads one.
+    All that a crumb has of them is agent, project and time, and only its own agent reads it.
     """
     asked: dict[str, Any] = {"agent_id": where.agent_id, "project_id": where.project_id}
     if where != Where(reader=where.reader, since=where.since, until=where.until, **asked):

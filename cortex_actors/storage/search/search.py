@@ -80,7 +80,7 @@ class Search:
     ) -> None:
         """Search the ledger with the index's help; `model` is whose vectors are compared.
 
-        In a daemon the matrix of its vectors is shared with whoever else compares them. Turns of
+        In a daemon the matrix of its vectors is shared with others that compare them. Turns of
         conversations are re-ranked by the model's `pieces`, where it has some.
         """
         #: The ledger that is searched.
@@ -95,7 +95,7 @@ class Search:
         self._postings = words.Postings()
         #: How vectors were compared, and how often.
         self.ways: dict[str, int] = {}
-        #: Whether a search has the words made anew: it takes the writer, so only one at a time.
+        #: Whether a search has the words rebuilt: it takes the writer, so only one at a time.
         self._is_mending = False
 
     async def find(self, query: Query) -> SearchHits:
@@ -192,7 +192,7 @@ class Search:
             fused = nearer(fused, elsewhere(connection, lists.items, near=run.query.near))
         # The documents' ranking is kept as they have it, with its scores.
         fused = fused if self._profile.absent_last else ranking.order(fused)
-        # The plan depends on how many rows there are in all, which no agent is told.
+        # The plan depends on how many rows there are in all, which no agent may learn.
         run.plan, run.terms = plan if run.is_owner else None, terms
         self._note(run, lists, holds=ranking.holds)
         hits = newest_first(self._looked_up(connection, fused, lists, run=run))
@@ -340,7 +340,7 @@ class _Run:
     seen: SearchScope
     depth: int
     skipped: list[tuple[str, str]] = field(default_factory=list)
-    #: How vectors were compared, where that may be told, and the terms that were searched.
+    #: How vectors were compared, where the reader may know, and the terms that were searched.
     plan: FusionPlan | None = None
     terms: Sequence[Term] = ()
     #: Whether the words were found damaged.
@@ -364,5 +364,5 @@ class _Run:
 
     @property
     def is_owner(self) -> bool:
-        """Whether the owner asks, who may be told everything."""
+        """Whether the owner asks, who may see everything."""
         return self.query.where.reader is None

@@ -8,10 +8,10 @@ answer never depends on the way.
 
 Conflicts: pairs of memories that cannot both hold.
 
-A conflict stands while nobody has said that both are to be kept, and while both are active: it ends
-by itself when one of them is superseded, archived or merged, and stands again when that one comes
-back. So no change of a state has to be told to this table. Every function takes the connection of a
-transaction it is part of.
+A conflict is open until a user keeps both, and while both are active: it ends by itself when
+one of them is superseded, archived or merged, and is open again when that one comes
+back. So no change of a state has to be written to this table. Every function takes the connection
+of a transaction it is part of.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class MergeScope:
     """Within which memories are one when they say the same.
 
     Attributes:
-        named: of a bridge, who may read it beside its agent; nobody otherwise.
+        named: of a bridge, who may read it beside its agent; empty otherwise.
 
     """
 
@@ -254,7 +254,7 @@ def _whole(connection: Connection, scope: MergeScope) -> NDArray[np.int64]:
 
 
 def _conditions(scope: MergeScope) -> list[ColumnElement[bool]]:
-    """Return the conditions that a memory is active and lies in a scope, whoever may read it."""
+    """Return the conditions that a memory is active and lies in a scope, for any reader."""
     same = ("realm", "agent_id", "thread", "role", "project_id")
     place = {name: getattr(scope, name) for name in same}
     return [
@@ -282,7 +282,7 @@ class MemoryConflict:
 
     Attributes:
         decided_by: the layer that says so.
-        ended_at: UTC microseconds when somebody kept both; None until then.
+        ended_at: UTC microseconds when a user kept both; None until then.
 
     """
 
@@ -311,7 +311,7 @@ def keep_both(connection: Connection, left: str, right: str, at: int) -> bool:
 
 
 def is_kept(connection: Connection, left: str, right: str) -> bool:
-    """Tell whether somebody has said that two memories hold which were found to conflict."""
+    """Tell whether a user has kept two memories that were found to conflict."""
     ends = memory_conflicts.c.ended_at
     query = select(ends).where(*_between(left, right), ends.is_not(None))
     return connection.execute(query).first() is not None
@@ -324,7 +324,7 @@ def _between(left: str, right: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return (the other memory, why) for each that is in a conflict which stands."""
+    """Return (the other memory, why) for each that is in an open conflict."""
     wanted = set(ids)
     return columns.grouped(
         (mine, (other, columns.given_text(why) or ""))
@@ -337,7 +337,7 @@ def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple
 def list_conflicts(
     connection: Connection, *, reader: str | None = None, limit: int = 50, skip: int = 0
 ) -> tuple[list[MemoryConflict], int]:
-    """Return the conflicts that stand, newest first, and how many there are in all.
+    """Return the open conflicts, newest first, and how many there are in all.
 
     With a reader, those of which it may read both memories.
     """

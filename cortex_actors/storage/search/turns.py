@@ -1,4 +1,4 @@
-"""Turns of conversations in an answer: what stands around them is read, and they change places.
+"""Turns of conversations in an answer: what is around them is read, and they change places.
 
 The best turns that the lists found, and the turn before and after each, are ranked again by
 `rules/ranking/rerank.py`. They share the places that the turns had among other things, so what is
@@ -108,9 +108,9 @@ def _placed(fused: list[Fused], order: Sequence[str]) -> list[Fused]:
 
 
 def _around(connection: Connection, best: Sequence[str]) -> dict[str, Around]:
-    """Return what stands around those that are turns, and around the turns beside each of them.
+    """Return what is around those that are turns, and around the turns beside each of them.
 
-    What stands around a turn beside one is read off the latter's: whoever asks may read it all.
+    What is around a turn beside one is read off the latter's: its readers may read it all.
     """
     near = memory_records.around(connection, best, most=AROUND + BESIDE)
     found: dict[str, Around] = {}

@@ -15,7 +15,7 @@ Their vectors are found by the hashes of what was embedded of them, and their wo
 private full-text table in memory, cut up as the ledger's own are. So an answer is exact, words are
 weighed among the selected texts alone, and it costs as much as reading all of these.
 
-Each text stands alone here: nothing came before it, so it takes part in the lists of pairs with its
+Each text is alone here: nothing came before it, so it takes part in the lists of pairs with its
 own words, as what has no predecessor does.
 """
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from cortex_actors.text.terms import Term
 
 
-#: Texts that the words of one question stand in together, each word's counted. At 100,000 passages
+#: Texts that hold the words of one question together, each word's counted. At 100,000 passages
 #: whose sentences of 20 words were pasted, 40,000 kept .98 of the ten best and 20,000 kept .85;
 #: up to 2,500 passages no word is left out for it.
 PLACES = 40_000
@@ -88,7 +88,7 @@ _BEST = (
 )
 
 #: BM25 as FTS5 has it: how soon more of a word counts no more, how much a long text is held back,
-#: and what a word is worth that stands in half of the texts.
+#: and what a word is worth that half of the texts hold.
 _SOON: Final = 1.2
 _HELD_BACK: Final = 0.75
 _WORTHLESS: Final = 1e-6
@@ -204,7 +204,7 @@ class Postings:
             known = self._places.pop(name, None)
             if known is not None:
                 self._kept -= len(known.texts)
-            # Whoever looked at an earlier moment leaves what is known of a later one.
+            # A search of an earlier moment leaves what is known of a later one.
             kept = known if known is not None and known.upto > found.upto else found
             if len(kept.texts) >= _KEPT_FROM:
                 self._places[name] = kept
@@ -335,9 +335,9 @@ def searched(
 ) -> dict[Term, Stems]:
     """Return the terms a question is searched by, in its order; none when it holds no word.
 
-    Terms that the index does not tell apart are one. Where words could stand in more than `PLACES`
+    Terms that the index does not tell apart are one. Where words could be in more than `PLACES`
     texts together, or are more than `most`, the rarest of what may be found are kept
-    (`terms.rarest`). Where all of them stand in no text, the first are searched. Raises `BadInput`
+    (`terms.rarest`). Where none of them is in any text, the first are searched. Raises `BadInput`
     for text that is not valid Unicode, and `WordsDamaged`.
     """
     found = distinct(terms.terms(question))
@@ -356,7 +356,7 @@ def searched(
 def weights(connection: Connection, question: str, *, among: Among) -> dict[str, float]:
     """Return what the words of a question weigh by how rare they are among what may be found.
 
-    One that stands nowhere weighs most: it is what was asked for. Raises `WordsDamaged`.
+    One that is in no text weighs most: it is what was asked for. Raises `WordsDamaged`.
     """
     found = distinct(terms.terms(question)[:WEIGHED])
     with _sound():
@@ -404,7 +404,7 @@ def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
     """Return the terms that the index tells apart, with their words there.
 
     A term that the tokeniser makes nothing of (a mark on its own) is left out, and of those that
-    it makes the same of ("run", "running") the first one stands for all.
+    it makes the same of ("run", "running") only the first one is kept.
     """
     if not some:
         return {}

@@ -110,7 +110,7 @@ def put_rows(
     change: Iterable[str] | None = None,
     key: Sequence[str] = (),
 ) -> int:
-    """Write rows; one whose key is there gets the columns `change` anew, or all that are given.
+    """Write rows; one whose key is there gets the columns `change` replaced, or all given ones.
 
     With an empty `change` it stays as it is. Where a key is all that is given, it must be new, or
     SQLAlchemy's `IntegrityError` is raised. Rows all have the same columns. `key` names the unique

@@ -58,7 +58,7 @@ class Engine:
     functions: Mapping[str, str]
 
 
-#: What FTS5 is told; what changes a list has no effect but on that.
+#: The commands of FTS5; what changes a list has no effect but on that.
 _FTS5 = {
     "forget": "INSERT INTO {words} ({words}, rowid, text)"
     " SELECT 'delete', id, text FROM {view} WHERE id IN :numbers",

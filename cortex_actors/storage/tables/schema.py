@@ -47,9 +47,9 @@ _FOREIGN = re.compile(r"FOREIGN KEY \((\w+)\) REFERENCES (\w+) \((\w+)\)")
 
 
 def read(sql: str, into: sa.MetaData) -> None:
-    """Make what the statements declare, in the form that stands at the top of `schema.sql`.
+    """Make what the statements declare, in the form described at the top of `schema.sql`.
 
-    Views and full-text tables are made as they stand there, in SQLite. Raises `ValueError` for a
+    Views and full-text tables are made as they are there, in SQLite. Raises `ValueError` for a
     statement or a part of a table in another form.
     """
     for statement in re.sub(r"^ *--.*\n", "", sql, flags=re.MULTILINE).split(";\n"):

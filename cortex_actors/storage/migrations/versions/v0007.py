@@ -1,6 +1,6 @@
 """The baseline: the seventh schema as a whole, of nothing; every later migration begins here.
 
-What it makes stands beside it, in `v0007.sql`. Ledgers of older schemas are refused before Alembic
+What it makes is beside it, in `v0007.sql`. Ledgers of older schemas are refused before Alembic
 is asked (docs/ledger.md).
 """
 

@@ -1,7 +1,7 @@
 """Proposals; how sure a contradiction is; and one table for what people and models decided.
 
 What people decided about contradictions is a verdict about two texts from now on, too. Which texts
-a model's older answer is about cannot be told from its key: it is found by that as before.
+a model's older answer is about its key does not say: it is found by that as before.
 """
 
 from __future__ import annotations
