@@ -3,7 +3,8 @@
 Each hook is a process that gets its JSON, asks the daemon and prints its answer, in turns with
 `python -c pass` in the same run. Goals: 300 ms with the daemon's answer, 100 ms for the command's
 own start (the hook with `CORTEX_OFF=1`, which asks nobody), or what a slow machine makes of that:
-30 and 10 times `python -c pass`. Exits 1 when a median misses both its goals.
+30 and 10 times `python -c pass`. Exits 1 when a median misses both its goals. Last comes a start
+that meets no daemon, which has no goal: with the brief, or after 3 s without.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.quick import cortex, in_turn, timed, wait_for_model
+from benchmarks.quick import cortex, in_turn, rounds, timed, wait_for_model
 from cortex_actors.client.connection import Client
 
 #: What is remembered: enough that a brief is full and a prompt has something near it.
@@ -28,8 +29,8 @@ FACTS = 60
 #: Milliseconds that a median may be, and times `python -c pass`: with an answer, and without.
 ANSWERED, ALONE = (300.0, 30.0), (100.0, 10.0)
 
-#: A hook that asks nobody.
-OFF = "hook prompt, CORTEX_OFF=1"
+#: A hook that asks nobody, and one that starts the daemon.
+OFF, BEGINS = "hook prompt, CORTEX_OFF=1", "session-start, no daemon"
 
 #: What the client says at each event, beside what it says at all of them.
 SAYS: dict[str, dict[str, Any]] = {
@@ -52,6 +53,13 @@ def hooked(event: str, folder: Path, *, session: str, **env: str) -> float:
         check=True,
     )
     return (time.perf_counter() - begun) * 1_000
+
+
+def begun(folder: Path) -> float:
+    """Answer a start that meets no daemon; stop the daemon outside the measured time."""
+    took = hooked("session-start", folder, session=f"{time.monotonic_ns()}")
+    cortex("stop")
+    return took
 
 
 def report(measured: dict[str, list[float]]) -> int:
@@ -91,6 +99,9 @@ def main() -> int:
         off = partial(hooked, "prompt", folder, session="s", CORTEX_OFF="1")
         measured = in_turn({"python -c pass": partial(timed, "-c", "pass"), **runs, OFF: off})
         cortex("stop")
+        measured[BEGINS] = rounds("cortex start", partial(begun, folder))
+        failed = (home / "logs" / "hook-failure.json").exists()
+        print(f"{BEGINS}: {'not each' if failed else 'each'} gave the brief")
     return report(measured)
 
 

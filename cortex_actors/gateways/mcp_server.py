@@ -136,7 +136,10 @@ class _Handlers:
         try:
             found = await self._host.call(session, params.name, given=params.arguments or {})
         except CortexError as error:
-            said = [types.TextContent(type="text", text=str(error))]
+            why = str(error)
+            if "cortex " in why and "person" not in why:
+                why += "; cortex commands are for the person who owns the daemon: ask them"
+            said = [types.TextContent(type="text", text=why)]
             return types.CallToolResult(content=said, is_error=True)
         text, kept = tools.told(found)
         part = types.TextContent(type="text", text=text or "nothing found")

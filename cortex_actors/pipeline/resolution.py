@@ -319,7 +319,8 @@ class Resolving:
                 section = await self._section(job, job.base(data), offer)
                 if data is None and not section.body:
                     # That a file is not made: it would say nothing.
-                    return _done(job, section, Ending.UNCHANGED, diff="")
+                    ending = Ending.SHOWN if job.wish.dry_run else Ending.UNCHANGED
+                    return _done(job, section, ending, diff="")
                 make = _maker(job, section, ours)
                 try:
                     if job.wish.dry_run:
@@ -376,7 +377,7 @@ class Resolving:
     ) -> ResolvedFile:
         """Return what writing a section would change; raises what making the new file raises."""
         diff = await self.run(difference, data, await self.run(make, data or b""), path=job.path)
-        return _done(job, section, Ending.SHOWN if diff else Ending.UNCHANGED, diff=diff)
+        return _done(job, section, Ending.SHOWN, diff=diff)
 
     def _edited(
         self, job: Assignment, error: errors.EditedSection, *, data: bytes, ours: str

@@ -230,6 +230,9 @@ class TestSession:
                 "it takes session_summary, key_discoveries, unfinished_business, priority, project"
             )
             assert "more takes query, name and params" in await refused(client, "more", names="x")
+            said = await refused(client, "recall", query="x", project="none")
+            assert "cortex init" in said
+            assert said.endswith("are for the person who owns the daemon: ask them")
 
     async def test_resources(self, house: House) -> None:
         """Principles, projects and memories can be read by their names; others are errors."""

@@ -24,7 +24,14 @@ from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
-from cortex_actors.domain.principle import Edits, ResolutionWish, Resolved, Unwritten, of_insight
+from cortex_actors.domain.principle import (
+    Edits,
+    Ending,
+    ResolutionWish,
+    Resolved,
+    Unwritten,
+    of_insight,
+)
 from cortex_actors.domain.project import (
     Approval,
     Decision,
@@ -437,13 +444,19 @@ async def resolve_preview(
     """Return what `resolve` would write into instruction files of a project; nothing is written.
 
     `path` is a file, a folder in a project, or a project's name or id; without one it is the
-    project of the folder `here`. Raises as `resolve` does.
+    project of the folder `here`. A file in which nothing would change is `unchanged`. Raises as
+    `resolve` does.
     """
     found = None if path else await call.asked_for(None, here)
     if not path and found is None:
         raise BadInput("cannot preview: the folder is of no followed project; give path, a project")
     place = path or (found.root if found else None)
-    return await resolve(call, place, agent, dry_run=True, text_only=text_only)
+    shown = await resolve(call, place, agent, dry_run=True, text_only=text_only)
+    for each in shown["files"]:
+        # A text alone is for no file, and has no diff to look at.
+        if each["state"] == Ending.SHOWN and each["path"] and not (each["diff"] or text_only):
+            each["state"] = Ending.UNCHANGED.value
+    return shown
 
 
 async def _accept(call: Call, names: Sequence[str]) -> None:
