@@ -203,7 +203,7 @@ class Upkeep:
         mended = False
         for name in passages.LISTS if unlike else ():  # one at a time, because others wait
             if await self.records.write(partial(passages.mend, words=name)):
-                log.warning("%s were not the words of the texts; they were made anew", name)
+                log.warning("%s were not the words of the texts; they were rebuilt", name)
                 mended = True
         return JobResult(said, wrote=mended)
 
@@ -550,7 +550,7 @@ class Scheduler(AsyncioActor):
         began = self._clock.now()
         try:
             done = await timer.job.run()
-            # Commit what a run wants done and says, with its row, and tell everybody.
+            # Commit what a run wants done and says, with its row, and publish the events.
             self._diary.keep(self._row(timer.job, began, DONE, said=done.said or None))
             if done.is_written:
                 await self._diary.write(done)
