@@ -121,7 +121,7 @@ def report_files(seen: FilesSeen, patient: Patient) -> Iterator[Diagnosis]:
     """Say what a look at the files found."""
     for root in seen.absent:
         remedy = f"mount or restore it, or: cortex projects remove {root}"
-        text = f"the project {root} is not there; what it says stands"
+        text = f"the project {root} is not there; what it said still counts"
         yield warning("files", text, mend=remedy)
     for path, why in seen.unreadable[:NAMED]:
         yield warning("files", why, mend=f"see to {path}; cortex projects lists all")
@@ -140,7 +140,7 @@ def report_files(seen: FilesSeen, patient: Patient) -> Iterator[Diagnosis]:
 def _told(
     what: str, paths: Sequence[str], seen: FilesSeen, patient: Patient
 ) -> Iterator[Diagnosis]:
-    """Say which files were missed: a note where they will be read without anybody's help."""
+    """Say which files were missed: a note where they will be read without help."""
     soon = [path for path in paths if path in seen.soon]
     late = [path for path in paths if path not in seen.soon]
     if soon:

@@ -264,7 +264,7 @@ def model_files(patient: Patient) -> Iterator[Diagnosis]:
         if name == patient.model:
             yield error("model files", why, mend="cortex model prepare")
         else:
-            yield note("model files", why, mend=f"nobody uses it; delete {folder / name}")
+            yield note("model files", why, mend=f"it is not in use; delete {folder / name}")
     if patient.model and "+" in patient.model and patient.model not in wrong:
         yield from _used(patient)
 

@@ -180,7 +180,7 @@ class Link:
         return self if is_there else self.turned()
 
     def turned(self) -> Link:
-        """Return the same, told from the other end."""
+        """Return the same, as read from the other end."""
         kind = _OPPOSITE.get(self.type, self.type)
         return replace(self, source_id=self.target_id, target_id=self.source_id, type=kind)
 

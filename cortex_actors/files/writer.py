@@ -440,7 +440,7 @@ class FileWriter:
             await insist(partial(self._return, entry, text, known=known), self.clock)
             known, late = text, True
         if late:
-            log.warning("%s was saved while it was written; that text stands there", entry.path)
+            log.warning("%s was saved while it was written; that text is there now", entry.path)
             if self.late is not None:
                 await self.late(entry)
 

@@ -177,7 +177,7 @@ class GivenDocument:
 
 @dataclass(frozen=True, slots=True)
 class Catalogued:
-    """A document as it may be kept; `told` is what was met in it, for people."""
+    """A document as it may be kept; `told` lists what people should see of it."""
 
     document: Document
     chunks: tuple[Chunk, ...]

@@ -42,7 +42,7 @@ NAME = "trail"
 class Trail(AsyncioActor):
     """Keeps crumbs; each is in the ledger, and announced, before its author gets an answer.
 
-    A crash loses the crumbs not yet written: their author gets an error that leaves it open.
+    A crash loses the crumbs not yet written: their author gets an error, the outcome is unknown.
     """
 
     #: Sessions that end at once: two hundred are a flood, and wait.

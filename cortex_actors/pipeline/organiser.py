@@ -222,7 +222,7 @@ class Supposed:
         cosine: how near the two are, where that decides.
         is_compared: whether it has a vector; without one only its own words are found.
         evidence: what the principle's rank would be made of.
-        links: what it would be linked with, told from it.
+        links: what it would be linked with, as read from it.
 
     """
 
@@ -485,7 +485,7 @@ class Organiser(Consumer):
         return _linked(supposed, await self._links(supposed))
 
     async def _links(self, supposed: Supposed) -> list[Link]:
-        """Return the links that a principle which is not there yet would have, told from it."""
+        """Return the links that a principle which is not there yet would have, as read from it."""
         made = supposed.principle
         if supposed.would is not Would.PROMOTE or made is None:
             return []

@@ -343,7 +343,7 @@ class Reconciliation:
 
 
 class Neighbourhood:
-    """Texts, and what they are to each other, as far as anybody looked; it belongs to one run."""
+    """Texts, and their relations to each other, as far as compared; it belongs to one run."""
 
     def __init__(
         self,

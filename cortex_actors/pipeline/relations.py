@@ -374,7 +374,7 @@ class Drawn:
 
 @dataclass(slots=True)
 class Survey:
-    """Who is near whom, as far as anybody looked; it belongs to one run, on a thread."""
+    """Principles near each other, as far as compared; it belongs to one run, on a thread."""
 
     shelf: principle_lists.PrincipleShelf
     thresholds: linking.LinkThresholds

@@ -557,7 +557,7 @@ def outdated(connection: Connection, done: Finished) -> bool:
 def failed(
     path: str, agent: str, reason: str, *, at: int, project_id: str | None = None
 ) -> Finished:
-    """Return what is kept of a wish that is about no file of anybody's."""
+    """Return what is kept of a wish that is about no file of ours."""
     known = {"project_id": project_id, "path": path, "error": reason, "agent": agent}
     return Finished(projects.PipelineRun.at(KIND, at, state=projects.FAILED, **known))
 

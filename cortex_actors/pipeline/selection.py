@@ -229,7 +229,7 @@ def _words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Offer:
-    """The principles that may be given to anybody, each in the words of a bullet.
+    """The principles that may be given out, each in the words of a bullet.
 
     Attributes:
         rows: their vectors, zeros for one that has none.

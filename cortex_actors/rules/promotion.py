@@ -76,9 +76,9 @@ _A_PERSONS = frozenset({Need.NO_DIFFERENCE, Need.PROJECTS, Need.NOT_WARY})
 _IN_TIME = frozenset({Need.CONFIDENCE, Need.OBSERVATIONS, Need.AGE})
 
 #: Kinds of statements that claim nothing about other projects: without this, commands that several
-#: real ones had in common, such as `npm run build`, came into everybody's files. What two projects
-#: are is no rule for a third one, and three that say much the same of themselves claim nothing
-#: together.
+#: real ones had in common, such as `npm run build`, came into the files of all projects. What two
+#: projects are is no rule for a third one, and three that say much the same of themselves claim
+#: nothing together.
 OF_ITSELF = {
     StatementKind.FACT: "it is a fact, and says how one project is",
     StatementKind.COMMAND: "it is a command, and says what one project runs",

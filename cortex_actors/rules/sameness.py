@@ -441,7 +441,7 @@ def is_strange(*, named: int, nearest: float | None) -> bool:
     """Tell whether no text holds a word of the question and none is near it.
 
     `named` counts the texts that hold a word, `nearest` is the best cosine; None for no texts or no
-    vector: then there is no hit that could mislead anybody.
+    vector: then there is no hit that could mislead.
     """
     return not named and nearest is not None and nearest < UNRELATED
 

@@ -37,8 +37,8 @@ LATE = 0.1
 class JobResult:
     """What a run came to: what the log is to say ("" for nothing), and what is still to commit.
 
-    Effects and events commit together with the job's row, so that a run which is noted has told
-    everybody, and one that a kill cuts off is done again.
+    Effects and events commit together with the job's row, so a run that is noted has published its
+    events, and one that a kill cuts off is done again.
     """
 
     said: str = ""

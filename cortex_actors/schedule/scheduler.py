@@ -204,7 +204,7 @@ class Upkeep:
         mended = False
         for name in passages.LISTS if unlike else ():  # one at a time, because others wait
             if await self.records.write(partial(passages.mend, words=name)):
-                log.warning("%s were not the words of the texts; they were made anew", name)
+                log.warning("%s were not the words of the texts; they were rebuilt", name)
                 mended = True
         return JobResult(said, wrote=mended)
 

@@ -115,7 +115,7 @@ def handed_next(
     if first is None:
         return None
     due = execute(connection, _LATEST, consumer).fetchone()[0] or 0
-    # Further ahead than anybody ever rests: the wall clock has jumped back.
+    # Further ahead than any rest: the wall clock has jumped back.
     if now < due <= now + LONGEST_REST * SECOND:
         return Rest((due - now) / SECOND)
     rows = [first]

@@ -48,7 +48,7 @@ def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> 
     if others:
         raise ValueError(f"cannot learn {source}: there is a piece of {others[0]} among its own")
     if len({each.ordinal for each in some}) != len(some):
-        raise ValueError(f"cannot learn {source}: two pieces stand in the same place")
+        raise ValueError(f"cannot learn {source}: two pieces have the same place")
     query = select(_CHUNKS.id).where(_CHUNKS.source == source, _CHUNKS.status == ACTIVE)
     before = list(connection.execute(query.order_by(_CHUNKS.ordinal)).scalars())
     wanted = {each.id for each in some}

@@ -217,7 +217,7 @@ def embedded_text(heading: str | None, content: str) -> str:
 
 
 def remake(connection: sa.Connection, model: str, digests: Sequence[bytes]) -> None:
-    """Drop vectors that are damaged: their texts wait to be embedded and told to the index."""
+    """Drop vectors that are damaged: their texts wait to be embedded and indexed."""
     for some in chunks(digests):
         connection.execute(
             sa.delete(vectors).where(vectors.c.model == model, vectors.c.text_hash.in_(some))

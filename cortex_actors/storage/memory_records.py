@@ -369,7 +369,7 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
 
 
 def count_shared(connection: Connection) -> dict[str, int]:
-    """Return how many active memories everybody may read, by layer."""
+    """Return how many active memories every agent may read, by layer."""
     active = memories.c.status == MemoryStatus.ACTIVE
     return count_by(connection, memories.c.layer, active, shared())
 

@@ -81,7 +81,7 @@ def lineages(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     merged = "SELECT count(*) FROM memories WHERE merged_into IS NOT NULL"
     total = opened.exec_driver_sql(merged).scalar_one()
     if rings := _rings(opened):
-        text = f"{rings:,} memories are part of themselves: nobody finds them"
+        text = f"{rings:,} memories are part of themselves: no search finds them"
         yield error("lineage", text, mend="take one of them apart: cortex memory split")
         return
     yield Diagnosis("lineage", f"{total:,} memories are part of others")
@@ -182,7 +182,7 @@ def leased(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
         return
     shown = ", ".join(f"{row.name} of {row.holder}, until {iso(row.until)}" for row in over)
     text = f"{len(over)} of {held} ran out: {shown}"
-    yield note("leases", text, mend="whoever needs one takes it over")
+    yield note("leases", text, mend="the next one that needs it takes it over")
 
 
 def ordered(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
@@ -201,7 +201,7 @@ def ordered(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
         remedy = "cortex doctor --repair begins another from the stored vectors"
         yield error("index", text, mend=remedy, repair=Repair.INDEX)
         return
-    waits = f", {pending:,} changes wait to be told to it" if pending else ""
+    waits = f", {pending:,} changes wait for it" if pending else ""
     text = f"generation {state.generation} of {state.model}{waits}"
     yield Diagnosis("index", text, Severity.NOTE if pending else Severity.OK)
 
@@ -279,13 +279,13 @@ def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> No
 #: What mends what, in the order in which that has to be done.
 MENDS: Mapping[Repair, Mend] = {
     Repair.WORDS: Mend(
-        "lists of words were made anew from the passages",
+        "lists of words were rebuilt from the passages",
         lambda *_: list(WORDS),
         lambda c, *_: passage_rows.rebuild(c),
     ),
     Repair.BELIEFS: Mend("memories got their beliefs right", disagreeing, _mend_beliefs),
     Repair.PASSAGES: Mend(
-        "items got their passages anew",
+        "items got their passages again",
         lambda c, _: sorted({*health_of_passages.stray(c), *health_of_passages.lacking(c)}),
         _remake,
     ),

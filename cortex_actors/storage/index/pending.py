@@ -138,7 +138,7 @@ def applied(
 
 
 def pending(connection: sa.Connection) -> int:
-    """Return how many changes the index has not been told."""
+    """Return how many changes wait for the index."""
     return count_rows(connection, index_ops)
 
 

@@ -6,9 +6,9 @@ asks    ledger (which generation of the index is in use, and what it must hold)
 keeps   - (its keeper has the child process and remembers of what its lives ended: lost on a crash,
         and the next one begins with no pauses)
 
-The keeper: has an index open, whatever ends the process that holds it.
+The keeper: keeps the vector-index process running, and starts it again after a crash.
 
-It runs one life of the child after another, looks at each before anybody asks it, looks again now
+It runs one life of the child after another, checks each before it answers questions and again now
 and then, and decides what the next life begins with: the same files, or a new generation. It is
 the actor's, as a provider keeps its model's process, and no supervisor's: a restart of the actor
 would restart the indexer behind it, and three in five seconds the whole branch.
@@ -307,7 +307,7 @@ class Vectors(AsyncioActor):
     """
 
     #: Questions and changes not yet passed to the child, of which the indexer has one at a time
-    #: and everybody who recalls another; they wait rather than fail.
+    #: and each recall another; they wait rather than fail.
     mailbox_limit = 1_000
     overflow = Overflow.BACK_PRESSURE
 

@@ -471,7 +471,7 @@ def restored_at(path: Path) -> int | None:
 def finish(path: Path) -> None:
     """End an exchange that a crash has cut short; does nothing without one.
 
-    Called before anybody opens the ledger. Raises `LedgerDown`.
+    Call it before the ledger is opened. Raises `LedgerDown`.
     """
     try:
         for waiting in sorted(path.parent.glob(f"{path.name}.next-*-*Z")):

@@ -251,7 +251,7 @@ def has_other_words(connection: Connection, name: str, path: Path) -> bool:
 
 
 def _copy(memory: sqlite3.Connection, name: str, declared: str) -> None:
-    """Make a list of words as the ledger has it, over the ledger's passages."""
+    """Make a list of words like the ledger's, over the ledger's passages."""
     _, _, definition = declared.partition(" USING ")
     memory.execute("BEGIN")
     memory.execute(f"CREATE TEMP VIEW {WORDS[name]} AS SELECT id, text FROM ledger.{WORDS[name]}")

@@ -160,7 +160,7 @@ def _by_name(name: str, path: Path, text: str) -> errors.LedgerDown:
     """Return what one of SQLite's own words means."""
     if name == WORDS:
         return errors.LedgerDown(
-            f"{text}; only the words are damaged, by which texts are searched: make them anew from "
+            f"{text}; only the words are damaged, by which texts are searched: rebuild them from "
             "the texts with: cortex doctor --repair"
         )
     if name.startswith(_DAMAGE):
@@ -398,8 +398,8 @@ def _require_readable(path: Path) -> None:
                     os.close(descriptor)
     except OSError as error:
         raise errors.DiskFault(
-            f"cannot read the ledger {path}: {error}; nothing was moved, because nobody knows "
-            "whether it is damaged: look at the disk (dmesg) and start again; if it stays "
+            f"cannot read the ledger {path}: {error}; nothing was moved, because it is not "
+            "known whether it is damaged: look at the disk (dmesg) and start again; if it stays "
             "unreadable, put a backup in its place with: cortex daemon restore"
         ) from error
 

@@ -31,7 +31,7 @@ BESIDE = ("-wal", "-shm", "-journal")
 #: How a moment is written in the name of a file.
 _STAMP = "%Y%m%dT%H%M%SZ"
 
-#: What the system says when there is no room: for anybody, or for this user.
+#: Errors of the system when there is no room: for all users, or for this one.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 #: What it says when nothing may be written.

@@ -11,7 +11,7 @@ When the disk is full, read-only or locked, a group fails and the next is tried.
 (`DiskFault`), or another daemon owns the ledger (`Superseded`), no group is ever tried again: what
 a failed fsync dropped is not known, so this process may acknowledge nothing more on that file.
 
-Ground: the disk below the ledger's writer - a file, its log, and who hears that they failed.
+Ground: disk checks of the writer - room, file identity, checkpoints - and who hears of a fault.
 
 A gauge of the ledger: since when writing fails, and why; to read it nothing is written.
 
@@ -264,7 +264,7 @@ class Writer:
         return group, False
 
     def _commit(self, group: list[_WriteJob], *, mend: bool = True) -> None:
-        """Run a group in one transaction, then answer everybody.
+        """Run a group in one transaction, then answer its callers.
 
         Words that are found damaged are rebuilt, so that a caller that tries again succeeds.
         """
@@ -308,7 +308,7 @@ class Writer:
         return [job for job in group if job.vital]
 
     def _tidy(self, tidied: Callable[[], None]) -> None:
-        """Empty the log, with everybody answered; a failure is the gauge's and the next group's."""
+        """Empty the log once all callers have answers; a failure goes to gauge and next group."""
         try:
             tidied()
         except Exception as error:  # noqa: BLE001 - as above
@@ -358,14 +358,14 @@ class Writer:
         """Raise `Superseded` when another daemon has taken the home since we started."""
         found = driver.execute("SELECT epoch, pid FROM owner").fetchone()
         if found is None or found[0] != self._epoch:
-            whose = f"pid {found[1]}, epoch {found[0]}" if found else "nobody known"
+            whose = f"pid {found[1]}, epoch {found[0]}" if found else "not known"
             raise Superseded(
                 f"cannot write the ledger: another daemon owns it ({whose}, ours is "
                 f"{self._epoch}); this one ends and writes nothing more"
             )
 
     def _fail(self, group: list[_WriteJob], error: LedgerDown) -> None:
-        """Tell everybody of a group that nothing was committed."""
+        """Answer every caller of a group that nothing was committed."""
         for job in group:
             job.answer(error)
 
@@ -402,7 +402,7 @@ PATIENCE = 500
 class Checkpoints:
     """Empties the log of the one connection that writes; used on its thread alone.
 
-    How many pages a commit adds is not told, so it is estimated from what the last checkpoint
+    How many pages a commit adds is not known: it is estimated from what the last checkpoint
     found; a burst is seen by the size of the file.
     """
 

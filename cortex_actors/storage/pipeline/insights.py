@@ -3,7 +3,7 @@
 Every function takes the connection of a transaction it is part of. An insight is live while a file
 still says it; how often it was observed, and by whom, is counted whenever it is asked.
 
-Facing: what an insight is shown under, and what it is taken for, by the first of its places.
+Facing: sets heading and category of an insight from its first source (by path, then line).
 
 The same words may be under several headings, in one file as a rule and in another as an example.
 Which of them an insight has must not depend on which file was read first: it is the first by path

@@ -114,7 +114,7 @@ _DUE = (
 
 
 def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Link]]:
-    """Return the links of each of those principles, told from it, the strongest first.
+    """Return the links of each of those principles, as read from it, the strongest first.
 
     Principles without a link are left out.
     """

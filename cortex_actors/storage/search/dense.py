@@ -2,7 +2,7 @@
 
 The vector index names candidates where it is quicker, and everything else is compared exactly. It
 never decides what is found: what it names is looked up in the ledger and compared again, what it
-has not been told yet is compared with it, and where it names too few it is not believed.
+does not hold yet is compared with it, and where it names too few it is not believed.
 
 Compared: the cosines of a question with rows, in memory or in the ledger, and the nearest.
 
@@ -422,8 +422,8 @@ def _choose(
 ) -> tuple[dict[CollectionPart, int], list[int], FusionPlan]:
     """Return which rows a broad question is compared with, for each part and either list of it.
 
-    These are lists of parts that are compared as a whole, passages that the index named or has not
-    been told, and how the largest list is searched.
+    These are lists of parts that are compared as a whole, passages that the index named or does not
+    hold, and how the largest list is searched.
     """
     exact: dict[CollectionPart, int] = {}
     chosen, largest = FusionPlan(FusionKind.EXACT, "there is nothing to compare with"), 0

@@ -225,7 +225,7 @@ class Lists:
     def explained(self, item: Fused, *, weighed: bool) -> dict[str, dict[str, Any]]:
         """Return each list's place for an item; `weighed` adds what the list measured.
 
-        An agent is not told what words weigh: that lies within what it may read, and is not needed.
+        Not for agents what words weigh: that comes from what they may read, and is not needed.
         """
         places = {name: {"rank": item.ranks[name]} for name in self.holding(item)}
         return {

@@ -1,8 +1,8 @@
 """What a search may see, as SQL: the passages that meet its conditions.
 
 Conditions are met before anything is ranked, so a filter can never leave fewer hits than there
-are, and what an agent may not read has no place in its lists; nor has what is not everybody's in an
-answer that leaves for another program (`Where.outward`).
+are, and what an agent may not read has no place in its lists; an answer that leaves for another
+program (`Where.outward`) holds only what every agent may read.
 
 Presence: the condition that a memory has that much attention at a moment, for the ledger.
 

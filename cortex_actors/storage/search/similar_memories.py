@@ -8,10 +8,10 @@ answer never depends on the way.
 
 Conflicts: pairs of memories that cannot both hold.
 
-A conflict is open until a user keeps both, and while both are active: it ends by itself when
-one of them is superseded, archived or merged, and is open again when that one comes
-back. So no change of a state has to be written to this table. Every function takes the connection
-of a transaction it is part of.
+A conflict is open while both memories are active and no user has kept both: it ends by itself when
+one of them is superseded, archived or merged, and is open again when that one comes back. So no
+change of a state has to be written to this table. Every function takes the connection of a
+transaction it is part of.
 """
 
 from __future__ import annotations
