@@ -159,6 +159,20 @@ class TestNext:
         assert (2, 1, 0) == (len(first), len(second), len(third))
         assert set(others) == set(later) == {*first, *second}
 
+    async def test_here(self, tree: Tree, tmp_path: Path) -> None:
+        """Pairs of the caller's project come first, whatever their kind, and then the others."""
+        kinds = {}
+        for number, name in enumerate(("atlas", "harbor")):
+            found = await tree.cortex.judge_next(
+                here=str(tmp_path / name / "src"), caller=session(f"A{number}")
+            )
+            kinds[name] = [each["kind"] for each in found["pairs"]]
+
+        assert ["contradiction", "offer", "duplicate"] == kinds["atlas"]
+        assert ["offer", "contradiction", "duplicate"] == kinds["harbor"]
+        with pytest.raises(BadInput, match="absolute"):
+            await tree.cortex.judge_next(here="src", caller=session("CLAUDE"))
+
     async def test_decided(self, tree: Tree) -> None:
         """What a person or an agent has judged, sure or not, is handed out to nobody."""
         found = await pairs(tree)

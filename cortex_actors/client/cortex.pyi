@@ -375,7 +375,13 @@ class Cortex:
         agent: str | None = None,
     ) -> dict[str, Any]: ...
     def judge_list(self, limit: int | None = 20, *, skip: int | None = 0) -> dict[str, Any]: ...
-    def judge_next(self, limit: int | None = 3, *, agent: str | None = None) -> dict[str, Any]: ...
+    def judge_next(
+        self,
+        limit: int | None = 3,
+        *,
+        agent: str | None = None,
+        here: str | None = None,
+    ) -> dict[str, Any]: ...
     def keep_both(
         self,
         left: str,
@@ -1195,6 +1201,7 @@ class AsyncCortex:
         limit: int | None = 3,
         *,
         agent: str | None = None,
+        here: str | None = None,
     ) -> dict[str, Any]: ...
     async def keep_both(
         self,

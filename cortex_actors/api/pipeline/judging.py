@@ -106,13 +106,15 @@ class OpenPair:
 
 
 @operation("judge.next", http="POST /judge/next", agents=True)
-async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) -> dict[str, Any]:
+async def judge_next(
+    call: Call, limit: int = 3, *, agent: str | None = None, here: str | None = None
+) -> dict[str, Any]:
     """Get a few open pairs of texts, to judge whether they contradict each other or say the same.
 
-    Each has an id, a question, the allowed verdicts, and both texts with place and section. An
-    agent gets no pair twice within a day, none that was decided, and only as many as the day has
-    verdicts left. Pairs are of instruction files, which only the owner and sessions on the owner's
-    machine read. Raises `BadInput`, `NotYours`.
+    Each has an id, a question, the allowed verdicts, and both texts with place and section. Pairs
+    of the project of the folder `here` come first. An agent gets no pair twice within a day, none
+    that was decided, and only as many as the day has verdicts left. Pairs are of instruction files,
+    which only the owner and sessions on the owner's machine read. Raises `BadInput`, `NotYours`.
     """
     who = call.caller.acting(agent, call.settings().memory.agent)
     parameters.number(limit, 1, MOST, name="limit")
@@ -126,10 +128,12 @@ async def judge_next(call: Call, limit: int = 3, *, agent: str | None = None) ->
     if not left:
         why = f"That is enough for today: agents have judged {given} pairs (UTC)."
         return _told([], why)
+    owner = await call.asked_for(None, here)
+    near = None if owner is None else owner.id
 
     def look(connection: Connection) -> tuple[int, list[tuple[OpenPair, dict[str, Any]]]]:
         held = verdicts.handed(connection, who)
-        every = list_open(connection, now=now, thresholds=ruling.promotion)
+        every = list_open(connection, now=now, thresholds=ruling.promotion, near=near)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
         has_effect = partial(_has_effect, connection, relations=ruling.relations())
         able = filter(has_effect, fresh[:LOOKED_AT])
@@ -159,10 +163,14 @@ def _told(
 
 
 def list_open(
-    connection: Connection, *, now: int, thresholds: PromotionThresholds
+    connection: Connection, *, now: int, thresholds: PromotionThresholds, near: str | None = None
 ) -> list[OpenPair]:
-    """Return the pairs without a verdict: each kind in turn, the surest first."""
+    """Return the pairs without a verdict: each kind in turn, the surest first.
+
+    Those of which the project with the id `near` says a text come before all others.
+    """
     closed = verdicts.judged(connection)
+    ours = set() if near is None else set(insights.ids_of(connection, near))
     found: dict[PairKind, list[OpenPair]] = {kind: [] for kind in _QUESTIONS}
     for each in verdicts.proposed(connection):
         kind = PairKind(each.kind)
@@ -174,9 +182,14 @@ def list_open(
             found[PairKind.OFFER].append(OpenPair(name, PairKind.OFFER, two))
     # Two texts are one question: an offer of two near duplicates is not asked as both.
     once = {each.pair: each for some in reversed(found.values()) for each in reversed(some)}
-    kept = ([e for e in some if once[e.pair] is e] for some in found.values())
-    rounds = chain.from_iterable(zip_longest(*kept))
-    return [each for each in rounds if each is not None and each.pair not in closed]
+    kept = [
+        [e for e in some if once[e.pair] is e and e.pair not in closed] for some in found.values()
+    ]
+    rounds = (
+        zip_longest(*([e for e in some if ours.isdisjoint(e.pair) is is_far] for some in kept))
+        for is_far in (False, True)
+    )
+    return [each for some in rounds for each in chain.from_iterable(some) if each is not None]
 
 
 def _has_effect(connection: Connection, found: OpenPair, *, relations: Relations) -> bool:
