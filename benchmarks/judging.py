@@ -27,7 +27,7 @@ from benchmarks.projects import LABELS, PAIRS, Figure
 from benchmarks.repositories import is_quiet, rows, unpacked
 from benchmarks.showing import pair_hash
 from cortex_actors.domain.insight import Claim
-from cortex_actors.rules.proposals import ProposalKind, features
+from cortex_actors.rules.proposals import ProposalKind, bars, features
 from cortex_actors.text.sections import dialect_of, folder_of
 from cortex_actors.text.statements import statements
 
@@ -53,10 +53,17 @@ RIDGE = 10.0
 #: Steps of Newton's method, of which six suffice, and the change at which it ends.
 STEPS, ENOUGH = 30, 1e-8
 
-#: Precision that the threshold of duplicates is set for.
-PRECISE = 0.85
+#: The logit of what is not asked, below all others.
+NEVER = -50.0
 
-#: Share of the mined sure pairs that are proposed as contradictions: 54 of 338, as the goal has it.
+#: Precision for which thresholds are set, and on which pairs: those from within one project were
+#: read because an earlier score was high, and have hardly a contradiction among them.
+PRECISE = {
+    ProposalKind.DUPLICATE: (0.85, (PICKED, MINED, OWN)),
+    ProposalKind.CONTRADICTION: (0.60, (MINED,)),
+}
+
+#: Share of the mined sure pairs that are looked at for contradictions: 54 of 338, the goal's.
 FIRST = 54 / 338
 
 #: Goals: precision and recall of duplicates, share of the mined contradictions among the first.
@@ -74,6 +81,8 @@ class Pair:
     sure: bool
     repos: tuple[str, str]
     values: Mapping[str, float]
+    #: What is not asked about it, whatever the score.
+    barred: frozenset[ProposalKind] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,7 @@ def _quoted(path: Path) -> Iterator[tuple[str, Pair]]:
         if not any(map(is_quiet, repos)):
             left, right = (Claim(each["text"], each["heading"] or None) for each in sides)
             values = _values(left, right, row["minilm_cos"])
-            pair = Pair(path.name, row["label"], row.get("sure", True), repos, values)
+            pair = Pair(path.name, row["label"], row.get("sure", True), repos, *values)
             yield pair_hash(left.text, right.text), pair
 
 
@@ -132,7 +141,7 @@ def _placed(path: Path, folder: Path) -> Iterator[tuple[str, Pair]]:
                 values = _values(left, right, float(row["cosine"]))
                 yield (
                     row["hash"],
-                    Pair(path.name, row["label"], row["sure"] == "yes", repos, values),
+                    Pair(path.name, row["label"], row["sure"] == "yes", repos, *values),
                 )
                 break
 
@@ -152,9 +161,12 @@ def _claims(folder: Path, place: str) -> list[Claim]:
     ]
 
 
-def _values(left: Claim, right: Claim, cosine: float) -> dict[str, float]:
+def _values(
+    left: Claim, right: Claim, cosine: float
+) -> tuple[dict[str, float], frozenset[ProposalKind]]:
     found = features(left, right, cosine=cosine)
-    return {name: each.value for name, each in found.items()}
+    barred = bars(left, right, found=found)
+    return {name: each.value for name, each in found.items()}, barred
 
 
 def fit(values: Vector, is_kind: NDArray[np.bool_], weights: Vector) -> Fit:
@@ -191,6 +203,7 @@ def trial(pairs: Sequence[Pair], kind: ProposalKind, *, deal: int) -> Trial:
         seen = ~np.isin(groups, (one, other)).any(axis=1)
         if tested.any():
             logits[tested] = fit(values[seen], is_kind[seen], weights[seen])(values[tested])
+    logits[[kind in each.barred for each in pairs]] = NEVER
     return Trial(kind, is_kind, logits)
 
 
@@ -210,14 +223,12 @@ def chosen(pairs: Sequence[Pair], *origins: str) -> NDArray[np.bool_]:
 
 
 def least(found: Trial, pairs: Sequence[Pair]) -> float:
-    """Return the logit from which on pairs are proposed: see `PRECISE` and `FIRST`."""
-    if found.kind is ProposalKind.CONTRADICTION:
-        mined = np.sort(found.logits[chosen(pairs, MINED)])[::-1]
-        return float(mined[round(FIRST * len(mined)) - 1])
-    sure = chosen(pairs, PICKED, MINED, OWN)
+    """Return the logit from which on pairs are proposed: see `PRECISE`."""
+    wanted, origins = PRECISE[found.kind]
+    sure = chosen(pairs, *origins)
     order = np.argsort(-found.logits[sure], kind="stable")
     right = np.cumsum(found.is_kind[sure][order]) / np.arange(1, len(order) + 1)
-    last = int(np.flatnonzero(right >= PRECISE)[-1])
+    last = max(np.flatnonzero(right >= wanted), default=0)
     return float(found.logits[sure][order][last])
 
 

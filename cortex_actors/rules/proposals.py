@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from cortex_actors.rules.contradiction import apart
 from cortex_actors.rules.sameness import overlap
 from cortex_actors.text.claims import SPELT, ClaimReading, read
 from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, standard, stem, table
@@ -64,8 +65,9 @@ class _Model:
     weights: Mapping[str, float]
 
 
-#: Cosine from which a denial on one side alone counts: below it texts are about different things.
+#: Cosine, and share of the shorter statement's words, below which two are about different things.
 _ABOUT: Final = 0.4
+_CONTAINED: Final = 0.2
 
 #: Features of which none of 152 duplicates has one.
 _CLASHES: Final = ("numbers", "measures", "choices")
@@ -82,6 +84,9 @@ _MOST: Final = 2
 
 _NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)*")
 
+#: Words whose digits count nothing: "#73", "e2e", "i18n".
+_UNCOUNTED: Final = re.compile(r"#|.*[a-z]\d+[a-z]")
+
 #: Words between a thing and its number: the word before them counts too.
 _LINKS: Final = frozenset({"max", "maximum", "min", "minimum", "exactly", "version", "v", "use"})
 
@@ -93,15 +98,17 @@ def propose(
     if " ".join(left.text.split()) == " ".join(right.text.split()):
         return None
     found = features(left, right, cosine=cosine, lexicon=lexicon)
-    scored = [(_logit(found, each), each) for each in _models()]
-    logit, model = max(scored, key=lambda each: each[0] - _odds(each[1].threshold))
-    score, reason = 1 / (1 + math.exp(-logit)), _reason(found, model)
-    if score < model.threshold:
-        return None
+    logits = {each.kind: _logit(found, each) for each in _models()}
     why = _no_duplicate(left, right, found=found, lexicon=lexicon or standard())
-    if model.kind is ProposalKind.DUPLICATE and why:
-        return Proposal(ProposalKind.CONTRADICTION, score, f"{why}; {reason}")
-    return Proposal(model.kind, score, reason)
+    barred = bars(left, right, found=found, lexicon=lexicon)
+    above = ((logits[each.kind] - _odds(each.threshold), each) for each in _models())
+    for margin, model in sorted(above, key=lambda each: -each[0]):
+        kind = ProposalKind.CONTRADICTION if why else model.kind
+        if margin >= 0 and kind not in barred:
+            reasons = filter(None, (why, *_reasons(found, model)))
+            score = 1 / (1 + math.exp(-logits[kind]))
+            return Proposal(kind, score, "; ".join(dict.fromkeys(reasons)))
+    return None
 
 
 def features(
@@ -112,6 +119,8 @@ def features(
     first, second = sorted((left, right), key=lambda one: (one.text, one.heading or "", one.scope))
     one, other = read(first, tables), read(second, tables)
     shared, contained = overlap(one, other)
+    # A number or a choice of two statements with little in common is of two things.
+    about = min(1.0, contained / _HALF)
     split = one.denying is not other.denying
     numbers = _numbers_differ(one, other)
     measures, choices = _measures_differ(one, other), _choices_differ(one, other, lexicon=tables)
@@ -125,10 +134,10 @@ def features(
         # Most contradictions between real files are two numbers of one thing: of a unit alone
         # ("120 lines" and "310 lines") less than of two words in common.
         "numbers": Feature(
-            min(1.0, len(numbers) / 2), f"different numbers of {', '.join(numbers[:2])}"
+            about * min(1.0, len(numbers) / 2), f"different numbers of {', '.join(numbers[:2])}"
         ),
         "measures": Feature(float(bool(measures)), f"different values of {measures}"),
-        "choices": Feature(float(bool(choices)), f"different choices of {choices}"),
+        "choices": Feature(about * bool(choices), f"different choices of {choices}"),
         # The same said of another path, file or option.
         "names": Feature(_names_differ(one, other), "other names in much the same words"),
         # Counting denials alone is useless: they count among words that both have.
@@ -141,6 +150,37 @@ def features(
     }
 
 
+def bars(
+    left: Claim, right: Claim, *, found: Mapping[str, Feature], lexicon: Lexicon | None = None
+) -> frozenset[ProposalKind]:
+    """Return what is not asked about two statements, whatever their score.
+
+    Neither is asked where they hold at different places. A duplicate is not where each names
+    another thing in much the same words. A contradiction needs something in which the two differ,
+    and one thing that they are about; entries of one list differ by their nature.
+    """
+    tables = lexicon or standard()
+    one, other = read(left, tables), read(right, tables)
+    if apart(one, other) is not None:
+        return frozenset(ProposalKind)
+    turned, contained = _turned(one, other), overlap(one, other)[1]
+    differs = turned > 0 or any(found[name].value for name in _CLASHES)
+    is_about_one = contained >= _CONTAINED and found["cosine"].value >= _ABOUT
+    is_listed = bool(left.heading) and left.heading == right.heading and turned < _HALF
+    barred = {
+        ProposalKind.DUPLICATE: found["names"].value >= _HALF,
+        ProposalKind.CONTRADICTION: not differs or not is_about_one or is_listed,
+    }
+    return frozenset(kind for kind, is_barred in barred.items() if is_barred)
+
+
+def _turned(one: ClaimReading, other: ClaimReading) -> float:
+    """Return the share of words that one statement is against and the other one is not."""
+    both = one.stems.keys() & other.stems.keys()
+    turned = sum((one.stems[e] in _AGAINST) is not (other.stems[e] in _AGAINST) for e in both)
+    return turned / max(1, min(len(one.stems), len(other.stems)))
+
+
 def _no_duplicate(
     left: Claim, right: Claim, *, found: Mapping[str, Feature], lexicon: Lexicon
 ) -> str:
@@ -149,12 +189,7 @@ def _no_duplicate(
     Real files have too few of these for the score to learn it.
     """
     clash = next((found[name].words for name in _CLASHES if found[name].value), "")
-    one, other = read(left, lexicon).stems, read(right, lexicon).stems
-    turned = sum(
-        (one[each] in _AGAINST) is not (other[each] in _AGAINST)
-        for each in one.keys() & other.keys()
-    )
-    is_turned = turned >= _HALF * max(1, min(len(one), len(other)))
+    is_turned = _turned(read(left, lexicon), read(right, lexicon)) >= _HALF
     return clash or ("one is against what the other says" if is_turned else "")
 
 
@@ -172,7 +207,8 @@ def _numbers(said: ClaimReading) -> dict[str, tuple[tuple[str, ...], str]]:
     words = [each for each in said.wording.spoken if each.text not in STOP_WORDS]
     counted: dict[str, tuple[tuple[str, ...], str]] = {}
     for place, word in enumerate(words):
-        found = tuple(each.replace(",", "") for each in _NUMBER.findall(word.text))
+        digits = () if _UNCOUNTED.match(word.text) else _NUMBER.findall(word.text)
+        found = tuple(each.replace(",", "") for each in digits)
         spelt = SPELT.get(word.text, 0)
         values = found or ((str(spelt),) if spelt > 1 else ())
         if values and len(values) <= _MOST:
@@ -182,9 +218,10 @@ def _numbers(said: ClaimReading) -> dict[str, tuple[tuple[str, ...], str]]:
 
 def _things(words: list[Word], place: int) -> Iterator[str]:
     """Yield the words that a number may be the number of: "es2022", "port 80", "80 lines"."""
-    yield from (
-        part for part in re.split(r"[^a-z%]+", words[place].text) if len(part) > 1 or part == "%"
-    )
+    unit = [e for e in re.split(r"[^a-z%]+", words[place].text) if len(e) > 1 or e == "%"]
+    yield from unit
+    if unit and unit != ["%"]:
+        return
     after = words[place + 1 : place + 2]
     yield from (each.text for each in after if not _NUMBER.search(each.text))
     for each in reversed(words[max(0, place - _BEFORE) : place]):
@@ -234,7 +271,7 @@ def _measures_differ(left: ClaimReading, right: ClaimReading) -> str:
 def _names_differ(left: ClaimReading, right: ClaimReading) -> float:
     """Return the share of other words in common where each has names that the other lacks."""
     one, other = left.names - left.numbers, right.names - right.numbers
-    if not one or not other or one & other:
+    if one <= other or other <= one:
         return 0.0
     these, those = (
         {each.stem for each in some.wording.spoken if each.text not in some.names | STOP_WORDS}
@@ -263,10 +300,8 @@ def _odds(score: float) -> float:
     return math.log(score / (1 - score))
 
 
-def _reason(found: Mapping[str, Feature], model: _Model) -> str:
+def _reasons(found: Mapping[str, Feature], model: _Model) -> list[str]:
     """Return the two things that speak most for a proposal."""
     counted = {name: weight * found[name].value for name, weight in model.weights.items()}
     most = sorted(counted, key=lambda name: (-counted[name], name))[:2]
-    return "; ".join(
-        found[name].words for name in most if counted[name] > 0 < len(found[name].words)
-    )
+    return [found[name].words for name in most if counted[name] > 0]

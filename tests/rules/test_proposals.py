@@ -91,6 +91,38 @@ class TestPropose:
 
         assert proposed(*rows_, cosine=0.6, under=("Modules", "Modules")) is None
 
+    @pytest.mark.parametrize(
+        ("left", "right", "cosine"),
+        [
+            # Nothing differs: they begin alike, or one denies something of its own.
+            ("Tests verify that the answer is right.", "Tests live beside their modules.", 0.6),
+            ("Plugins load at the start.", "Plugins must not fail where the disk is full.", 0.62),
+            # Tools of which a project has several, of which two far statements name one each.
+            ("Playwright e2e tests", "Run each new Cypress test against both versions.", 0.21),
+            # Digits that count nothing, and a number of something else.
+            ("Imports of issues (Issue #69) take a URL", "The life of an issue (Issue #73)", 0.7),
+            ("Run e2e tests last.", "Write 3 tests for each bug.", 0.6),
+            ("Python: 4-space indentation", "Python 3.10", 0.5),
+            # Other places, and the same said of another thing.
+            ("In tests, use single quotes.", "In templates, use double quotes.", 0.8),
+            ("Run them with `yarn test-e2e`.", "Run them with `yarn test-browser`.", 0.86),
+        ],
+    )
+    def test_barred(self, left: str, right: str, cosine: float) -> None:
+        """What differs in nothing, or is about two things or places, is asked as neither."""
+        assert proposed(left, right, cosine=cosine, under=("Guide > A", "Guide > B")) is None
+
+    def test_entries(self) -> None:
+        """Entries of one list are asked about only where one forbids what the other wants."""
+        wants, forbids = "Commit generated files.", "Never commit generated files."
+        rows_ = ("The queue holds 20 jobs.", "The queue holds 40 jobs.")
+
+        found = proposed(wants, forbids, cosine=0.85, under=("Git", "Git"))
+
+        assert found is not None
+        assert ProposalKind.CONTRADICTION is found.kind
+        assert proposed(*rows_, cosine=0.9, under=("Queues", "Queues")) is None
+
     def test_unrelated(self) -> None:
         """Statements about different things are not proposed, however general their words are."""
         two = ("Run the linter before each commit.", "The map shows ships within a nautical mile.")
