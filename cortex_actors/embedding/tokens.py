@@ -41,7 +41,6 @@ import re
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -364,11 +363,18 @@ _KINDS: Final = {1: "<f4", 2: "u1", 3: "i1"}
 #: Rows that are floats at once: 6 MB at 384 numbers, whatever the table's size.
 _BLOCK: Final = 4_096
 
-#: Words and texts whose pieces are remembered: together 20 MB. Cutting up 400 turns takes 6 ms of
-#: words that are known, 4 us for each that is not, and 0.2 ms of turns that are.
+#: Words and texts whose pieces are remembered: together 20 MB.
 _WORDS, _TEXTS = 50_000, 10_000
 
 _LETTERS = re.compile(r"\w+")
+
+#: Of the bytes of ASCII those that are in words, as small letters; a blank for all others.
+_PLAIN: Final = bytes(
+    ord((_LETTERS.match(chr(n)) and chr(n).lower()) or " ") for n in range(128)
+).ljust(256)
+
+#: How the number of a piece is kept.
+_ID: Final = np.dtype(np.int64)
 
 
 def word_pieces(folder: Path | None) -> Pieces | None:
@@ -405,7 +411,7 @@ def compress(rows: NDArray[Any], zero: int = 0) -> NDArray[np.int8]:
 
 
 def cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
-    """Return what gives the pieces of a text by a tokeniser's file, each once and without marks.
+    """Return what gives the pieces of a text's words by a tokeniser's file, without marks.
 
     What the tokeniser does not know has none. Raises `OSError`, `ValueError`, `ImportError`.
     """
@@ -415,18 +421,31 @@ def cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
     tokenizer.no_padding()
     unknown = tokenizer.token_to_id(getattr(tokenizer.model, "unk_token", None) or "[UNK]")
 
-    @lru_cache(maxsize=_WORDS)
-    def pieces(word: str) -> list[int]:
-        # Behind a blank, because some tokenisers mark where a word begins.
-        found = tokenizer.encode(f" {word}", add_special_tokens=False).ids
-        return [each for each in found if each != unknown]
+    class Known(dict[bytes, bytes]):
+        """Words with their pieces. Bytes are put together in a tenth of the time of numbers."""
+
+        def __missing__(self, word: bytes) -> bytes:
+            # Behind a blank, because some tokenisers mark where a word begins.
+            cut = tokenizer.encode(f" {word.decode()}", add_special_tokens=False).ids
+            found = np.array([each for each in dict.fromkeys(cut) if each != unknown], _ID)
+            if len(self) >= _WORDS:
+                self.clear()
+            return self.setdefault(word, found.tobytes())
+
+    known = Known()
 
     @lru_cache(maxsize=_TEXTS)
     def cut(text: str) -> NDArray[np.int64]:
-        words = set(_LETTERS.findall(text.lower()))
-        return np.fromiter(set(chain.from_iterable(map(pieces, words))), np.int64)
+        return np.frombuffer(b"".join(map(known.__getitem__, set(_words(text)))), _ID)
 
     return cut
+
+
+def _words(text: str) -> list[bytes]:
+    """Return the words of a text in small letters; of ASCII in a quarter of the time of others."""
+    if text.isascii():
+        return text.encode().translate(_PLAIN).split()
+    return [each.encode() for each in _LETTERS.findall(text.lower())]
 
 
 def _vectors(path: Path) -> NDArray[np.int8]:

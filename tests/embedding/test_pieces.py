@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
+from cortex_actors.embedding import tokens
 from cortex_actors.embedding.manifest import ONNX, TOKENIZER
 from cortex_actors.embedding.tokens import compress, word_pieces
 from cortex_actors.rules.ranking import rerank
@@ -95,6 +98,26 @@ class TestShipped:
             check=True,
         )
         assert ran.stdout.strip() == "True []"
+
+
+class TestCutter:
+    def test_plain_tokeniser(self, compiled_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A text has the pieces that the tokeniser cuts its words into, one by one, and no others.
+
+        However few words are remembered.
+        """
+        path = compiled_model / TOKENIZER
+        plain = Tokenizer.from_str(path.read_text("utf-8"))
+        unknown = plain.token_to_id("[UNK]")
+        monkeypatch.setattr(tokens, "_WORDS", 7)
+        cut = tokens.cutter(path)
+        some = ("Re-running", "the", "don't", "caf\xe9", "Gr\xf6\xdfe", "\u2019s", "x_1", "\t\0")
+        chance = np.random.default_rng(1)
+        for _ in range(200):
+            text = " ".join(chance.choice(some, 6)) + str(chance.integers(90))
+            words = re.findall(r"\w+", text.lower())
+            found = [plain.encode(f" {each}", add_special_tokens=False).ids for each in words]
+            assert {n for each in found for n in each} - {unknown} == set(cut(text).tolist())
 
 
 class TestAbsent:

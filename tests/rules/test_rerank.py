@@ -12,6 +12,8 @@ from cortex_actors.rules.ranking import rerank
 from cortex_actors.rules.ranking.rerank import SCALE, WIDTH, Pieces, Turn, TurnPlace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 WORD = re.compile(r"\w+")
@@ -107,6 +109,50 @@ class TestPieces:
     def test_long_turn(self) -> None:
         """What stands behind the length that is compared does not count."""
         assert scored("zinc", "a " * rerank.LONGEST + "zinc")[0] == 0.0
+
+    def test_plain_reference(self) -> None:
+        """Worth of many random turns is that of comparing every piece with every other in turn."""
+        chance = np.random.default_rng(5)
+        vectors = chance.integers(-SCALE, SCALE, (400, WIDTH)).astype(np.int8)
+
+        def cut(text: str) -> NDArray[np.int64]:
+            # Two pieces a word, of which words share some: as of "walked" and "talked".
+            words = [int(each) for each in WORD.findall(text)]
+            return np.array([n for each in words for n in (each, 300 + each % 40)], np.int64)
+
+        for _ in range(50):
+            texts = [
+                " ".join(map(str, chance.integers(0, 300, size)))
+                for size in chance.integers(0, 12, 20)
+            ]
+            question = " ".join(map(str, chance.integers(0, 300, 5)))
+            places = [TurnPlace(n, (), (), 0.0) for n in range(len(texts))]
+            turns = [Turn(text, "", MARCH) for text in texts]
+            found = rerank.score(question, turns, candidates=places, pieces=Pieces(vectors, cut))
+            assert found == pytest.approx(plainly(question, texts, vectors, cut), abs=1e-4)
+
+
+def plainly(
+    question: str,
+    texts: list[str],
+    vectors: NDArray[np.int8],
+    cut: Callable[[str], NDArray[np.int64]],
+) -> list[float]:
+    """Return what turns that nothing stands around are worth, one piece at a time."""
+    rows = vectors.astype(np.float64) / SCALE
+    asked = [piece for word in WORD.findall(question) for piece in cut(word)]
+    said = [set(cut(text).tolist()) for text in texts]
+    rare = [
+        np.log((len(said) + 1) / (sum(piece in each for each in said) + 0.5)) for piece in asked
+    ]
+    return [
+        sum(
+            weight * max(0.0, *(float(rows[piece] @ rows[one]) for one in each), 0.0)
+            for piece, weight in zip(asked, rare, strict=True)
+        )
+        / sum(rare)
+        for each in said
+    ]
 
 
 class TestAround:

@@ -273,7 +273,7 @@ def _nearness(
     """Return how near the nearest word of each text (columns) is to each that is asked (rows)."""
     cut = _stems() if pieces is None else pieces.cut
     rows = [[*cut(text)] or [_NONE] for text in texts]
-    own = [[*cut(word)] or [_NONE - 1] for word in asked]
+    own = [[*dict.fromkeys(cut(word))] or [_NONE - 1] for word in asked]
     lengths, counts = (np.array([len(row) for row in some]) for some in (rows, own))
     flat = np.fromiter((piece for row in rows for piece in row), np.int64, int(lengths.sum()))
     unique, places = np.unique(flat, return_inverse=True)

@@ -102,7 +102,7 @@ class Pieces:
 
     Attributes:
         vectors: one row of `WIDTH` numbers a piece, 127 times a unit vector.
-        cut: a text -> the numbers of its pieces, each once.
+        cut: a text -> the numbers of the pieces of its words; of two words one may be the same.
 
     """
 
@@ -226,17 +226,22 @@ def _compared(
     similar = np.zeros((len(asked), len(texts) + 1), np.float32)
     if not (asked and lengths.any()):
         return similar, np.zeros(len(asked), np.float32)
-    mine = [number for number, _ in asked]
+    # A question often has a piece twice ("this", "his"): each is compared once.
+    mine, again = np.unique([number for number, _ in asked], return_inverse=True)
     flat = np.concatenate(rows)
-    unique, places = np.unique(flat, return_inverse=True)
+    there = np.zeros(len(pieces.vectors), np.bool_)  # marking them is quicker than sorting them
+    there[flat] = True
+    unique = np.flatnonzero(there)
     vectors = pieces.vectors[unique].astype(np.float32) / SCALE
     near = pieces.vectors[mine].astype(np.float32) / SCALE @ vectors.T
+    places = (np.cumsum(there) - 1)[flat]
     spoken = np.flatnonzero(lengths)
     starts = (np.cumsum(lengths) - lengths)[spoken]
-    similar[:, spoken] = np.maximum.reduceat(near[:, places], starts, axis=1)
+    best = np.maximum.reduceat(near.take(places, axis=1), starts, axis=1)
+    similar[:, spoken] = best[again]
     stop = [STOP if word in STOP_WORDS else 1.0 for _, word in asked]
-    held = np.array([np.count_nonzero(flat == number) for number in mine])
-    rare = np.log((len(texts) + 1) / (held + 0.5))
+    held = [np.count_nonzero(np.logical_or.reduceat(flat == number, starts)) for number in mine]
+    rare = np.log((len(texts) + 1) / (np.array(held)[again] + 0.5))
     return similar, (rare * stop).astype(np.float32)
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.hit import RankedHit
     from cortex_actors.rules.ranking.rerank import Pieces
-    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Lists, Query
 
 #: Statements of the meant projects that are looked at, the nearest in meaning: more than nearly
@@ -83,7 +82,7 @@ class Ranking:
         lists: what was found; what is looked at beside it is noted there.
         visible: the numbers of the passages that may be found; None for all.
         weigh: text -> its words with what they weigh.
-        compare: passages and a vector -> their cosines.
+        compare: passages -> their cosines with the question, of those that have any.
         texts: what items say that have no passages; None where all have.
         holds: whether something that is shown holds a word of the question.
 
@@ -94,7 +93,7 @@ class Ranking:
     lists: Lists
     visible: NDArray[np.int64] | None
     weigh: Callable[[str], Mapping[str, float]]
-    compare: Callable[[NDArray[np.int64], Matrix], Mapping[int, float]]
+    compare: Callable[[NDArray[np.int64]], Mapping[int, float]]
     pieces: Pieces | None = None
     texts: Mapping[str, str] | None = None
     holds: bool = False
@@ -105,9 +104,7 @@ class Ranking:
         said = [each for each in fused if items[each.id] == insight_records.COLLECTION]
         others = [each for each in fused if items[each.id] != insight_records.COLLECTION]
         heads = others[: query.limit + SPARE]
-        chances = self._chances(
-            self._known([each.id for each in heads], query.vector), query.text, meant=None
-        )
+        chances = self._chances(self._known([each.id for each in heads]), query.text, meant=None)
         levels = relevance.falling([chances.get(each.id, 0.0) for each in heads])
         last = levels[-1] if levels else 0.0
         levels += [last] * (len(others) - len(heads))
@@ -123,11 +120,8 @@ class Ranking:
 
         Of those that are as likely the lists decide.
         """
-        vector, meant = self.query.vector, self._meant()
-        ids = [each.id for each in said]
-        known = self._known(ids, vector) | self._known(
-            meant.difference(ids), vector, nearest=NEAREST
-        )
+        meant, ids = self._meant(), [each.id for each in said]
+        known = self._known(ids) | self._known(meant.difference(ids), nearest=NEAREST)
         chances = self._chances(known, self.query.text, meant=meant)
         ranks = {each.id: each.ranks for each in said}
         self.lists.beside |= dict.fromkeys(known.keys() - set(ids), insight_records.COLLECTION)
@@ -152,9 +146,7 @@ class Ranking:
         found = self.connection.execute(said.where(insight_sources.c.project_id.in_(asked)))
         return set(found.scalars())
 
-    def _known(
-        self, ids: Iterable[str], vector: Matrix | None, *, nearest: int | None = None
-    ) -> dict[str, Support]:
+    def _known(self, ids: Iterable[str], *, nearest: int | None = None) -> dict[str, Support]:
         """Return what speaks for items, of those that may be found; of many only the nearest."""
         if self.texts is not None:
             return {
@@ -168,7 +160,7 @@ class Ranking:
             seen = np.isin(numbers, self.visible).tolist()
             rows = [row for row, may in zip(rows, seen, strict=True) if may]
         numbers = np.array([row[0] for row in rows], np.int64)
-        near = self.compare(numbers, vector) if vector is not None and rows else {}
+        near = self.compare(numbers) if rows else {}
         if nearest is not None and len(rows) > nearest:
             rows = sorted(rows, key=lambda row: (-near.get(row[0], 0.0), row[1]))[:nearest]
         return {item: Support(text, near.get(number)) for number, item, text in rows}

@@ -55,9 +55,6 @@ log = logging.getLogger("cortex.search")
 #: 200 places found .751 of LoCoMo's evidence where 100 find .749.
 DEPTH = 100
 
-#: Places of a list that leaves out nothing.
-EVERY = 2**31
-
 #: Megabytes of vectors in memory unless told otherwise (`storage.matrix_mb`).
 MATRIX_MB = 1_024
 
@@ -177,17 +174,15 @@ class Search:
             lists,
             visible=ids,
             weigh=partial(self._weigh, moment, known=run.weights),
-            compare=lambda some, vector: self._cosines(connection, asked, some=some, vector=vector),
+            compare=partial(self._cosines, connection, asked),
             texts=texts,
             pieces=None if self._profile.absent_last else self._pieces(),
         )
         fused = lists.fused(self._profile, total=total)
         if self._profile is MEASURED and not run.is_whole and (pieces := self._pieces()):
-            near = None
-            if asked is not None:
-                near = partial(self._dense.near, connection, replace(asked, depth=EVERY))
+            compare = partial(self._cosines, connection, asked)
             turned = partial(turns.reranked, connection, question=run.query.text, pieces=pieces)
-            fused = turned(fused, lists=lists, allowed=ids, near=near)
+            fused = turned(fused, lists=lists, allowed=ids, compare=compare)
         if run.query.near:
             fused = nearer(fused, elsewhere(connection, lists.items, near=run.query.near))
         # The documents' ranking is kept as they have it, with its scores.
@@ -233,15 +228,10 @@ class Search:
         self,
         connection: Connection,
         asked: DenseQuestion | None,
-        *,
         some: NDArray[np.int64],
-        vector: embeddings.Matrix,
     ) -> Mapping[int, float]:
-        """Return the cosines of passages with a vector of the question's; none without one."""
-        if asked is None:
-            return {}
-        asked = replace(asked, vector=vector.reshape(-1))
-        return self._dense.cosines(connection, asked, ids=some)
+        """Return the cosines of passages with the question's vector; none without one."""
+        return {} if asked is None else self._dense.cosines(connection, asked, ids=some)
 
     def _looked_up(
         self, connection: Connection, fused: list[Fused], lists: Lists, *, run: _Run

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from cortex_actors.rules.ranking.fusion import DENSE_PAIRED, TURNS, Fused
+from cortex_actors.rules.ranking.fusion import TURNS, Fused
 from cortex_actors.rules.ranking.rerank import AROUND, Pieces, Turn, TurnPlace, score
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.query import ListedItem, Lists
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
-
-    from cortex_actors.storage.search.dense import DenseResult
 
     #: Turns before and after one, the nearest first.
     Around: TypeAlias = tuple[Sequence[str], Sequence[str]]
@@ -36,6 +34,9 @@ DEPTH, BESIDE = 100, 1
 #: Turns that are read: in a conversation those around the best are 300. Where each of the best is
 #: in another one they would be 900; the best are served first.
 READ: Final = 400
+#: Of the best those around which is looked at once: as many as need all of these where each is in
+#: another conversation.
+_LOOKED: Final = READ // (2 * (AROUND + BESIDE))
 
 
 def reranked(
@@ -46,12 +47,12 @@ def reranked(
     question: str,
     pieces: Pieces,
     allowed: NDArray[np.int64] | None,
-    near: Callable[[NDArray[np.int64]], DenseResult] | None,
+    compare: Callable[[NDArray[np.int64]], Mapping[int, float]],
 ) -> list[Fused]:
     """Return the fused list with its turns in another order, and with turns beside them.
 
-    `allowed` are the numbers of the passages that may be found, None for all; `near` compares some
-    of them with the question, None where it has no vector. `lists` gets one list more.
+    `allowed` are the numbers of the passages that may be found, None for all; `compare` returns
+    the cosines of some of them, of those that have any. `lists` gets one list more.
     """
     items, realms = lists.items, set(memory_records.COLLECTIONS.values())
     around = _around(connection, [e.id for e in fused if items[e.id] in realms][:DEPTH])
@@ -61,8 +62,8 @@ def reranked(
     known = {each: name for (each, _, name), good in zip(pairs, kept, strict=True) if good}
     if known.keys().isdisjoint(each.id for each in fused):
         return fused
-    found = near(numbers[kept]).lists[DENSE_PAIRED] if near else ()
-    cosines = {each.item_id: each.score for each in found}
+    found = compare(numbers[kept])
+    cosines = {each: found[number] for each, number, _ in pairs if number in found}
     some = {each: around[each] for each in known}
     worth = _scored(connection, question, some=some, cosines=cosines, pieces=pieces)
     order = sorted(worth, key=lambda each: (-worth[each], each))
@@ -112,17 +113,19 @@ def _around(connection: Connection, best: Sequence[str]) -> dict[str, Around]:
 
     What stands around a turn beside one is read off the latter's: whoever asks may read it all.
     """
-    near = memory_records.around(connection, best, most=AROUND + BESIDE)
     found: dict[str, Around] = {}
     read: set[str] = set()
-    for each in (one for one in best if one in near):
-        before, after = near[each]
-        row, middle = [*before[::-1], each, *after], len(before)
-        read.update(row)
-        if len(read) > READ and found:
-            break
-        for at in range(max(middle - BESIDE, 0), min(middle + BESIDE + 1, len(row))):
-            around = row[:at][::-1][:AROUND], row[at + 1 :][:AROUND]
-            if at == middle or row[at] not in near:
-                found.setdefault(row[at], around)
+    for start in range(0, len(best), _LOOKED):
+        some = best[start : start + _LOOKED]
+        near = memory_records.around(connection, some, most=AROUND + BESIDE)
+        for each in (one for one in some if one in near):
+            before, after = near[each]
+            row, middle = [*before[::-1], each, *after], len(before)
+            read.update(row)
+            if len(read) > READ and found:
+                return found
+            for at in range(max(middle - BESIDE, 0), min(middle + BESIDE + 1, len(row))):
+                around = row[:at][::-1][:AROUND], row[at + 1 :][:AROUND]
+                if at == middle or row[at] not in best:
+                    found.setdefault(row[at], around)
     return found
