@@ -198,6 +198,18 @@ class TestWeights:
             found = near(connection, terms, among=among, depth=10)
             assert found == placed(connection, "word1 word2 word3", most=9)
 
+    def test_read_once(self, tables: Tables) -> None:
+        """Lengths are counted again when something came or went, and else only looked up."""
+        known, connection = Postings(), learn(tables, "one two", "three")
+        first, again = (Moment(connection, known).among("words_alone") for _ in range(2))
+        assert first.seen is again.seen
+        put_passages(connection, passages.of_item("four", collection="cortex_village", item_id="x"))
+        later = Moment(connection, known).among("words_alone")
+        passages.replace(connection, "cortex_village", ["x"], [])
+        last = Moment(connection, known).among("words_alone")
+
+        assert [(2, 3), (3, 4), (2, 3)] == [(e.count, e.tokens) for e in (first, later, last)]
+
     def test_whatever_others_say(self, tables: Tables) -> None:
         """Texts that may not be found change neither what is searched, nor the order or weights."""
         draw = random.Random(4)

@@ -28,6 +28,7 @@ import threading
 from collections import OrderedDict
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -74,6 +75,9 @@ WEIGHED: Final = 24
 #: 60 MB. Fewer are read again sooner than they are worth the room.
 _KEPT_FROM: Final = 500
 _KEPT: Final = 10_000_000
+
+#: Lists of terms of which is known what the index tells apart: making its table takes 1 ms.
+_ASKED: Final = 256
 
 #: New texts that hold a word up to which they are cut up for it alone: of more the places of the
 #: word are read again, 0.05 us each.
@@ -194,12 +198,12 @@ class Postings:
         with self._lock:
             found = self._places.get(name)
         newest = len(among.lengths) - 1
-        if found is None:
-            found = _Posting(_holding(connection, term, among=among), None, newest)
-        elif found.upto < newest:
+        if found is not None and found.upto < newest:
             found = _grown(connection, found, term=term, stem=stem, among=among)
-        if timed and found.times is None:
+        if timed and (found is None or found.times is None):
             found = _timed(connection, stem, among=among)
+        elif found is None:
+            found = _Posting(_holding(connection, term, among=among), None, newest)
         with self._lock:
             known = self._places.pop(name, None)
             if known is not None:
@@ -217,6 +221,9 @@ class Postings:
         """Know nothing of the ledger of that owner."""
         self._epoch = epoch
         self._known: dict[str, NDArray[np.int32]] = {}
+        #: How many texts each list has, and what is known of a list where everything may be found.
+        self._counts: dict[str, int] = {}
+        self._every: dict[str, tuple[NDArray[np.int32], tuple[NDArray[np.bool_], int, int]]] = {}
         #: The places of words, the one that was used last behind all others, and how many.
         self._places: OrderedDict[tuple[str, str], _Posting] = OrderedDict()
         self._kept = 0
@@ -232,6 +239,8 @@ class Postings:
             if epoch != self._epoch:
                 self._reset(epoch)
             known = self._known.get(words, np.empty(0, np.int32))
+            if newest + 1 == len(known) and self._counts.get(words) == count:
+                return known  # nothing came, and nothing has gone
         found = known[: newest + 1]
         if newest >= len(known):
             new = _lengths(connection, words, first=len(known), last=newest)
@@ -244,8 +253,17 @@ class Postings:
             found = np.where(there, found, np.int32(-1))
         with self._lock:
             if newest >= len(self._known.get(words, ())) - 1 and epoch == self._epoch:
-                self._known[words] = found
+                self._known[words], self._counts[words] = found, count
         return found
+
+    def every(self, words: str, lengths: NDArray[np.int32]) -> tuple[NDArray[np.bool_], int, int]:
+        """Return what is in a list of those lengths, how many texts, and how many words."""
+        known = self._every.get(words)
+        if known is None or known[0] is not lengths:
+            seen = lengths >= 0
+            count, tokens = int(np.count_nonzero(seen)), int(lengths.sum(where=seen))
+            known = self._every[words] = (lengths, (seen, count, tokens))
+        return known[1]
 
 
 @dataclass(slots=True)
@@ -312,14 +330,14 @@ class Moment:
         """Return the texts of a list that may be found; raises `WordsDamaged`."""
         if words not in self._lists:
             lengths = self._of(words)
-            seen = lengths >= 0
-            if self.ids is not None:
-                mine = np.zeros(len(lengths), np.bool_)
-                mine[self.ids] = True
-                seen &= mine
-            own = lengths[seen]
-            found = Among(words, lengths, seen, len(own), int(own.sum()), self.postings)
-            self._lists[words] = found
+            if self.ids is None:
+                seen, count, tokens = self.postings.every(words, lengths)
+            else:
+                seen = np.zeros(len(lengths), np.bool_)
+                seen[self.ids] = lengths[self.ids] >= 0
+                own = lengths[seen]
+                count, tokens = len(own), int(own.sum())
+            self._lists[words] = Among(words, lengths, seen, count, tokens, self.postings)
         return self._lists[words]
 
     def _of(self, words: str) -> NDArray[np.int32]:
@@ -376,9 +394,7 @@ def near(
     Raises `WordsDamaged`.
     """
     weights = np.zeros(len(among.lengths))
-    room = _SOON * (1 - _HELD_BACK) + among.lengths * (
-        _SOON * _HELD_BACK * among.count / max(among.tokens, 1)
-    )
+    long = _SOON * _HELD_BACK * among.count / max(among.tokens, 1)
     with _sound():
         counts = {each: _count(connection, each, stems=some[each], among=among) for each in some}
         for term in sorted(counts, key=lambda each: counts[each]):
@@ -387,7 +403,8 @@ def near(
             texts, times = _times(connection, term, stems=some[term], among=among)
             if len(texts):
                 worth = math.log((among.count - len(texts) + 0.5) / (len(texts) + 0.5))
-                part = times * (_SOON + 1) / (times + room[texts])
+                room = _SOON * (1 - _HELD_BACK) + among.lengths[texts] * long
+                part = times * (_SOON + 1) / (times + room)
                 weights[texts] += max(worth, _WORTHLESS) * part
     held = np.flatnonzero(weights > 0)  # of truths a third of the time of numbers
     if len(held) > depth:
@@ -406,8 +423,12 @@ def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
     A term that the tokeniser makes nothing of (a mark on its own) is left out, and of those that
     it makes the same of ("run", "running") only the first one is kept.
     """
-    if not some:
-        return {}
+    return dict(_told_apart(tuple(some))) if some else {}
+
+
+@lru_cache(maxsize=_ASKED)
+def _told_apart(some: tuple[Term, ...]) -> dict[Term, Stems]:
+    """Return what `distinct` does: a question asks it of its words more than once."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as private:
         private.execute(f"CREATE VIRTUAL TABLE given USING fts5(term, tokenize='{TOKENIZE}')")
         private.execute("CREATE VIRTUAL TABLE made USING fts5vocab('given', 'instance')")
@@ -453,6 +474,9 @@ def _times(
 
 def _seen(texts: NDArray[Any], among: Among) -> NDArray[np.bool_]:
     """Return which of those texts may be found; those of a later moment may not."""
+    if texts.max(initial=0) < len(among.seen):
+        found: NDArray[np.bool_] = among.seen[texts]
+        return found
     mine = np.zeros(len(texts), np.bool_)
     known = texts < len(among.seen)
     mine[known] = among.seen[texts[known]]
