@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Folders of tests that need no process, no model and no whole tree. A new folder is not quick
 #: until it is named.
 FOLDERS = frozenset(
-    "bus cli client control domain endpoint formatters logs memory parsers pipeline rules runtime "
+    "bus cli client control domain endpoint formatters logs memory parsers rules runtime "
     "schedule storage supervision watching writing".split()
 )
 
