@@ -20,10 +20,15 @@ JOBS ?= 2
 # wait for a disk's syncs and none depends on it. MEMORY= keeps them in TMPDIR.
 MEMORY ?= $(shell df -Pk /dev/shm 2>/dev/null | \
 	awk 'NR == 2 && $$1 == "tmpfs" && $$4 > 4000000 { print "/dev/shm" }')
+# What tests run with. Python may have been asked to keep no byte code, as in many containers: then
+# every worker rewrites 650 files of tests again, and each of the many processes that tests start
+# compiles the whole program again, which is a third of its start.
+TESTING = PYTHONDONTWRITEBYTECODE= $(if $(MEMORY),TMPDIR=$(MEMORY)) $(BIN)/python -m pytest \
+	-n $(JOBS) $(if $(SEED),--randomly-seed=$(SEED))
 WHEEL_VENV := .wheel-venv
 SEREN_VENV := .seren-venv
 
-.PHONY: help venv dev seren run demo test soak lint types check docs bench wheel-check clean
+.PHONY: help venv dev seren run demo test test-fast soak lint types check docs bench wheel-check clean
 
 help:
 	@echo "make run          start the demo and follow its log (Ctrl-C stops it)"
@@ -31,6 +36,7 @@ help:
 	@echo "make venv         only install, into $(VENV)"
 	@echo "make seren        install the real stores that some tests ask, into $(SEREN_VENV)"
 	@echo "make test         every test (SEED=n repeats an order, ARGS=... goes to pytest, JOBS=0: one by one)"
+	@echo "make test-fast    what to run before each commit: tests without a process or a model, two minutes"
 	@echo "make soak         random lives of the actors at length, and mutants that must die (minutes)"
 	@echo "make lint         ruff: rules and format"
 	@echo "make types        mypy, strict"
@@ -73,11 +79,15 @@ demo: venv
 	$(BIN)/cortex demo
 
 test: dev
-	$(if $(MEMORY),TMPDIR=$(MEMORY)) $(BIN)/python -m pytest -n $(JOBS) $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
+	$(TESTING) $(ARGS)
+
+# What a person runs before each commit: tests/starts.py says what, and holds it to that.
+test-fast: dev
+	$(TESTING) --quick $(ARGS)
 
 # What is marked `soak` and nothing else; its seeds are CORTEX_..._SEED variables.
 soak: dev
-	CORTEX_SOAK=1 $(BIN)/python -m pytest -m soak $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
+	CORTEX_SOAK=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m soak $(if $(SEED),--randomly-seed=$(SEED)) $(ARGS)
 
 lint: dev
 	$(BIN)/ruff check .

@@ -25,8 +25,10 @@ import pykka
 import pytest
 import pytest_asyncio
 
+from tests.starts import FOLDERS, Starts, Watch, is_quick, quick_last
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Generator, Iterator
 
 #: Seconds that a thread or a task which was told to end may take: a slow machine, not a leak.
 _GRACE = 5.0
@@ -38,10 +40,30 @@ _REAPING = 0.2
 #: test process holds a million that stay, and the usual numbers are for small programs.
 _GARBAGE = (10_000, 20, 50)
 
+#: The folder of all tests.
+_HERE = Path(__file__).parent
+
+#: Every process that this one starts.
+_STARTS = Starts()
+
+#: What a test costs.
+_WATCH = pytest.StashKey[Watch]()
+
 # No deadline, because a slow machine is not a wrong answer; fresh examples in every run, and the
 # blob of a failing one in the output, because that is what repeats it.
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
 hypothesis.settings.load_profile("ci")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a person choose the quick tests."""
+    parser.addoption("--quick", action="store_true", help="run the tests of `make test-fast` only")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even read what is not quick, when only that is wanted: it would take half the time."""
+    is_other = collection_path.parent == _HERE and collection_path.name not in FOLDERS
+    return True if is_other and config.getoption("quick") else None
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -62,8 +84,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"repeat this order with: make test SEED={seed} JOBS=0")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ask every asynchronous test, and only those, for a quiet loop."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Ask every asynchronous test, and only those, for a quiet loop; have the quick files last."""
+    if config.getoption("quick"):
+        config.hook.pytest_deselected(items=[each for each in items if not is_quick(each)])
+        items[:] = filter(is_quick, items)
+    quick_last(items)
     for item in items:
         if isinstance(item, pytest.Function) and pytest_asyncio.is_async_test(item):
             # Before the test's own fixtures, so that theirs have been torn down when it looks.
@@ -104,6 +131,21 @@ def _signals_reach_children() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Begin to measure what a test costs, with fixtures that it is the first to need."""
+    item.stash[_WATCH] = Watch(_STARTS)
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that counts as quick and is not."""
+    yield
+    if is_quick(item) and (complaint := item.stash[_WATCH].complaint()):
+        pytest.fail(f"mark this test `slow`, because {complaint}", pytrace=False)
 
 
 @pytest.fixture(autouse=True)

@@ -362,6 +362,7 @@ class TestLast:
         assert ("install: cortex hook install git;" in said) == (words == ["install"])
 
 
+@pytest.mark.slow
 class TestProcess:
     def test_light(self, home: Home) -> None:
         """The command loads nothing that a prompt should not wait for, and says nothing."""

@@ -78,6 +78,7 @@ class TestAsk:
         assert "Missing argument 'ID'; see: cortex memory apart --help" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 class TestLoads:
     @pytest.mark.parametrize(
         "words",

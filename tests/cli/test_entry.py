@@ -90,6 +90,7 @@ def serve(home: Home) -> Iterator[Serve]:
         thread.join(10)
 
 
+@pytest.mark.slow
 class TestQuickWay:
     @pytest.mark.parametrize(
         "words", [[], ["status"], ["daemon", "reload"], ["publish", "custom:x"], ["--version"]]

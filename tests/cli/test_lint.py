@@ -218,6 +218,7 @@ class TestRefused:
         assert code == entry.main(["lint", *words])
 
 
+@pytest.mark.slow
 class TestNeeds:
     def test_little(self, project: Path) -> None:
         """It loads no settings, database, index, network or model, and makes no home."""

@@ -292,6 +292,7 @@ class TestStart:
         with pytest.raises(DaemonDown, match="cortex start"):
             mcp.Proxy(Home(tmp_home), {})
 
+    @pytest.mark.slow
     def test_cost(self) -> None:
         """The process of a session is made of the standard library alone, and small."""
         heavy = ("asyncio", "pydantic", "click", "rich", "mcp", "sqlite3", "sqlalchemy", "numpy")

@@ -74,6 +74,7 @@ def resolved(case: Case, path: Path) -> bytes:
     return before
 
 
+@pytest.mark.slow
 def test_everything(case: Case, mine: Path, cortex: Run) -> None:
     """Sections, lines, entries, hooks and hooks of git are gone; all else is there as it was."""
     project = case.projects / "atlas-api"

@@ -42,6 +42,7 @@ class TestInherited:
             assert ["child", "--path", "x"] == arguments
 
 
+@pytest.mark.slow
 class TestImport:
     def test_light(self) -> None:
         """A child that imports the frames has imported the standard library and our errors."""

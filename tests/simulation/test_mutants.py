@@ -19,10 +19,11 @@ from cortex_actors.storage.tables.schema import deliveries
 from cortex_actors.watching.watcher import Watcher
 from supervision import Supervisor
 from tests.simulation.scenario import FIRST_LONG, play
+from tests.simulation.service import WRITING
 from tests.simulation.stage import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cortex_actors.runtime.ref import AsyncioRef
 
@@ -160,6 +161,9 @@ def forgets_what_it_began(plant: Plant) -> None:
     plant.setattr(Writes, "unfinished", nothing)
 
 
+#: What goes wrong only when files are written: the other stories, two of three, cannot show it.
+OF_WRITES = (forgets_what_it_began,)
+
 MUTANTS = (
     acknowledges_without_the_work,
     works_twice,
@@ -175,10 +179,10 @@ MUTANTS = (
 )
 
 
-def found() -> Exception | None:
+def found(seeds: Sequence[int]) -> Exception | None:
     """Return how a seed of few broke, if one did; whatever ends a run is a find."""
     with stage() as folder:
-        for seed in SEEDS:
+        for seed in seeds:
             try:
                 play(seed, folder)
             except Exception as error:  # noqa: BLE001 - see above
@@ -193,4 +197,5 @@ class TestMutants:
         """A fault planted in the product is found within few seeds."""
         mutate(monkeypatch)
 
-        assert found() is not None
+        can_show = [n for n in SEEDS if mutate not in OF_WRITES or n % WRITING == 0]
+        assert found(can_show) is not None

@@ -47,7 +47,7 @@ def server() -> Iterator[Engine]:
         yield engine
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
     """Give empty tables of each engine, in a transaction that is not kept."""
     if request.param == "sqlite":

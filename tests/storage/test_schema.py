@@ -201,6 +201,7 @@ class TestVersion:
 
         assert f"v{files.SCHEMA_VERSION:04}" == newest
 
+    @pytest.mark.slow
     def test_costs_nothing(self) -> None:
         """Who only asks for the version imports no SQLAlchemy."""
         code = "import cortex_actors.storage.ledger.files, sys; print('sqlalchemy' in sys.modules)"
