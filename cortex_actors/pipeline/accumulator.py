@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cortex_actors.domain.event import Event, Payload
+    from cortex_actors.domain.project import Revocation
     from cortex_actors.sections import AccumulationSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insights import Finding
@@ -174,6 +175,18 @@ def silence(connection: Connection, path: str, at: int) -> dict[str, int]:
     return {"withdrawn": len(changed)}
 
 
+def standing(connection: Connection, path: str) -> tuple[Project | None, Revocation | None]:
+    """Return the project that holds a file, and what keeps the file from being taken in."""
+    project = innermost(projects.followed(connection), path)
+    return project, None if project is None else reviews.bars(connection, project.id, path)
+
+
+def _placed(path: str, project: Project | None) -> tuple[str, bool]:
+    """Return the one name of a file, and whether its project leaves its folder out. Blocks."""
+    name = reading.place(path)
+    return name, name == path and project is not None and left_out(project.root, path)
+
+
 def load_known(
     connection: Connection, project_id: str | None
 ) -> tuple[list[Project], list[projects.FileState]]:
@@ -247,7 +260,7 @@ class Accumulator(Consumer):
         self._read_as = reading.READ_AS[self._granularity]
         self._model = model
         self._embed = embed
-        self._likeness = Likeness(records, neighbours, merge=settings.merge)
+        self._likeness = Likeness(neighbours, merge=settings.merge)
         # Its own, because a share that hangs must cost no other actor a thread. A third of the
         # files is read or parsed at once; the others wait for the embedder.
         self._threads = Threads("accumulator", self.concurrency // 3)
@@ -263,22 +276,21 @@ class Accumulator(Consumer):
         given = event.payload
         now, owner = self.desk.clock.now(), given.project_id
         run = projects.PipelineRun.at(self.desk.name, now, project_id=owner, path=given.path)
+        project, taken_back = await self._records.read(lambda c: standing(c, given.path))
         try:
-            path = await self._threads.run(reading.place, given.path)
+            path, is_left_out = await self._threads.run(_placed, given.path, project)
         except BadInput as error:
             return self._outcome(replace(run, state="failed", error=str(error)))
         if path != given.path:
             # Under its one name, so that no file is read twice at a time.
             again = self.say(FILE_CHANGED, FileChanged(given.project_id, path))
             return await self._silenced(replace(run, counts={"renamed": 1}), say=[again])
-        project = innermost(await self._records.read(projects.followed), path)
         if project is None:
             reason = f"cannot read {path}: no project that holds it is followed; cortex init it"
             return self._outcome(replace(run, state="failed", error=reason))
         job = FileJob(project, path, replace(run, project_id=project.id))
-        if job.dialect is None or await self._threads.run(left_out, project.root, path):
+        if job.dialect is None or is_left_out:
             return await self._silenced(replace(job.run, state="failed", error=job.refusal()))
-        taken_back = await self._records.read(lambda c: reviews.bars(c, project.id, path))
         if taken_back is not None:
             return await self._silenced(replace(job.run, counts={"revoked": 1}))
         return await self._read(job, job.dialect)
@@ -317,9 +329,12 @@ class Accumulator(Consumer):
         if look.data is None:
             return await self._failed(job, state)
         before, other = await self._records.read(
-            lambda c: (projects.file(c, job.path), projects.file(c, look.real))
+            lambda c: (
+                projects.file(c, job.path),
+                None if look.real == job.path else projects.file(c, look.real),
+            )
         )
-        if other is not None and other.path != job.path and other.project_id == job.project.id:
+        if other is not None and other.project_id == job.project.id:
             # Another name of a file that is known by its own: what it says is counted once.
             return await self._vanished(job)
         # Another project's now: what it says holds elsewhere, so it is read again.
@@ -341,9 +356,15 @@ class Accumulator(Consumer):
         findings = said.findings
         texts = {each.text_hash: each.embedded for each in findings}
         found = await vectors(self._embed, texts, model=self._model)
-        same = {} if job.is_private else await self._likeness.same(findings, found)
+
+        def look(connection: Connection) -> tuple[dict[str, str], Noted]:
+            alike = {}
+            if not job.is_private:
+                alike = self._likeness.same(connection, findings, vectors=found)
+            return alike, noted(connection, state, findings)
+
         # Read beforehand, because events are said in the outcome: the path is in our hand.
-        other = await self._records.read(lambda c: noted(c, state, findings))
+        same, other = await self._records.read(look)
         taken = Taking(state, said, self._model, found, same, at=self.desk.clock.now())
         run = replace(job.run, counts={**said.counts, "embedded": len(found)})
         # A new revision is new evidence for everything it still says, so that is weighed, too.

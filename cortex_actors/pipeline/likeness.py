@@ -56,16 +56,19 @@ _NEAREST = 5
 class Likeness:
     """Finds which new texts are known in other words."""
 
-    def __init__(self, records: Records, neighbours: Neighbours, *, merge: float) -> None:
+    def __init__(self, neighbours: Neighbours, *, merge: float) -> None:
         """Look among the neighbours that are at least so near."""
-        self._records = records
         self._neighbours = neighbours
         self._merge = merge
 
-    async def same(
-        self, findings: Sequence[Finding], vectors: Mapping[bytes, Matrix]
+    def same(
+        self,
+        connection: Connection,
+        findings: Sequence[Finding],
+        *,
+        vectors: Mapping[bytes, Matrix],
     ) -> dict[str, str]:
-        """Return, for texts that no file says yet, the insight that says the same.
+        """Return, for texts that no file says yet, the insight that says the same (a query).
 
         Texts without a vector are left out, and so are those that wait for a person. What only one
         person's own file says is the caller's to leave out.
@@ -77,7 +80,7 @@ class Likeness:
         }
         if not wanted:
             return {}
-        new, near, known = await self._records.read(lambda c: self._look(c, wanted, vectors))
+        new, near, known = self._look(connection, wanted, vectors)
         found: dict[str, str] = {}
         firsts: list[Finding] = []
         for each, others in zip(new, near, strict=True):

@@ -210,6 +210,8 @@ _LOOKED_AT = (
     " AND s.fragment_id = a.fragment_id AND s.line_start = a.line_start)"
 )
 
+_STANDING = "SELECT id, fragment_id, kind, detail FROM alerts WHERE path = ? AND ended_at IS NULL"
+
 #: What tells two alerts of a file apart.
 _Mark = tuple[str, str, str]
 
@@ -236,11 +238,11 @@ def note(
 
 def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None = None) -> None:
     """End the alerts of a file, but for some."""
-    query = sa.select(alerts).where(alerts.c.path == path, alerts.c.ended_at.is_(None))
+    rows = execute(connection, _STANDING, columns.stored_text(path))
     over = [
-        row.id
-        for row in connection.execute(query)
-        if (row.fragment_id, row.kind, row.detail) not in (but or set())
+        number
+        for number, *mark in rows
+        if tuple(map(columns.given_text, mark)) not in (but or set())
     ]
     columns.change_in(connection, alerts.c.id, over, {"ended_at": at})
 
@@ -350,6 +352,13 @@ _CONCERNED = (
 )
 
 
+#: What the live ones of some insights say. (`+`: or it would walk all that are live.)
+_SEEN = (
+    "SELECT id, content, heading, granularity, text_hash FROM insights"  # noqa: S608 - ours
+    f" WHERE id IN :ids AND +status IN ({', '.join(map(repr, map(str, SEEN)))}) ORDER BY id"
+)
+
+
 def settle(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Give insights the status that their rows say, and let be found those that are live.
 
@@ -376,20 +385,20 @@ def approve(connection: sa.Connection, insight_id: str, *, at: int) -> bool:
 def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
     """Let those insights be found that are live, and no other of them; return how many are."""
     wanted = list(dict.fromkeys(ids))
-    seen = sa.select(insights).where(live_among()).order_by(insights.c.id)
-    live = list(columns.rows_in(connection, seen, insights.c.id, wanted))
+    live = execute_for(connection, _SEEN, wanted).fetchall()
     made = [each for row in live for each in _passages(row)]
     passages.replace(connection, COLLECTION, wanted, made)
     return len(live)
 
 
-def _passages(row: sa.Row[Any]) -> Sequence[Passage]:
-    """Return the texts by which an insight is found.
+def _passages(row: Sequence[Any]) -> Sequence[Passage]:
+    """Return the texts by which an insight is found, of its row as `_SEEN` has it.
 
     A statement is compared by its own words alone; under its headings it is only looked for.
     """
-    if row.granularity == Granularity.STATEMENT:
-        before = row.heading or None
-        return passages.of_item(row.content, collection=COLLECTION, item_id=row.id, before=before)
-    said = embedded_text(row.heading, row.content)
-    return [Passage(COLLECTION, row.id, SearchPlace.BOTH, said, row.text_hash)]
+    insight_id, content, heading, granularity, digest = row
+    text, before = columns.given_text(content) or "", columns.given_text(heading) or None
+    if granularity == Granularity.STATEMENT:
+        return passages.of_item(text, collection=COLLECTION, item_id=insight_id, before=before)
+    said = embedded_text(before, text)
+    return [Passage(COLLECTION, insight_id, SearchPlace.BOTH, said, digest)]

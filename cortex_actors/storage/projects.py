@@ -32,9 +32,12 @@ from cortex_actors.storage.tables.columns import (
     count_by,
     count_rows,
     entity,
+    given_text,
     put_rows,
     same,
+    stored_text,
 )
+from cortex_actors.storage.tables.dialect import execute
 from cortex_actors.storage.tables.schema import (
     alerts,
     contradictions,
@@ -92,6 +95,13 @@ class FileState:
         return bool(seen(self) == seen(other))
 
 
+_FOLLOWED = "SELECT id, name, root, added_at FROM projects WHERE active = 1 ORDER BY name, root"
+
+_STATES = (
+    "SELECT path, error, read_as, project_id, size, mtime_ns, ctime_ns, inode, sha256"
+    " FROM file_states WHERE "
+)
+
 #: The actor that reads files, and what it calls the lines of one that another tool keeps.
 READER, LEFT_OUT = "accumulator", "left_out"
 
@@ -145,6 +155,9 @@ def ever(connection: sa.Connection) -> list[Project]:
 
 def followed(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> list[Project]:
     """Return the projects that are followed and meet conditions, by name."""
+    if not where:  # asked for each file that is read, and at each look at a project
+        plain = execute(connection, _FOLLOWED)
+        return [Project(i, _text(name), _text(root), at) for i, name, root, at in plain]
     query = sa.select(projects).where(projects.c.active == 1, *where)
     rows = connection.execute(query.order_by(projects.c.name, projects.c.root))
     return [entity(Project, row) for row in rows]
@@ -188,23 +201,34 @@ def file_counts(connection: sa.Connection) -> dict[str, int]:
 
 def files(connection: sa.Connection, project_id: str) -> dict[str, FileState]:
     """Return what the files of a project looked like, by path."""
-    query = sa.select(file_states).where(file_states.c.project_id == project_id)
-    return {row.path: entity(FileState, row) for row in connection.execute(query)}
+    return _states(connection, "project_id = ?", project_id)
 
 
 def files_in(connection: sa.Connection, root: str) -> dict[str, FileState]:
     """Return what the files below a folder looked like, by path, of any project."""
     folder = root.rstrip("/")
     # "0" comes after "/": a range, because LIKE would read every row.
-    below = (file_states.c.path > folder + "/", file_states.c.path < folder + "0")
-    query = sa.select(file_states).where(*below).order_by(file_states.c.path)
-    return {row.path: entity(FileState, row) for row in connection.execute(query)}
+    below = map(stored_text, (folder + "/", folder + "0"))
+    return _states(connection, "path > ? AND path < ? ORDER BY path", *below)
 
 
 def file(connection: sa.Connection, path: str) -> FileState | None:
     """Return what one file looked like."""
-    row = connection.execute(sa.select(file_states).where(file_states.c.path == path)).one_or_none()
-    return None if row is None else entity(FileState, row)
+    return next(iter(_states(connection, "path = ?", stored_text(path)).values()), None)
+
+
+def _states(connection: sa.Connection, where: str, *values: object) -> dict[str, FileState]:
+    """Return what the files that meet a condition looked like, by path."""
+    found = {}
+    for path, error, read_as, *rest in execute(connection, _STATES + where, *values):
+        state = FileState(_text(path), *rest)
+        found[state.path] = replace(state, error=given_text(error), read_as=read_as)
+    return found
+
+
+def _text(stored: str | bytes) -> str:
+    """Return a text as it was given."""
+    return given_text(stored) or ""
 
 
 def _of_followed(*what: Any) -> sa.Select[Any]:
@@ -310,7 +334,8 @@ class RunFilter:
 
 def record(connection: sa.Connection, run: PipelineRun) -> None:
     """Write a run."""
-    connection.execute(sa.insert(runs).values(as_row(runs, run, counts=dict(run.counts))))
+    row = as_row(runs, run, counts=dict(run.counts))
+    put_rows(connection, runs, [row], key=list(row))  # no part of it is changed: it has to be new
 
 
 def latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[PipelineRun]:

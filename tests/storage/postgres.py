@@ -14,7 +14,6 @@ import psycopg
 import sqlalchemy as sa
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import TextLoader
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.types import REAL
 
@@ -122,7 +121,7 @@ def _check(element: Any, compiler: Any, **how: Any) -> str:
 
 def teach() -> None:
     """Let the repositories speak to PostgreSQL, too."""
-    engine = dialect.Engine(_word, _cursor, postgresql.insert, _LAST, {}, _FUNCTIONS)
+    engine = dialect.Engine(_word, _cursor, _LAST, {}, _FUNCTIONS)
     dialect.ENGINES["postgresql"] = engine
 
 

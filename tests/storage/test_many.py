@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import event
 
 from cortex_actors.storage.pipeline import insights, principles
+from cortex_actors.storage.tables.dialect import execute
 from tests.storage.support import ATLAS, findings, id_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,26 @@ class TestMany:
         await store.write(work)
         assert len(seen) < 100
         assert max(seen) < 1_010
+
+    async def test_past_sqlalchemy(self, store: Store) -> None:
+        """A small file is learned by the driver alone: SQLAlchemy took most of its time."""
+        seen: list[object] = []
+        said = findings(HERE, ["one thing"], ATLAS)
+        await store.says("/projects/atlas/AGENTS.md", "another thing")
+
+        def work(connection: Connection) -> None:
+            event.listen(connection, "before_cursor_execute", lambda *told: seen.append(told[2]))
+            insights.learn(connection, said, project_id=ATLAS.id, path=HERE, at=1)
+
+        await store.write(work)
+        assert [] == seen
+
+    async def test_of_a_project(self, store: Store) -> None:
+        """How long a file takes does not depend on which index of places was made first."""
+        query = "EXPLAIN QUERY PLAN " + insights._BEGIN
+        plan = await store.read(lambda c: execute(c, query, '["a"]', ATLAS.id, 1).fetchall())
+
+        assert any("said_id=?" in step[3] for step in plan), plan
 
     async def test_very_many_ids(self, store: Store) -> None:
         """More ids than one statement takes are looked up all the same."""

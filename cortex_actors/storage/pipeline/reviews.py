@@ -25,12 +25,22 @@ from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from cortex_actors.domain import project
 from cortex_actors.storage import projects
-from cortex_actors.storage.tables.columns import as_row, change_in, entity, put_rows, rows_in
-from cortex_actors.storage.tables.dialect import execute_for
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    change_in,
+    entity,
+    given_text,
+    put_rows,
+    rows_in,
+)
+from cortex_actors.storage.tables.dialect import execute, execute_for
 from cortex_actors.storage.tables.schema import approvals, reviews, revocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+#: Asked for each file that is read, so it goes to the driver.
+_REVOKED = "SELECT key FROM revocations WHERE kind = ? AND ended_at IS NULL"
 
 
 def decide(connection: Connection, review: project.Review) -> None:
@@ -108,11 +118,11 @@ def bars(connection: Connection, project_id: str, path: str) -> project.Revocati
     That is its project, the file itself, or a folder that holds it. Following a folder around a
     project makes its files no other's: the innermost project that was ever followed counts, too.
     """
-    files = (str(project.SourceKind.PROJECT), str(project.SourceKind.PATH))
+    files = (project.SourceKind.PROJECT, project.SourceKind.PATH)
+    if not any(_keys(connection, each, None) for each in files):
+        return None
     rows = connection.execute(_open().where(revocations.c.kind.in_(files)))
     standing = [entity(project.Revocation, row) for row in rows]
-    if not standing:
-        return None
     inner = project.innermost(projects.ever(connection), path)
     owners = {project_id} | ({inner.id} if inner is not None else set())
     return next((e for e in standing if any(e.covers(each, path) for each in owners)), None)
@@ -135,7 +145,8 @@ def revoked(kind: project.SourceKind) -> Select[Any]:
 
 def _keys(connection: Connection, kind: project.SourceKind, ids: Iterable[str] | None) -> set[str]:
     """Return what of a kind is taken back; a person names a few, never thousands."""
-    found: set[str] = set(connection.execute(revoked(kind)).scalars())
+    rows = execute(connection, _REVOKED, str(kind))
+    found = {given_text(key) or "" for (key,) in rows}
     return found if ids is None else found.intersection(ids)
 
 

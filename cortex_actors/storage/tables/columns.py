@@ -11,12 +11,12 @@ import sys
 from dataclasses import fields
 from enum import Enum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
-from cortex_actors.storage.tables.dialect import insert
+from cortex_actors.storage.tables.dialect import execute_many, marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -107,29 +107,60 @@ def put_rows(
     table: sa.Table,
     rows: Iterable[Mapping[str, Any]],
     *,
-    change: Iterable[str] | None = None,
+    change: Iterable[str] | Mapping[str, str] | None = None,
     key: Sequence[str] = (),
 ) -> int:
     """Write rows; one whose key is there gets the columns `change` replaced, or all given ones.
 
-    With an empty `change` it stays as it is. Where a key is all that is given, it must be new, or
-    SQLAlchemy's `IntegrityError` is raised. Rows all have the same columns. `key` names the unique
+    A mapping says in SQL what each of them gets, of the row that is there and of `excluded`. With
+    an empty `change` it stays as it is. Where a key is all that is given, it must be new, or the
+    driver's `IntegrityError` is raised. Rows all have the same columns. `key` names the unique
     columns in place of the primary key. Returns how many rows were written.
     """
     if not (made := list(rows)):
         return 0
-    key = key or [each.name for each in table.primary_key]
-    names = [each for each in made[0] if each not in key] if change is None else list(change)
-    statement = insert(connection, table)
-    if names:
-        # Named by hand: SQLAlchemy's own `excluded` copies the whole table each time, which took a
-        # quarter of what learning a file takes.
-        again: dict[str, Any] = {each: sa.literal_column(f'excluded."{each}"') for each in names}
-        statement = statement.on_conflict_do_update(index_elements=key, set_=again)
+    if change is not None and not isinstance(change, dict):
+        change = {each: f'excluded."{each}"' for each in change}
+    again = None if change is None else tuple(change.items())
+    # Past SQLAlchemy, which took more than half of the time in which a small file is learned.
+    statement, held = _insertion(
+        table, connection.dialect, names=tuple(made[0]), key=tuple(key), change=again
+    )
+    return execute_many(connection, statement, (_values(row, held) for row in made))
+
+
+#: Columns of a row, and what makes the driver's values of theirs; None for what is as it is.
+_Held: TypeAlias = "Sequence[tuple[str, Callable[[Any], Any] | None]]"
+
+
+@functools.lru_cache(BOUND)
+def _insertion(
+    table: sa.Table,
+    dialect: sa.Dialect,
+    *,
+    names: tuple[str, ...],
+    key: tuple[str, ...],
+    change: tuple[tuple[str, str], ...] | None,
+) -> tuple[str, _Held]:
+    """Return the statement that writes rows of those columns, and how their values are stored."""
+    key = key or tuple(each.name for each in table.primary_key)
+    listed = ", ".join(f'"{each}"' for each in names)
+    statement = f'INSERT INTO "{table.name}" ({listed}) VALUES ({marks(names)})'  # noqa: S608 - ours
+    if change is None:
+        change = tuple((each, f'excluded."{each}"') for each in names if each not in key) or None
+    if change:
+        given = ", ".join(f'"{name}" = {value}' for name, value in change)
+        known = ", ".join(f'"{each}"' for each in key)
+        statement += f" ON CONFLICT ({known}) DO UPDATE SET {given}"
     elif change is not None:
-        statement = statement.on_conflict_do_nothing()
-    counted = {"preserve_rowcount": True}
-    return connection.execute(statement, made, execution_options=counted).rowcount
+        statement += " ON CONFLICT DO NOTHING"
+    kinds = (table.c[each].type.dialect_impl(dialect).bind_processor(dialect) for each in names)
+    return statement, tuple(zip(names, kinds, strict=True))
+
+
+def _values(row: Mapping[str, Any], held: _Held) -> tuple[Any, ...]:
+    """Return the values of a row as the driver takes them."""
+    return tuple(row[name] if store is None else store(row[name]) for name, store in held)
 
 
 def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -42,7 +41,6 @@ class Engine:
     Attributes:
         word: makes its statement of one of ours.
         cursor: opens a cursor on the driver's connection that takes such statements.
-        insert: SQLAlchemy's INSERT with ON CONFLICT.
         newest: asks for the highest number that a table ever gave; the value is its name.
         words: statements on a list of words and the view of its texts, by what they do. An engine
             without any keeps no words, and what is searched by them is not found.
@@ -52,7 +50,6 @@ class Engine:
 
     word: Callable[[str], str]
     cursor: Callable[[Any], Any]
-    insert: Callable[[sa.Table], Any]
     newest: str
     words: Mapping[str, str]
     functions: Mapping[str, str]
@@ -84,7 +81,6 @@ ENGINES = {
     "sqlite": Engine(
         _sqlite,
         sqlite3.Connection.cursor,
-        sqlite.insert,
         "SELECT seq FROM sqlite_sequence WHERE name = ?",
         _FTS5,
         {
@@ -136,11 +132,6 @@ def newest(connection: sa.Connection, table: sa.Table) -> int:
     query = ENGINES[connection.dialect.name].newest
     found = execute(connection, query, table.name).fetchone()
     return int(found[0] or 0) if found else 0
-
-
-def insert(connection: sa.Connection, table: sa.Table) -> Any:
-    """Return an INSERT that has `on_conflict_do_update` and `on_conflict_do_nothing`."""
-    return ENGINES[connection.dialect.name].insert(table)
 
 
 def marks(values: Sequence[object]) -> str:
