@@ -223,7 +223,6 @@ _ORDERS = tuple(
             rf"{_ABOUT}(?:can|may|should|must|shall) (?:always |also |safely |freely )?be {_DONE}",
             "always {done} {about}{rest}",
         ),
-        (rf"{_ABOUT}(?:can|may) (?P<done>\w+) ", "always {done} {rest} {about}"),
         (rf"{_ABOUT}(?:is|are) {_DONE}(?! (?:by|as)\b)", "always {done} {about}{rest}"),
     )
 )
