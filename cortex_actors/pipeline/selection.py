@@ -448,7 +448,7 @@ class Chooser:
 
 
 #: Which form of choosing and of writing this is: raised when the same inputs give another section.
-FORM = 5
+FORM = 6
 
 
 def offer(connection: Connection, model: str) -> Offer:
