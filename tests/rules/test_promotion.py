@@ -207,5 +207,5 @@ class TestOffered:
         ],
     )
     def test_near(self, other: str, *, cosine: float, near: bool) -> None:
-        """Two rules are offered as one when they are near, share words or are surely near, and deny alike."""
+        """Two rules are offered as one that are near, deny alike, and share words or are nearer."""
         assert near is agrees("Add tests for new features.", other, cosine=cosine)
