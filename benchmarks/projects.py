@@ -162,7 +162,7 @@ def chosen(args: argparse.Namespace, index: Mapping[str, Sequence[str]]) -> list
         return [Setup(each, (each,)) for each in args.repo]
     some = [Setup(each, (each,)) for each in sorted(index, key=str.lower)]
     if args.portfolios:
-        some = repositories.read_portfolios()
+        some = repositories.read_portfolios(args.portfolios)
     if args.plant:
         planted = {each.repo for each in repositories.read_plants(args.plant)}
         some = [each for each in some if each.name in planted]
@@ -276,7 +276,13 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="write what is shown to this file")
     parser.add_argument("--quiet", action="store_true", help="the quiet part, and no other")
     parser.add_argument("--all", action="store_true", help="both parts")
-    parser.add_argument("--portfolios", action="store_true", help="several repositories a home")
+    parser.add_argument(
+        "--portfolios",
+        nargs="?",
+        type=Path,
+        const=repositories.PORTFOLIOS,
+        help="several repositories a home, as this file says",
+    )
     parser.add_argument("--repo", action="append", help="this repository (owner/name)")
     parser.add_argument("--plant", type=Path, help="plant these contradictions first")
     parser.add_argument("--days", type=int, default=DAYS, help="days of daily scans")

@@ -436,8 +436,13 @@ def _statement(
     return finding, kept.alerts
 
 
-#: A file that only says where to look: statements at most, and names of files it may point to.
+#: A file that only says where to look: statements at most, names of files it may point to, and how
+#: it leaves its conventions to a page: "[Coding standards](docs/standards.md)".
 POINTER, _POINTS = 15, re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)\.md\b")
+_CONVENTIONS = r"\b(?:conventions?|guidelines?|(?:coding )?standards?|style ?guides?)\b"
+_LEAVES = re.compile(
+    rf"(?im){_CONVENTIONS}[^\n]{{0,80}}\w\.mdx?\b|\w\.mdx?\b[^\n]{{0,80}}{_CONVENTIONS}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,9 +503,11 @@ class ComparedTexts:
 
     @property
     def is_pointer(self) -> bool:
-        """Whether the file leaves to another one of the project what it does not say."""
-        is_short = len(self.lines) <= POINTER and bool(self.elsewhere)
-        return is_short and _POINTS.search(self.text) is not None
+        """Whether the file leaves to another one, or to a page, what it does not say."""
+        if len(self.lines) > POINTER:
+            return False
+        is_told = bool(self.elsewhere) and _POINTS.search(self.text) is not None
+        return is_told or _LEAVES.search(self.text) is not None
 
     @property
     def embedded(self) -> list[str]:

@@ -145,6 +145,8 @@ class Bench:
         self._elsewhere = _Lines.of(placed.page.elsewhere, placed, lexicon)
         self._passages = {id(e): e.passages() for e in (self._own, self._elsewhere)}
         self._sections = placed.rows(placed.page.sections)
+        files = {each.file for each in placed.page.elsewhere if each.file}
+        self._told = {each for each in files if each in placed.page.text}
         self._limits = limits
         self._already_said = already_said
         self._lexicon = lexicon
@@ -160,8 +162,8 @@ class Bench:
     def _of(self, lines: _Lines, principle: Principle, row: Matrix | None) -> FileFindings:
         """Return what statements say of a principle; the surest contradiction counts.
 
-        What another file says in the same words is missing in this one; what it says of the same
-        otherwise is how the project wants it.
+        What another file says in the same words is missing in this one, unless this one leads
+        there; what it says of the same otherwise is how the project wants it.
         """
         claim, conflict, named = Claim(principle.content), FileFindings(), tools(principle.content)
         best, spoken, is_repeated = (0.0, -1.0), "", False
@@ -172,8 +174,9 @@ class Bench:
                 claim, line.claim, cosine=cosine, thresholds=thresholds, lexicon=self._lexicon
             )
             is_same = found.relation is Relation.SAME
-            if is_same and lines is self._own:
-                return FileFindings(said=f"the file says {line.claim.text!r}: {found.reason}")
+            if is_same and (lines is self._own or line.file in self._told):
+                which = line.file or "the file"
+                return FileFindings(said=f"{which} says {line.claim.text!r}: {found.reason}")
             is_repeated |= is_same
             if not (is_same or found.contradicts or line.is_command or cosine is None):
                 least = SPOKEN if named.isdisjoint(tools(line.claim.text)) else -1.0
@@ -445,7 +448,7 @@ class Chooser:
 
 
 #: Which form of choosing and of writing this is: raised when the same inputs give another section.
-FORM = 5
+FORM = 6
 
 
 def offer(connection: Connection, model: str) -> Offer:

@@ -69,8 +69,18 @@ MOST = 200
 #: Words of a rule at least, and of a heading at most.
 _LEAST_WORDS, _TITLE_WORDS = 3, 7
 
+#: What a rule needs that is not about commits: a project of prose, prompts or lists has none.
+_SOURCES, _COMMITS = "sources", "Commits"
+
+#: Technologies that are languages.
+_LANGUAGES = frozenset(MANIFESTS.values()) | {"dotnet"}
+
 #: Texts of a project that name a technology which it has.
 HAD = 2
+
+#: Share of texts that name a language in a project with sources, and texts from which on it counts:
+#: collections of skills, prompts and lists have 0.00 to 0.06, most others 0.1 to 0.5.
+CODED, MANY = 0.08, 10
 
 #: Letters of a project's name that is looked for; shorter ones are words.
 _NAME = 3
@@ -82,6 +92,7 @@ _CODE = re.compile(r"`+([^`]+)`+")
 _EMPHASIS = re.compile(r"(?<!\w)(?:\*{1,3}|_{2,3})(?=\S)|(?<=\S)(?:\*{1,3}|_{2,3})(?!\w)")
 _LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\(([^()\s]{1,500})\)")
 _LABEL = re.compile(r"([^:.`\u2014]{2,40}):\s+(?=\S)")
+_TITLE = re.compile(r"^[\w-]+ [\u2013\u2014] ")
 _LEAD = re.compile(r"^(?:[^\w`\"'\u201c\u2018(\[<@#$]|_|\d+[.)]\s)+")
 _WORD = re.compile(r"[@.#]?[^\W_][\w.+#*'\u2019-]*[\w+#]|[^\W_]")
 _TOKEN = re.compile(r"[\w.+#*@-]+")
@@ -143,12 +154,11 @@ def needs(text: str, places: Iterable[tuple[str, str]]) -> frozenset[str]:
     """Return the technologies without which a project has no use for a rule.
 
     Those are what it names, and what the headings (without the file's title) and the scope say
-    alike at all places that have it: pairs of these.
+    alike at all places that have it: pairs of these. What is about code needs sources, too.
     """
     around = [stacks(f"{heading.partition(BETWEEN)[2]} {scope}") for heading, scope in places]
-    return stacks(text).union(
-        tools(text), frozenset.intersection(*around) if around else frozenset()
-    )
+    own = stacks(text) if topic(text) == _COMMITS else stacks(text) | {_SOURCES}
+    return own.union(tools(text), frozenset.intersection(*around) if around else frozenset())
 
 
 def tools(text: str) -> frozenset[str]:
@@ -184,13 +194,19 @@ def stacks_of_project(texts: Sequence[str], files: Iterable[str] = ()) -> frozen
     """Return the technologies of a project that says those texts and has those files at its root.
 
     One is had that a manifest tells, or that `HAD` texts or a tenth of them name: a word said once
-    in a large file is as often about what is not used.
+    in a large file is as often about what is not used. It has sources unless it says much and
+    hardly anything of a language.
     """
-    counts = Counter(each for text in texts for each in stacks(text))
+    said = [stacks(text) for text in texts]
+    counts = Counter(each for some in said for each in some)
     least = min(HAD, len(texts) / 10)
     named = {each for each, count in counts.items() if count >= least}
     named.update(each for text in texts for each in tools(text))
-    return frozenset(named | {MANIFESTS[each] for each in files if each in MANIFESTS})
+    shown = {MANIFESTS[each] for each in files if each in MANIFESTS}
+    coded = sum(not some.isdisjoint(_LANGUAGES) for some in said)
+    if shown or len(said) < MANY or coded >= CODED * len(said):
+        named.add(_SOURCES)
+    return frozenset(named | shown)
 
 
 def topic(text: str) -> str:
@@ -206,6 +222,7 @@ def _cleaned(text: str) -> str:
     parts = enumerate(re.split(r"(`[^`]*`)", _LINK.sub(r"\1", text)))
     text = "".join(part if number % 2 else _EMPHASIS.sub("", part) for number, part in parts)
     text = _PATTERNS["shouts"].sub("", _LEAD.sub("", text, count=1)).strip(" -\u2013\u2014")
+    text = re.sub(r"(?i)^(?:always|do)\s*[:\u2013\u2014]\s*(?=\S)", "", text)
     return text[:1].upper() + text[1:]
 
 
@@ -226,7 +243,8 @@ def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> 
         return None
     if len(plain.split()) < _LEAST_WORDS:
         return "it is no sentence"
-    if (tells(plain) and not is_command(plain)) or (
+    # What follows a title has to tell it.
+    if (tells(_TITLE.sub("", plain)) and not is_command(plain)) or (
         _PATTERNS["strong"].search(plain) and _PATTERNS["about_all"].match(plain)
     ):
         return None
@@ -250,7 +268,8 @@ def _needed(plain: str, heading: str | None) -> tuple[str, bool]:
         words = {word for word in _WORD.findall(title.lower()) if not _is_empty(word)}
         words = {word for word in words if not has >= _STACKS.get(word, {word})}
         telling = {stem(word) for word in words}
-        if telling & own or (telling and telling <= about):
+        is_said = not {_MEANS.get(each, each) for each in telling}.isdisjoint(content(plain))
+        if telling & own or is_said or (telling and telling <= about):
             return "", True
         if words:
             # Words that nobody else uses name what only that file has.

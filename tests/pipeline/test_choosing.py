@@ -219,6 +219,26 @@ class TestConflicts:
 
         assert [SQUASH] == texts(found)
 
+    def test_said_where_it_leads(self) -> None:
+        """What a file says to which this one leads is not given here once more."""
+        line, file = FileStatement(Claim(SQUASH), "#", file="CLAUDE.md"), placed()
+        leads = replace(file, page=replace(file.page, text=f"{file.page.text}\nSee CLAUDE.md."))
+        found = choose(offer(ranked(SQUASH, 0.9, 0.9, 1)), elsewhere(leads, line))
+
+        assert ([], 1) == (texts(found), found.already_said)
+
+    @pytest.mark.parametrize(
+        ("text", "leads"),
+        [
+            ("[Coding standards](docs/standards.md): style guide", True),
+            ("Read docs/naming.md for our conventions.", True),
+            ("Write docs/naming.md in English.", False),
+        ],
+    )
+    def test_leaves_conventions(self, text: str, *, leads: bool) -> None:
+        """A short file that leaves its conventions to a page gets none of others."""
+        assert leads is ComparedTexts(text).is_pointer
+
     def test_spoken_of_elsewhere(self) -> None:
         """What another file says otherwise, and not the same, is how the project wants it."""
         line = FileStatement(Claim("Each branch ends as a single commit."), "#", file="CLAUDE.md")

@@ -31,6 +31,8 @@ class TestWords:
             ("**Mocks**: never mock the clock", "Testing", "Mocks: never mock the clock"),
             ("IMPORTANT: Never push to `main`.", None, "Never push to `main`."),
             ("Check every value (see `docs/in.md`).", "Input", "Input: Check every value."),
+            ("Always: keep commits small.", None, "Keep commits small."),
+            ("Link the issue in the PR.", "Pull requests", "Link the issue in the PR."),
         ],
     )
     def test_form(self, text: str, heading: str | None, says: str) -> None:
@@ -161,9 +163,17 @@ class TestAbout:
         """A project has what a file at its root tells, or what it names more than in passing."""
         passing = ["Never call this from Ruby.", *(f"Keep rule {n} in mind." for n in range(20))]
 
-        assert {"python"} == stacks_of_project(passing, ["pyproject.toml"])
-        assert {"ruby"} == stacks_of_project([*passing, "Run RuboCop."])
-        assert {"ruby"} == stacks_of_project(passing[:5])
+        assert {"python", "sources"} == stacks_of_project(passing, ["pyproject.toml"])
+        assert {"ruby", "sources"} == stacks_of_project([*passing, "Run RuboCop."])
+        assert {"ruby", "sources"} == stacks_of_project(passing[:5])
+
+    def test_sources(self) -> None:
+        """A rule about code needs a project that has some: not one of prompts or lists."""
+        prose = [f"Keep the description of entry {n} in one sentence." for n in range(20)]
+
+        assert not needs("Validate all input.", []) <= stacks_of_project(prose)
+        assert needs("Validate all input.", []) <= stacks_of_project(prose, ["go.mod"])
+        assert needs("Keep commits small.", []) <= stacks_of_project(prose)
 
     def test_tools(self) -> None:
         """A rule about a convention that not every project has needs one that names it."""
@@ -174,7 +184,12 @@ class TestAbout:
 
     @pytest.mark.parametrize(
         "text",
-        ["Describe the behavior as it currently is.", "Never use emojis in your answers."],
+        [
+            "Describe the behavior as it currently is.",
+            "Never use emojis in your answers.",
+            "Commit \u2014 conventional format, comprehensive summaries",
+            "If a package changes, update the appropriate change file.",
+        ],
     )
     def test_doubtful(self, text: str) -> None:
         """What lacks its object, or says how an agent talks, is no bullet."""
