@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.rules.ranking import relevance
-from cortex_actors.rules.ranking.relevance import falling, rarity, score, shares, subject, telling
+from cortex_actors.rules.ranking.relevance import (
+    PIECES,
+    falling,
+    rarity,
+    score,
+    shares,
+    subject,
+    telling,
+)
 from cortex_actors.rules.ranking.rerank import Pieces
 
 #: Followed projects: id, folder, repository.
@@ -39,6 +47,15 @@ class TestScore:
         """What is near and holds the words is an answer; what shares neither is weak."""
         assert score(0.7, 0.9, words=5, meant=1.0) > 0.8
         assert score(0.2, 0.0, words=5, meant=0.0) < relevance.WEAK
+
+    def test_led(self) -> None:
+        """What leads the list of words is likelier, unless the same words alone are held."""
+        places = [1, 2, 10, 1e9]
+        found = [score(0.5, 0.5, words=5, meant=1.0, led=1 / n, odds=PIECES) for n in places]
+        plain = {score(0.5, 0.5, words=5, meant=1.0, led=1 / n) for n in places}
+
+        assert sorted(found, reverse=True) == found
+        assert 1 == len(plain)
 
     def test_about_none(self) -> None:
         """Without a project that is meant, each of few is as likely as that; each of many half."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.domain.memory import Memory
     from cortex_actors.domain.project import Project
+    from cortex_actors.rules.ranking.rerank import Pieces
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import SearchHits
     from tests.storage.things import Tables
@@ -86,7 +87,7 @@ class Room:
         self.matrix = VectorMatrix(MODEL, 100)
         self.search = self.again()
 
-    def again(self, **settings: Any) -> Search:
+    def again(self, *, pieces: Pieces | None = None, **settings: Any) -> Search:
         """Return another search over the same things."""
         chosen = MemorySettings(**settings) if settings else self._settings
         return Search(
@@ -95,6 +96,7 @@ class Room:
             model=MODEL,
             settings=chosen,
             matrix=self.matrix if not settings else None,
+            pieces=lambda: pieces,
         )
 
     def says(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.project import Project
 from cortex_actors.rules.ranking import relevance
+from cortex_actors.rules.ranking.rerank import Pieces
 from cortex_actors.storage import projects
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.storage.search.query import AskedAbout, Where
@@ -112,6 +116,19 @@ class TestChances:
         found = await room.texts("test database")
         assert texts[1] == found[0]
         assert set(texts) == set(found)
+
+    async def test_led(self, tables: Tables) -> None:
+        """Of statements with words as near the one leads that has the question's own words."""
+        room = Room(tables)
+        room.says("the socket is busy", "the port is busy", path=HERE, project=ATLAS)
+        room.embed(**{"the socket is busy": [1, 0, 0], "the port is busy": [1, 0.25, 0]})
+        numbers = {"port": 0, "socket": 0, "busy": 1}
+        rows = np.array([[127, 0, 0], [0, 127, 0], [0, 0, 127]], np.int8)
+        cut = re.compile(r"\w+").findall
+        alike = Pieces(rows, lambda text: np.array([numbers.get(each, 2) for each in cut(text)]))
+        room.search = room.again(pieces=alike)
+
+        assert "the port is busy" == (await room.texts("which port is busy", 1, 0, 0))[0]
 
     async def test_weak(self, room: Room) -> None:
         """What hardly answers is marked, and left out of an answer that has to be sure."""

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, case, select
 
 from cortex_actors.domain.memory import SearchPlace
 from cortex_actors.rules.ranking import relevance
-from cortex_actors.rules.ranking.fusion import Fused
+from cortex_actors.rules.ranking.fusion import WORDS_ALONE, Fused
 from cortex_actors.storage import insight_records, projects
 from cortex_actors.storage.tables.columns import rows_in
 from cortex_actors.storage.tables.schema import insight_sources, passages
@@ -104,7 +104,8 @@ class Ranking:
         said = [each for each in fused if items[each.id] == insight_records.COLLECTION]
         others = [each for each in fused if items[each.id] != insight_records.COLLECTION]
         heads = others[: query.limit + SPARE]
-        chances = self._chances(self._known([each.id for each in heads]), query.text, meant=None)
+        known = self._known([each.id for each in heads])
+        chances = self._chances(known, query.text, meant=None, led={})
         levels = relevance.falling([chances.get(each.id, 0.0) for each in heads])
         last = levels[-1] if levels else 0.0
         levels += [last] * (len(others) - len(heads))
@@ -122,8 +123,9 @@ class Ranking:
         """
         meant, ids = self._meant(), [each.id for each in said]
         known = self._known(ids) | self._known(meant.difference(ids), nearest=NEAREST)
-        chances = self._chances(known, self.query.text, meant=meant)
         ranks = {each.id: each.ranks for each in said}
+        led = {each.id: 1 / each.ranks[WORDS_ALONE] for each in said if WORDS_ALONE in each.ranks}
+        chances = self._chances(known, self.query.text, meant=meant, led=led)
         self.lists.beside |= dict.fromkeys(known.keys() - set(ids), insight_records.COLLECTION)
         found = [Fused(each, chance, ranks.get(each, {})) for each, chance in chances.items()]
         place = {each: number for number, each in enumerate(ids)}
@@ -166,11 +168,17 @@ class Ranking:
         return {item: Support(text, near.get(number)) for number, item, text in rows}
 
     def _chances(
-        self, known: Mapping[str, Support], text: str, *, meant: set[str] | None
+        self,
+        known: Mapping[str, Support],
+        text: str,
+        *,
+        meant: set[str] | None,
+        led: Mapping[str, float],
     ) -> dict[str, float]:
         """Return the chance of each item that it answers a question.
 
         `meant` are those of the projects that are meant; None for what belongs to everybody.
+        `led` are 1 / places in the list of words.
         """
         if not known:
             return {}
@@ -194,6 +202,7 @@ class Ranking:
                 share,
                 words=relevance.size(text, weights),
                 meant=1.0 if name in (meant or ()) else elsewhere,
+                led=led.get(name, 0.0),
                 odds=odds,
             )
         return found
