@@ -174,13 +174,13 @@ class Search:
             lists,
             visible=ids,
             weigh=partial(self._weigh, moment, known=run.weights),
-            compare=partial(self._cosines, connection, asked),
+            compare=partial(self._cosines, connection, asked=asked),
             texts=texts,
             pieces=None if self._profile.absent_last else self._pieces(),
         )
         fused = lists.fused(self._profile, total=total)
         if self._profile is MEASURED and not run.is_whole and (pieces := self._pieces()):
-            compare = partial(self._cosines, connection, asked)
+            compare = partial(self._cosines, connection, asked=asked)
             turned = partial(turns.reranked, connection, question=run.query.text, pieces=pieces)
             fused = turned(fused, lists=lists, allowed=ids, compare=compare)
         if run.query.near:
@@ -227,8 +227,9 @@ class Search:
     def _cosines(
         self,
         connection: Connection,
-        asked: DenseQuestion | None,
         some: NDArray[np.int64],
+        *,
+        asked: DenseQuestion | None,
     ) -> Mapping[int, float]:
         """Return the cosines of passages with the question's vector; none without one."""
         return {} if asked is None else self._dense.cosines(connection, asked, ids=some)
