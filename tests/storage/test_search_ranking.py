@@ -121,7 +121,8 @@ class TestChances:
         """Of statements with words as near the one leads that has the question's own words."""
         room = Room(tables)
         room.says("the socket is busy", "the port is busy", path=HERE, project=ATLAS)
-        room.embed(**{"the socket is busy": [1, 0, 0], "the port is busy": [1, 0.25, 0]})
+        near: dict[str, list[float]] = {"the socket is busy": [1, 0, 0]}
+        room.embed(**near, **{"the port is busy": [1, 0.25, 0]})
         numbers = {"port": 0, "socket": 0, "busy": 1}
         rows = np.array([[127, 0, 0], [0, 127, 0], [0, 0, 127]], np.int8)
         cut = re.compile(r"\w+").findall
