@@ -20,7 +20,7 @@ on ingest is merged by the thresholds of all, until the reconciler makes it what
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum, auto
 from itertools import islice, pairwise, product
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.sameness import differ, keeps, reordered
-from cortex_actors.text.claims import PORT, ClaimPart, ClaimReading, digits, order_of, read
+from cortex_actors.text.claims import PORT, ClaimPart, ClaimReading, digits, read
 from cortex_actors.text.lexicon import Lexicon, Sense, standard, stem
 
 if TYPE_CHECKING:
@@ -569,29 +569,18 @@ def gate(
     Statements of unknown kinds are taken for rules; commands and examples contradict nothing.
     """
     tables = lexicon or standard()
-    if kinds is not None and not _SHOWING.isdisjoint(kinds):
-        return None
     first, second = sorted((left, right), key=_place)
-    sides = dict(zip((left, right), kinds or (None, None), strict=True))
-    forms = (_forms(each, sides[each]) for each in (first, second))
-    for (here, is_rule), (there, is_other) in product(*forms):
-        one, other = read(here, tables), read(there, tables)
-        if apart(one, other):
-            continue
-        both = is_rule, is_other
-        for each in clashes(one, other, lexicon=tables, are_rules=both, siblings=siblings):
-            conflict = each.conflict if first.scope == second.scope else Conflict.CONTEXTUAL
-            return Judgement(
-                Relation.CONTRADICTION, Decider.RULES, each.reason, conflict, each.confidence
-            )
+    one, other = read(first, tables), read(second, tables)
+    if (kinds is not None and not _SHOWING.isdisjoint(kinds)) or apart(one, other):
+        return None
+    here, there = (each in {None, StatementKind.RULE} for each in kinds or (None, None))
+    are_rules = (here, there) if first is left else (there, here)
+    for each in clashes(one, other, lexicon=tables, are_rules=are_rules, siblings=siblings):
+        conflict = each.conflict if first.scope == second.scope else Conflict.CONTEXTUAL
+        return Judgement(
+            Relation.CONTRADICTION, Decider.RULES, each.reason, conflict, each.confidence
+        )
     return None
-
-
-def _forms(claim: Claim, kind: StatementKind | None) -> list[tuple[Claim, bool]]:
-    """Return a statement, and the order that it amounts to; with each whether it is a rule."""
-    said = order_of(claim.text)
-    own = (claim, kind in {None, StatementKind.RULE})
-    return [own] if said is None else [own, (replace(claim, text=said), True)]
 
 
 def _place(claim: Claim) -> tuple[str, str, str]:

@@ -40,7 +40,6 @@ from cortex_actors.clock import DAY, in_days
 from cortex_actors.domain.insight import Insight, InsightStatus
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules.classification import classify
-from cortex_actors.rules.standalone import content
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -141,12 +140,8 @@ DEFAULTS = PromotionThresholds()
 
 #: Cosine from which on two rules of two projects are about one thing, so that one of them is worth
 #: offering: of what two portfolios of six real projects offer from here on 10 of 11 are wanted,
-#: from 0.55 on it is half. From the second one on they need no words in common.
-AGREEING, SURE = 0.62, 0.7
-
-#: Words of a rule at least whose words are compared, and how many of these each word that two
-#: rules share answers for, after the first: "Arrow functions preferred" is about anything.
-_TELLING, _EACH = 4, 4
+#: from 0.55 on it is half.
+AGREEING = 0.62
 
 _DENIES = re.compile(r"(?i)\b(?:never|no|not|nor|avoid|without|cannot|\w+n['\u2019]t)\b")
 
@@ -154,16 +149,9 @@ _DENIES = re.compile(r"(?i)\b(?:never|no|not|nor|avoid|without|cannot|\w+n['\u20
 def agrees(one: str, other: str, *, cosine: float) -> bool:
     """Tell whether two rules that do not contradict each other may be offered as one.
 
-    One forbids and the other does not: these are two rules, however near they are. Rules that are
-    less near share words too: the headings above them alone bring two rules on testing together.
+    One forbids and the other does not: these are two rules, however near they are.
     """
-    is_announced = any(each.rstrip().endswith(":") for each in (one, other))
-    is_denied = [_DENIES.search(each) is not None for each in (one, other)]
-    if cosine < AGREEING or is_announced or is_denied[0] is not is_denied[1]:
-        return False
-    words, others = content(one), content(other)
-    least, both = min(len(words), len(others)), len(words & others)
-    return cosine >= SURE or _TELLING <= least <= _EACH * (both - 1) + 1
+    return cosine >= AGREEING and (_DENIES.search(one) is None) == (_DENIES.search(other) is None)
 
 
 def unmet(

@@ -199,51 +199,6 @@ _SIGNED = re.compile(r"[./_@#]")
 _HEADING = re.compile(r"[^\w.+#-]+")
 
 
-#: Before a verb or a participle: what a sentence speaks of.
-_ABOUT = r"(?P<about>[^.;:,!?]{2,80}?) "
-_FREE = "(?:allowed|welcome|encouraged|permitted|acceptable|fine|ok|okay)"
-_DONE = r"(?P<done>\w+(?:ed|en)|run|set|put|kept|left|built|done|made|sent|held|used|read|shown)\b"
-
-#: How a statement permits something, spares its reader something or says how a thing is done, and
-#: the order that says the same.
-_ORDERS = tuple(
-    (re.compile(f"(?is){pattern}(?P<rest>.*)"), form)
-    for pattern, form in (
-        (rf"(?:it is|it's) (?:\w+ )?{_FREE} to ", "{rest}"),
-        (r"(?:feel free to|(?:you|agents?|contributors?|developers?) (?:can|may)) ", "{rest}"),
-        (r"(?:there is |there's )?no need (?:to|for) ", "do not {rest}"),
-        (r"(?:you|agents?) (?:do not|don't) (?:have|need) to ", "do not {rest}"),
-        (rf"{_ABOUT}(?:do|does)(?: not|n't) (?:need|require) ", "do not write {rest} for {about}"),
-        (
-            rf"{_ABOUT}(?:is|are) (?:optional|not (?:needed|required|necessary|mandatory))\b",
-            "do not write {about}{rest}",
-        ),
-        (rf"{_ABOUT}(?:is|are) (?:also |always )?{_FREE}\b", "use {about}{rest}"),
-        (
-            rf"{_ABOUT}(?:can|may|should|must|shall) (?:always |also |safely |freely )?be {_DONE}",
-            "always {done} {about}{rest}",
-        ),
-        (rf"{_ABOUT}(?:is|are) {_DONE}(?! (?:by|as)\b)", "always {done} {about}{rest}"),
-    )
-)
-_DENIED = re.compile(r"(?i)\b(?:not|never|no|only|without)\b|n't\b")
-
-
-@lru_cache(maxsize=KEPT)
-def order_of(text: str) -> str | None:
-    """Return the order that a statement amounts to which gives none, or None.
-
-    "Emojis are welcome" and "don't use emojis" are no two orders, but one is told what the other
-    forbids. A statement that denies something amounts only to what its form says.
-    """
-    denied = _DENIED.search(text.partition(".")[0]) is not None
-    for pattern, form in _ORDERS:
-        found = pattern.match(text)
-        if found and not (denied and not form.startswith("do not")):
-            return form.format(**found.groupdict())
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class ClaimPosition:
     """Which of several alternatives one statement wants, and which it is against."""
