@@ -25,6 +25,9 @@ FOLDERS = frozenset(
 #: Seconds of processors that a quick test may use, on a machine four times as slow as most.
 BUSY = 5.0
 
+#: What Python says when a process is made without `subprocess`.
+_FORKS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn"})
+
 #: Marks with which a test is in no hurry.
 PATIENT = ("slow", "soak")
 
@@ -37,7 +40,7 @@ class Starts:
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, details: tuple[Any, ...]) -> None:
-        if event == "os.fork" or (event == "subprocess.Popen" and _is_python(details)):
+        if event in _FORKS or (event == "subprocess.Popen" and _is_python(details)):
             self.seen += 1
 
 

@@ -125,6 +125,15 @@ class TestPrompt:
         assert PORT in first
         assert "" == second
 
+    async def test_failed_prompt(self, desk: FrontDesk, here: str, tmp_home: Path) -> None:
+        """A prompt whose hook failed does not bring the brief again."""
+        await desk.remember(PORT, here=here)
+        await desk.hook_start("s", here=here)
+        sessions.note_failure(Home(tmp_home), {"event": "prompt", "session_id": "s"})
+        found = [context(await desk.hook_prompt("yes", "s", here=here)) for _ in range(3)]
+
+        assert ["", "", ""] == found
+
     async def test_near(self, tree: Tree, desk: FrontDesk, here: str) -> None:
         """A prompt is given what is near it, once a session, and that counts as no reading."""
         one = await desk.remember(PORT, here=here)

@@ -141,10 +141,14 @@ def _ask_new(home: Home, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     an answer is left. It goes on then, and the session's first prompt has what its start had not.
     """
     from cortex_actors.cli.lifecycle import pause  # noqa: PLC0415 - only where no daemon answers
+    from cortex_actors.process import lock  # noqa: PLC0415 - as above
 
     starter = _begin(home)
-    # `start` ends with 0 once it answers; another session may have begun it.
-    while starter and starter.poll() in {None, 0, AlreadyRunning.exit_code}:
+    # `start` ends with 0 once it answers; another session may have begun it, or the last daemon was
+    # still ending.
+    while starter and (ended := starter.poll()) in {None, 0, AlreadyRunning.exit_code}:
+        if ended == AlreadyRunning.exit_code and lock.state(home) not in lock.HELD:
+            starter = _begin(home)
         if signal.getitimer(signal.ITIMER_REAL)[0] <= ANSWER:
             raise DaemonDown("the daemon is still starting: the first prompt brings the brief")
         pause(PAUSE)

@@ -193,7 +193,7 @@ def insight_id(content_hash: str) -> str:
 class Relation(StrEnum):
     """What two statements are to each other; exactly one holds."""
 
-    #: Both cannot be followed.
+    #: Not both can be followed.
     CONTRADICTION = "contradiction"
     #: One claim in two wordings: they may be merged.
     SAME = "same"

@@ -117,7 +117,7 @@ class LinkType(StrEnum):
     GENERALIZES = "generalizes"
     #: The source says for less what the target says for more.
     SPECIALIZES = "specializes"
-    #: Both cannot be followed.
+    #: Not both can be followed.
     CONTRADICTS = "contradicts"
     #: What the source asks for needs what the target asks for first.
     DEPENDS_ON = "depends_on"

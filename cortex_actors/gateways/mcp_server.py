@@ -137,7 +137,8 @@ class _Handlers:
             found = await self._host.call(session, params.name, given=params.arguments or {})
         except CortexError as error:
             why = str(error)
-            if "cortex " in why and "person" not in why:
+            named = "cortex " in why and not any(each in why for each in ("person", *session.tools))
+            if named:
                 why += "; cortex commands are for the person who owns the daemon: ask them"
             said = [types.TextContent(type="text", text=why)]
             return types.CallToolResult(content=said, is_error=True)

@@ -358,10 +358,11 @@ class Accumulator(Consumer):
         found = await vectors(self._embed, texts, model=self._model)
 
         def look(connection: Connection) -> tuple[dict[str, str], Noted]:
+            other = noted(connection, state, findings)  # before what may compute for long
             alike = {}
             if not job.is_private:
                 alike = self._likeness.same(connection, findings, vectors=found)
-            return alike, noted(connection, state, findings)
+            return alike, other
 
         # Read beforehand, because events are said in the outcome: the path is in our hand.
         same, other = await self._records.read(look)

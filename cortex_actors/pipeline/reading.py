@@ -440,9 +440,8 @@ def _statement(
 #: it leaves its conventions to a page: "[Coding standards](docs/standards.md)".
 POINTER, _POINTS = 15, re.compile(r"\b(?:AGENTS|CLAUDE|GEMINI)\.md\b")
 _CONVENTIONS = r"\b(?:conventions?|guidelines?|(?:coding )?standards?|style ?guides?)\b"
-_LEAVES = re.compile(
-    rf"(?im){_CONVENTIONS}[^\n]{{0,80}}\w\.mdx?\b|\w\.mdx?\b[^\n]{{0,80}}{_CONVENTIONS}"
-)
+_PAGE = r"\w(?<!readme)(?<!changelog)\.mdx?\b"
+_LEAVES = re.compile(rf"(?im){_CONVENTIONS}[^\n]{{0,80}}{_PAGE}|{_PAGE}[^\n]{{0,80}}{_CONVENTIONS}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,11 +91,13 @@ def given_to(home: Home, run: HookRun) -> frozenset[str]:
 def is_known(home: Home, run: HookRun) -> bool:
     """Tell whether a hook of the session was answered before; of one without a name it is so.
 
-    An answer to its start that came when the hook had given up is none.
+    An answer to its start that came when the hook had given up is none, as long as it is the only
+    one that the session was given.
     """
     failed, found = last_failure(home) or {}, _load(home)
     before = [each["event"] for each in found["hooks"] if each["session"] == run.session]
-    is_lost = (failed.get("session_id"), [failed.get("event")]) == (run.session, before[-1:])
+    lost = run.session, "session-start", ["session-start"]
+    is_lost = (failed.get("session_id"), failed.get("event"), before) == lost
     return not run.session or (run.key in found["sessions"] and not is_lost)
 
 

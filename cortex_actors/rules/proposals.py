@@ -157,7 +157,8 @@ def bars(
 
     Neither is asked where they hold at different places. A duplicate is not where each names
     another thing in much the same words. A contradiction needs something in which the two differ,
-    and one thing that they are about; entries of one list differ by their nature.
+    and one thing that they are about; of texts under one heading, which are mostly entries of one
+    list, one has to be against what the other says.
     """
     tables = lexicon or standard()
     one, other = read(left, tables), read(right, tables)
@@ -218,7 +219,9 @@ def _numbers(said: ClaimReading) -> dict[str, tuple[tuple[str, ...], str]]:
 
 def _things(words: list[Word], place: int) -> Iterator[str]:
     """Yield the words that a number may be the number of: "es2022", "port 80", "80 lines"."""
-    unit = [e for e in re.split(r"[^a-z%]+", words[place].text) if len(e) > 1 or e == "%"]
+    text = words[place].text  # a number in words has no unit in it
+    parts = re.split(r"[^a-z%]+", text) if _NUMBER.search(text) else []
+    unit = [each for each in parts if len(each) > 1 or each == "%"]
     yield from unit
     if unit and unit != ["%"]:
         return

@@ -251,7 +251,7 @@ def _is_proper(word: str, *, opens: bool) -> bool:
 TABLES = ("words", "versions")
 
 #: Changes with what the rules find in a text: what was judged by another version is judged again.
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,6 +233,7 @@ class TestConflicts:
             ("[Coding standards](docs/standards.md): style guide", True),
             ("Read docs/naming.md for our conventions.", True),
             ("Write docs/naming.md in English.", False),
+            ("Update CHANGELOG.md by the Keep a Changelog conventions.", False),
         ],
     )
     def test_leaves_conventions(self, text: str, *, leads: bool) -> None:

@@ -7,6 +7,7 @@ read through the eyes of who asks; of other projects nothing is told.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
@@ -20,7 +21,7 @@ from cortex_actors.domain.insight import Conflict
 from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
 from cortex_actors.render.brief import MEANT, Chapter, Note, compose, format_age, oppose, quote
 from cortex_actors.render.section import neutral
-from cortex_actors.rules.standalone import needs, stacks_of_project
+from cortex_actors.rules.standalone import MANIFESTS, needs, stacks_of_project
 from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.memory import memory_lists
 from cortex_actors.storage.pipeline import (
@@ -190,7 +191,9 @@ def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
     if not some:
         return
     mine = insight_lists.InsightFilter(project_id=told.project.id, limit=_STATEMENTS)
-    has = stacks_of_project([each.content for each in insight_lists.listed(connection, mine)])
+    there = [each for each in MANIFESTS if os.path.lexists(root + each)]
+    some_said = (f"{e.heading or ''} {e.content}" for e in insight_lists.listed(connection, mine))
+    has = stacks_of_project([*some_said], there)
     places = principles.places(connection, given)
     for each in some:
         at = places.get(each.id, [])

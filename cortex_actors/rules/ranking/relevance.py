@@ -2,8 +2,8 @@
 
 Five things tell: how near the hit is in meaning, what share of the question's words it holds (each
 weighed by how rare it is), how many words that are, whether it is of the project that the question
-is about, and of a statement its place among those that share words with the question. A logistic
-function makes a chance of them, and hits are ordered by it.
+is about, and of a statement its place in the list of all that shares words with the question. A
+logistic function makes a chance of them, and hits are ordered by it.
 
 A statement is compared under its headings. Of a word of the question counts how near the nearest
 word of the text is to it: in the vectors that the embedding model begins with, where there are
@@ -61,10 +61,11 @@ class Odds(NamedTuple):
 
 
 #: With the model's word pieces, and where only the same words count. (The area under the curve of
-#: answerable and unanswerable questions is .91 either way; of the right places .90 and .88 are
-#: among the first three sections.) With pieces a word that is nearly the same counts nearly as
-#: much. The list of words holds the same ones alone: with .6 for its first 5 more of 200 answers
-#: are among the first three and none fewer, with .4 to 1.0 2 to 5 more. Without pieces: no more.
+#: answerable and unanswerable questions was .91 either way without `led`; of the right places .90
+#: and .88 were among the first three sections.) With pieces a word that is nearly the same counts
+#: nearly as much. The list of words holds the same ones alone: with .6 for its first 5 more of 200
+#: answers are among the first three and none fewer, with .4 to 1.0 2 to 5 more. Without pieces: no
+#: more.
 PIECES: Final = Odds(-10.0, 5.4, 4.25, 0.46, 2.9, 0.6)
 PLAIN: Final = Odds(-8.35, 6.8, 1.9, 0.39, 2.7, 0.0)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
 from itertools import islice
@@ -19,7 +20,7 @@ from sqlalchemy.types import TypeDecorator
 from cortex_actors.storage.tables.dialect import execute_many, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 
 class Text(TypeDecorator[str]):
@@ -119,7 +120,7 @@ def put_rows(
     """
     if not (made := list(rows)):
         return 0
-    if change is not None and not isinstance(change, dict):
+    if change is not None and not isinstance(change, Mapping):
         change = {each: f'excluded."{each}"' for each in change}
     again = None if change is None else tuple(change.items())
     # Past SQLAlchemy, which took more than half of the time in which a small file is learned.
