@@ -105,12 +105,12 @@ OPEN: dict[str, int] = {
     "lone protocols": 2,
     "wrapped functions": 2,
     "positional": 621,
-    "words": 1_047,
+    "words": 1_046,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 65_310, "modules": 307}
+BOUNDS: dict[str, int] = {"code lines": 65_273, "modules": 307}
 
 
 @dataclass(frozen=True)
