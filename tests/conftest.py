@@ -141,10 +141,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """Fail a test that counts as quick and is not."""
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Fail a test of the quick ones that is not; the last one ends what all of them shared."""
     yield
-    if is_quick(item) and (complaint := item.stash[_WATCH].complaint()):
+    if nextitem is None or not item.config.getoption("quick"):
+        return
+    if complaint := item.stash[_WATCH].complaint():
         pytest.fail(f"mark this test `slow`, because {complaint}", pytrace=False)
 
 

@@ -1,8 +1,9 @@
 """Which tests are quick: `make test-fast` runs those, and they keep what makes them so.
 
-They lie in the folders that are named here, and are marked neither `slow` nor `soak`. In every run
-one of them fails that starts Python, or keeps the processor busy for long. It may call git or a
-shell, which take milliseconds.
+They lie in the folders that are named here, and are marked neither `slow` nor `soak`. One of them
+fails in `make test-fast` that starts Python, or keeps the processor busy for long; in a run of all
+tests the first one that needs what others share would pay for it. It may call git or a shell, which
+take milliseconds.
 """
 
 from __future__ import annotations

@@ -92,5 +92,5 @@ class TestPast:
 
     def test_ahead(self) -> None:
         """Nobody can be asked what will be believed."""
-        with pytest.raises(BadInput, match="nobody knows what will be believed"):
+        with pytest.raises(BadInput, match="as_of is in the future"):
             parameters.past(EPOCH + 1, now=EPOCH)

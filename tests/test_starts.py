@@ -20,11 +20,11 @@ FILE = """
 import subprocess, sys
 import pytest
 
-def test_quick():
-    pass
-
 def test_starts():
     subprocess.run([sys.executable, "-c", ""], check=True)
+
+def test_quick():
+    pass
 
 @pytest.mark.slow
 def test_says_so():
@@ -62,19 +62,26 @@ class TestWatch:
 
 class TestRun:
     def test_fails(self, tmp_path: Path) -> None:
-        """Of tests that start processes the one fails that is not marked; quick files come last."""
+        """A quick test that starts Python fails among the quick; of all, quick files are last."""
         (tmp_path / "rules").mkdir()
         (tmp_path / "rules/test_a.py").write_text("def test(): pass\n")
         (tmp_path / "rules/test_b.py").write_text(FILE)
         settings = ["-c", "pyproject.toml", "--rootdir", str(tmp_path), "-p", "no:randomly"]
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *settings, "-v", "-p", "tests.conftest", tmp_path],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
+        run = [
+            sys.executable,
+            "-m",
+            "pytest",
+            *settings,
+            "-v",
+            "-p",
+            "tests.conftest",
+            str(tmp_path),
+        ]
+        quick, every = (
+            subprocess.run([*run, *more], cwd=ROOT, capture_output=True, text=True, check=False)
+            for more in (["--quick"], [])
         )
-        failed = re.findall(r"^ERROR .*::(\w+)", done.stdout, re.MULTILINE)
 
-        assert ["test_starts"] == failed, done.stdout
-        assert done.stdout.index("test_says_so") < done.stdout.index("test_a.py::test ")
+        assert ["test_starts"] == re.findall(r"^ERROR .*::(\w+)", quick.stdout, re.MULTILINE)
+        assert 0 == every.returncode, every.stdout
+        assert every.stdout.index("test_says_so") < every.stdout.index("test_a.py::test ")

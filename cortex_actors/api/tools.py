@@ -253,7 +253,9 @@ def _row(head: str, value: Any, *, depth: int) -> str:  # noqa: ANN401 - JSON
         inner = text(value, depth + 1)
         # A dash and its first key share a line.
         return f"{head} {inner.lstrip()}" if head.endswith("-") else f"{head}\n{inner}"
-    return f"{head} {value}"
+    # A line of a file is not to look like one of ours.
+    lines = str(value).replace("\n", "\n" + "  " * (depth + 1))
+    return f"{head} {lines}"
 
 
 def _core(name: str, core: Core) -> Tool | None:

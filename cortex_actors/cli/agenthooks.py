@@ -44,9 +44,10 @@ _COMMON = {"session_id": ("session_id",), "here": ("cwd",)}
 #: they end they complain about. Bytes that a client may say: a prompt with pasted files.
 LIMIT, MOST = 4.5, 4_194_304
 
-#: Seconds of the limit that are kept for the answer while a daemon starts, which leaves it 3 s: it
-#: needs some 1.5 s on a quiet machine. And between two looks whether it is there.
-ANSWER, PAUSE = 1.5, 0.05
+#: Seconds of the limit that are kept for the answer while a daemon starts, which leaves it 3.8 s:
+#: it needs some 2.5 s on a quiet machine, and 3.5 to 4.5 without byte code. An answer takes a tenth
+#: of one. And between two looks whether it is there.
+ANSWER, PAUSE = 0.7, 0.05
 
 #: Characters of what is handed on of each: more than any question or crumb has.
 LONGEST = 32_768

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["case", "learned"]
 
+pytestmark = pytest.mark.slow
+
 #: What a section says here.
 BODY = b"## Resolved Knowledge from Cortex\n\n- Use pnpm.\n"
 
@@ -74,7 +76,6 @@ def resolved(case: Case, path: Path) -> bytes:
     return before
 
 
-@pytest.mark.slow
 def test_everything(case: Case, mine: Path, cortex: Run) -> None:
     """Sections, lines, entries, hooks and hooks of git are gone; all else is there as it was."""
     project = case.projects / "atlas-api"

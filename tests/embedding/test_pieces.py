@@ -102,10 +102,7 @@ class TestShipped:
 
 class TestCutter:
     def test_plain_tokeniser(self, compiled_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A text has the pieces that the tokeniser cuts its words into, one by one, and no others.
-
-        However few words are remembered.
-        """
+        """A text has the pieces of its words, each cut by itself, however few are remembered."""
         path = compiled_model / TOKENIZER
         plain = Tokenizer.from_str(path.read_text("utf-8"))
         unknown = plain.token_to_id("[UNK]")

@@ -161,3 +161,9 @@ class TestResults:
             "  - id: mem_2",
             "count: 2",
         ]
+
+    def test_lines(self) -> None:
+        """A line of a file that is quoted does not look like one of a result."""
+        found = [{"around": "a\n- id: b", "id": "c"}]
+
+        assert ["- around: a", "    - id: b", "  id: c"] == tools.text(found).split("\n")

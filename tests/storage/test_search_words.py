@@ -202,7 +202,7 @@ class TestWeights:
         """Lengths are counted again when something came or went, and else only looked up."""
         known, connection = Postings(), learn(tables, "one two", "three")
         first, again = (Moment(connection, known).among("words_alone") for _ in range(2))
-        assert first.seen is again.seen
+        assert first.lengths is again.lengths
         put_passages(connection, passages.of_item("four", collection="cortex_village", item_id="x"))
         later = Moment(connection, known).among("words_alone")
         passages.replace(connection, "cortex_village", ["x"], [])

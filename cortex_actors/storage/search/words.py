@@ -221,9 +221,8 @@ class Postings:
         """Know nothing of the ledger of that owner."""
         self._epoch = epoch
         self._known: dict[str, NDArray[np.int32]] = {}
-        #: How many texts each list has, and what is known of a list where everything may be found.
+        #: How many texts each list has.
         self._counts: dict[str, int] = {}
-        self._every: dict[str, tuple[NDArray[np.int32], tuple[NDArray[np.bool_], int, int]]] = {}
         #: The places of words, the one that was used last behind all others, and how many.
         self._places: OrderedDict[tuple[str, str], _Posting] = OrderedDict()
         self._kept = 0
@@ -255,15 +254,6 @@ class Postings:
             if newest >= len(self._known.get(words, ())) - 1 and epoch == self._epoch:
                 self._known[words], self._counts[words] = found, count
         return found
-
-    def every(self, words: str, lengths: NDArray[np.int32]) -> tuple[NDArray[np.bool_], int, int]:
-        """Return what is in a list of those lengths, how many texts, and how many words."""
-        known = self._every.get(words)
-        if known is None or known[0] is not lengths:
-            seen = lengths >= 0
-            count, tokens = int(np.count_nonzero(seen)), int(lengths.sum(where=seen))
-            known = self._every[words] = (lengths, (seen, count, tokens))
-        return known[1]
 
 
 @dataclass(slots=True)
@@ -330,14 +320,12 @@ class Moment:
         """Return the texts of a list that may be found; raises `WordsDamaged`."""
         if words not in self._lists:
             lengths = self._of(words)
-            if self.ids is None:
-                seen, count, tokens = self.postings.every(words, lengths)
-            else:
-                seen = np.zeros(len(lengths), np.bool_)
-                seen[self.ids] = lengths[self.ids] >= 0
-                own = lengths[seen]
-                count, tokens = len(own), int(own.sum())
-            self._lists[words] = Among(words, lengths, seen, count, tokens, self.postings)
+            seen = lengths >= 0
+            if self.ids is not None:
+                seen &= np.bincount(self.ids, minlength=len(lengths)) > 0
+            own = lengths[seen]
+            many = len(own), int(own.sum())
+            self._lists[words] = Among(words, lengths, seen, *many, self.postings)
         return self._lists[words]
 
     def _of(self, words: str) -> NDArray[np.int32]:
