@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import pytest
 
 from cortex_actors.cli import agenthooks, entry, fast
 from cortex_actors.client.connection import Client
-from cortex_actors.errors import DaemonDown, NotYours
+from cortex_actors.errors import AlreadyRunning, DaemonDown, NotYours
 from cortex_actors.files.clients import HOOK_TIMEOUT
 from cortex_actors.home import Home
 from tests.process.commands import Commands, until
@@ -267,6 +268,24 @@ class TestBegins:
             assert [*words[1:4], words[-1]] == ["-m", "cortex_actors", "start", str(home.root)]
             assert (True, "/") == (how["start_new_session"], how["cwd"])
         assert "" == capsys.readouterr().out
+
+    def test_ending(
+        self, say: Callable[[object], None], home: Home, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where the last daemon was still ending, the next one is started once it has ended."""
+        codes = iter([AlreadyRunning.exit_code, 78])
+        started: list[object] = []
+
+        def start(words: list[str], **_: Any) -> SimpleNamespace:
+            started.append(words)
+            return SimpleNamespace(poll=partial(int, next(codes)))
+
+        monkeypatch.setattr(subprocess, "Popen", start)
+        monkeypatch.setenv("CORTEX_AUTOSTART", "1")
+        failing(monkeypatch, DaemonDown("down"))
+        say({**COMMON, **PAYLOADS["session-start"]})
+
+        assert (0, 2) == (entry.main(["hook", "session-start"]), len(started))
 
     def test_leaves_time(self) -> None:
         """What a hook waits for a daemon leaves its answer as long as the goal of a start."""
