@@ -29,7 +29,7 @@ FACTS = 60
 #: Milliseconds that a median may be, and times `python -c pass`: with an answer, and without.
 ANSWERED, ALONE = (300.0, 30.0), (100.0, 10.0)
 
-#: A hook that asks nobody, and one that starts the daemon.
+#: A hook that asks no daemon, and one that starts the daemon.
 OFF, BEGINS = "hook prompt, CORTEX_OFF=1", "session-start, no daemon"
 
 #: What the client says at each event, beside what it says at all of them.

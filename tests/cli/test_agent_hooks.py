@@ -294,7 +294,7 @@ class TestBegins:
 
 @pytest.fixture
 def stopped(tmp_home: Path, tmp_path: Path) -> Iterator[tuple[Commands, Path]]:
-    """Give a home without a daemon that knows of a folder what was remembered and left to do."""
+    """Give a home without a daemon that holds, for a folder, what was remembered and left to do."""
     commands, folder = Commands(tmp_home), tmp_path / "atlas"
     folder.mkdir()
     try:

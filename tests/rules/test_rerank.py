@@ -138,7 +138,7 @@ def plainly(
     vectors: NDArray[np.int8],
     cut: Callable[[str], NDArray[np.int64]],
 ) -> list[float]:
-    """Return what turns that nothing stands around are worth, one piece at a time."""
+    """Return what turns with nothing around them are worth, one piece at a time."""
     rows = vectors.astype(np.float64) / SCALE
     asked = [piece for word in WORD.findall(question) for piece in cut(word)]
     said = [set(cut(text).tolist()) for text in texts]
