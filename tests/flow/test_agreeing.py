@@ -30,6 +30,9 @@ NEAR, NEAR_OF_ONE = (
     "Keep commit messages short and in the style of `bin/ticket`.",
 )
 
+#: What the same project says about that thing, too.
+NEAR_TOO = "Keep all commit messages short and in the order of `bin/release`."
+
 #: What a third one says that chooses otherwise.
 OTHERWISE = "Never write a migration for a change of the schema."
 
@@ -151,8 +154,9 @@ class TestAgreeing:
 
 class TestNear:
     async def test_offered(self, tmp_path: Path, tmp_home: Path) -> None:
-        """Of two near rules of two projects the one that others can use is offered."""
-        roots = [project(tmp_path, "atlas", NEAR_OF_ONE, OWN), project(tmp_path, "harbor", NEAR)]
+        """Of near rules of two projects the one that others can use is offered, and the nearest."""
+        said = (NEAR_OF_ONE, NEAR_TOO, OWN)
+        roots = [project(tmp_path, "atlas", *said), project(tmp_path, "harbor", NEAR)]
         async with grown(tmp_home) as tree:
             await follow(tree, *roots, within=60)
             await day(tree, Ahead(), 0)

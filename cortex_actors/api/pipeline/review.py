@@ -356,7 +356,7 @@ def _is_near_enough(checks: Iterable[Requirement]) -> bool:
 
 
 def _near(some: Mapping[str, Insight], pairs: Iterable[tuple[str, str]]) -> list[Offered]:
-    """Return one offer for each group of near rules, the nearest first."""
+    """Return one offer for each group of near rules, with the nearest of each project."""
     near: dict[str, list[str]] = {}
     for one, other in pairs:
         near.setdefault(one, []).append(other)
@@ -368,10 +368,14 @@ def _near(some: Mapping[str, Insight], pairs: Iterable[tuple[str, str]]) -> list
         if not able or not done.isdisjoint((one, other)):
             continue
         name = min(able)[1]
-        others = tuple(near[name])
-        done |= {name, *others}
-        projects = {each for other in (name, *others) for each in some[other].projects}
-        found.append(Offered(some[name], f"{len(projects)} projects say nearly the same", others))
+        done |= {name, *near[name]}
+        projects, others = set(some[name].projects), list[str]()
+        for each in near[name]:  # another rule of a project that says it already is no reason
+            if not projects.issuperset(some[each].projects):
+                projects.update(some[each].projects)
+                others.append(each)
+        because = f"{len(projects)} projects say nearly the same"
+        found.append(Offered(some[name], because, tuple(others)))
     return found
 
 
