@@ -680,14 +680,27 @@ class _Found:
         file = self._there.get(path)
         if file is None:
             return None
-        if file.link is not None:
-            known = file.link in self._there
+        if (link := file.link or _link_in_text(file)) is not None:
+            known = link in self._there
             after = "which is written" if known else "which is no instruction file of this project"
-            return file.link, f"is a link to {file.link}, {after}"
+            return link, f"is a link to {link}, {after}"
         for imported in _imported(file, formatter):
             if imported in self._there:
                 return imported, f"imports {imported}, which is written"
         return None
+
+
+#: What git writes for a symbolic link where there are none, as on Windows: where it leads, without
+#: an end of line. A line more would break the link for everybody else.
+_CHECKED_OUT = re.compile(rb"[^\s@#]+\.mdc?")
+
+
+def _link_in_text(file: Present) -> str | None:
+    """Return where a link leads that git checked out as a file; None for any other file."""
+    if not _CHECKED_OUT.fullmatch(file.data):
+        return None
+    leads = file.data.decode(errors="replace")
+    return posixpath.normpath(posixpath.join(posixpath.dirname(file.path), leads))
 
 
 def _imported(file: Present, formatter: Formatter) -> list[str]:

@@ -113,6 +113,27 @@ class TestLinks:
         assert ([], 1) == (written(found), len(found.left))
         assert link in found.left[0].reason
 
+    @pytest.mark.parametrize(
+        ("path", "data", "link"),
+        [
+            ("CLAUDE.md", b"AGENTS.md", "AGENTS.md"),
+            (".github/copilot-instructions.md", b"../AGENTS.md", "AGENTS.md"),
+            ("CLAUDE.md", b".agents/rules/own.md", ".agents/rules/own.md"),
+        ],
+    )
+    def test_link_in_text(self, path: str, data: bytes, link: str) -> None:
+        """A link that git checked out as a file is left alone, so that it stays one."""
+        found = targets([*there("AGENTS.md"), Present(path, data=data)])
+        assert "AGENTS.md" in written(found)
+        (left,) = found.left
+        assert left.path == path
+        assert left.reason.startswith(f"is a link to {link}")
+
+    @pytest.mark.parametrize("data", [b"See AGENTS.md", b"AGENTS.md\n\n- Use tabs.\n", b""])
+    def test_no_link_in_text(self, data: bytes) -> None:
+        """A file that says more than where another one is can be written."""
+        assert ["CLAUDE.md"] == written(targets([Present("CLAUDE.md", data=data)]))
+
     def test_ring(self) -> None:
         """Two files that lead to one another are no riddle without end."""
         found = targets(
