@@ -7,7 +7,6 @@ Ids of what whoever asks may not read are left out.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory_history import LineageNode, MemoryChange
-    from cortex_actors.storage.search.query import Where
 
 
 #: Memories of one lineage that an answer holds; and those that its drawing shows.
@@ -60,20 +58,21 @@ def whole(
     changes, _ = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
     disputes = standing(connection, [memory.id]).get(memory.id, [])
     apart_from = memory_states.of(connection, [memory.id]).get(memory.id, ())
-    now_is = memory_history.current(connection, [memory.id])[memory.id]
-    became = (memory.replaced_by, moments["merged_into"], now_is)
+    became = {
+        "merged_into": moments["merged_into"],
+        "replaced_by": memory.replaced_by,
+        "current": memory_history.current(connection, [memory.id])[memory.id],
+    }
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
-    seen = readers_part(connection, linked | {each for each in became if each}, reader)
+    seen = readers_part(connection, linked | {*filter(None, became.values())}, reader)
     lineage = [all_fields(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]]
     return {
         **brief(connection, [memory], now=now, decays=decays)[0],
         "responding_to": [each for each in memory.replies_to if each in seen],
         "text": drawn(memory, nodes),
         **moments,
-        "merged_into": _known(moments["merged_into"], seen),
-        "replaced_by": _known(memory.replaced_by, seen),
-        "current": _known(now_is, seen),
+        **{name: each if each in seen else None for name, each in became.items()},
         "conflicts": [{"id": each, "reason": why} for each, why in disputes if each in seen],
         "apart": sorted(each for each in apart_from if each in seen),
         "believed": [
@@ -155,11 +154,6 @@ def _shown(
     return list(shown.values())
 
 
-def _known(name: str | None, seen: Collection[str]) -> str | None:
-    """Return an id where it may be known."""
-    return name if name in seen else None
-
-
 def _branches(nodes: Sequence[LineageNode]) -> list[str]:
     """Return the lines of a tree."""
     last = set({node.parent: number for number, node in enumerate(nodes)}.values())
@@ -216,8 +210,16 @@ async def memories(
     """
     now, decays = call.clock.now(), call.settings().memory.decays
     where, _ = await call.narrowed(project, None, as_agent=as_agent, **narrow)
-    wanted = _wanted(where, status, sort=sort, limit=limit, skip=skip)
-    wanted = replace(wanted, pinned=pinned, conflicts=conflicts)
+    parameters.page(limit, skip, of="memories")
+    wanted = memory_lists.MemoryFilter(
+        where=where,
+        states=() if status == ALL else (parameters.word(MemoryStatus, status, name="status"),),
+        pinned=pinned,
+        conflicts=conflicts,
+        sort=parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST,
+        limit=limit,
+        skip=skip,
+    )
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
@@ -245,7 +247,10 @@ async def memory_changes(
     reader = call.caller.reader(as_agent)
 
     def look(connection: Connection) -> dict[str, Any]:
-        about = None if memory is None else _about(connection, memory, reader)
+        about = memory
+        # One that is forgotten is named by its whole id.
+        if memory is not None and not memory_history.is_known(connection, memory, reader=reader):
+            about = memory_lists.find(connection, memory, reader=reader)
         found, total = memory_history.listed(
             connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
         )
@@ -281,23 +286,6 @@ async def conflicts(
         return {"conflicts": shown, "total": total}
 
     return await call.records.read(look)
-
-
-def _wanted(
-    where: Where, status: str, *, sort: str, limit: int, skip: int
-) -> memory_lists.MemoryFilter:
-    """Return what a list is of; raises `BadInput` naming the words that there are."""
-    parameters.page(limit, skip, of="memories")
-    states = () if status == ALL else (parameters.word(MemoryStatus, status, name="status"),)
-    order = parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST
-    return memory_lists.MemoryFilter(where=where, states=states, sort=order, limit=limit, skip=skip)
-
-
-def _about(connection: Connection, name: str, reader: str | None) -> str:
-    """Return the memory that a name means; one that is forgotten is named by its whole id."""
-    if memory_history.is_known(connection, name, reader=reader):
-        return name
-    return memory_lists.find(connection, name, reader=reader)
 
 
 def _side(memory: Memory) -> dict[str, Any]:

@@ -295,7 +295,13 @@ async def _import(
     """Import as much as one call may."""
     clock = call.clock
     begun, at = clock.monotonic(), clock.now()
-    found = await _looked_at(path, skip, stamp)
+    # A part of a file that was looked at is not looked at again.
+    found = await asyncio.to_thread(check, path, whole=not skip)
+    if skip and stamp != found.stamp:
+        raise Refused(
+            f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
+            "taken in stays"
+        )
     total, done, whole = memory_transfer.Arrived(), skip, False
     waiting = groups(path, found.form, skip=skip)
     try:
@@ -329,17 +335,6 @@ async def _import(
         "unplaced": dict(total.unplaced),
         "next": None if whole else done,
     }
-
-
-async def _looked_at(path: str, skip: int, stamp: str | None) -> Checked:
-    """Return what a file holds; a part of one that was looked at is not looked at again."""
-    found = await asyncio.to_thread(check, path, whole=not skip)
-    if skip and stamp != found.stamp:
-        raise Refused(
-            f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
-            "taken in stays"
-        )
-    return found
 
 
 async def _answer(call: Call, path: str, form: str) -> None:

@@ -527,7 +527,9 @@ async def _target(call: Call, path: str) -> tuple[Project, str]:
     if not Path(path).is_absolute():
         project = await call.project(path)
         return project, project.root
-    place = await asyncio.to_thread(_real, path)
+    place = await asyncio.to_thread(
+        lambda: (status.real(path) or path) if Path(path).is_dir() else reading.place(path)
+    )
     followed = await call.records.read(projects.followed)
     found = innermost(followed, place)
     if found is None:
@@ -544,11 +546,6 @@ def _only(connection: Connection, project: Project) -> str:
         return paths[0]
     several = f"give one of {', '.join(paths)}" if paths else "nothing was written into its files"
     raise BadInput(f"cannot undo a write in {project.root}: {several}")
-
-
-def _real(path: str) -> str:
-    """Return a path as the ledger has it; of a folder with every link resolved. Blocks."""
-    return (status.real(path) or path) if Path(path).is_dir() else reading.place(path)
 
 
 def _gone(known: Sequence[Project]) -> list[Project]:

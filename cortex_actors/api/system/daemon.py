@@ -66,7 +66,11 @@ async def status(call: Call) -> dict[str, Any]:
         "state": "degraded" if reasons else "running",
         "reasons": reasons,
         "findings": states.findings(ledger.get("alerts", ())),
-        **_life(call),
+        "version": __version__,
+        "pid": os.getpid(),
+        "home": str(call.home.root),
+        "started_at": call.life.started_at,
+        "uptime_s": round(_uptime(call), 3),
         **({} if ledger.get("state") == "away" else ledger),
         "model": model,
         "migration": moving,
@@ -80,17 +84,6 @@ async def status(call: Call) -> dict[str, Any]:
         "mcp": {"sessions": call.life.mcp_sessions, "calls": dict(call.life.tool_calls)},
         **kept,
         "loop_lag_ms": round(call.life.loop_lag(), 3),
-    }
-
-
-def _life(call: Call) -> dict[str, Any]:
-    """Return which daemon this is, and since when."""
-    return {
-        "version": __version__,
-        "pid": os.getpid(),
-        "home": str(call.home.root),
-        "started_at": call.life.started_at,
-        "uptime_s": round(_uptime(call), 3),
     }
 
 
