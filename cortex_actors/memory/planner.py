@@ -88,7 +88,14 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
         name: tuple(dict.fromkeys((*getattr(old, name), *getattr(new, name))))
         for name in ("tags", "related", "replies_to")
     }
-    brief = _brief(new, old, text)
+    # Abstract and summary are those of the part whose text stays, else new ones; an abstract that
+    # an agent wrote itself is kept where the text has become another one.
+    said = text.removeprefix(f"{new.role}: ") if new.role else text
+    own = new.abstract if new.abstract != abstract(spoken(new)) else ""
+    brief = own or abstract(said), summary(said)
+    for each in (old, new):
+        if each.text == text:
+            brief = each.abstract, each.summary
     return replace(
         new,
         id=memory_id,
@@ -114,19 +121,6 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
 def spoken(memory: Memory) -> str:
     """Return what a memory says, without who spoke."""
     return memory.text.removeprefix(f"{memory.role}: ") if memory.role else memory.text
-
-
-def _brief(new: Memory, old: Memory, text: str) -> tuple[str, str]:
-    """Return abstract and summary: those of the part whose text stays, else new ones.
-
-    An abstract that an agent wrote itself is kept where the text has become another one.
-    """
-    for each in (new, old):
-        if each.text == text:
-            return each.abstract, each.summary
-    said = text.removeprefix(f"{new.role}: ") if new.role else text
-    own = new.abstract if new.abstract != abstract(spoken(new)) else ""
-    return own or abstract(said), summary(said)
 
 
 @dataclass(frozen=True, slots=True)
