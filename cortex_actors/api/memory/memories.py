@@ -13,7 +13,7 @@ from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.insight import ALL, MemorySort
-from cortex_actors.domain.memory import ChangeKind, Layer, Memory, MemoryStatus
+from cortex_actors.domain.memory import ChangeKind, Memory, MemoryStatus
 from cortex_actors.rules import decay as attention
 from cortex_actors.storage import memory_history, memory_records, projects
 from cortex_actors.storage.agent_records import displays
@@ -23,9 +23,8 @@ from cortex_actors.storage.search.hits import time_range
 from cortex_actors.storage.search.similar_memories import list_conflicts, standing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
-    from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory_history import LineageNode, MemoryChange
 
@@ -40,14 +39,7 @@ _BRIEF = 80
 _CHANGES = 20
 
 
-def whole(
-    connection: Connection,
-    name: str,
-    *,
-    reader: str | None,
-    now: int,
-    decays: Mapping[Layer, Decay],
-) -> dict[str, Any]:
+def whole(connection: Connection, name: str, *, reader: str | None, call: Call) -> dict[str, Any]:
     """Return everything that is known of a memory; raises `NotFound`, `BadInput`.
 
     `text` is the form in which agents are told of one, `content` what was said.
@@ -68,7 +60,7 @@ def whole(
     seen = readers_part(connection, linked | {*filter(None, became.values())}, reader)
     lineage = [all_fields(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]]
     return {
-        **brief(connection, [memory], now=now, decays=decays)[0],
+        **brief(connection, [memory], call=call)[0],
         "responding_to": [each for each in memory.replies_to if each in seen],
         "text": drawn(memory, nodes),
         **moments,
@@ -85,10 +77,9 @@ def whole(
     }
 
 
-def brief(
-    connection: Connection, some: Sequence[Memory], *, now: int, decays: Mapping[Layer, Decay]
-) -> list[dict[str, Any]]:
+def brief(connection: Connection, some: Sequence[Memory], *, call: Call) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
+    now, decays = call.clock.now(), call.settings().memory.decays
     names = displays(connection, [each.agent_id for each in some])
     known = projects.names(connection) if any(each.project_id for each in some) else {}
     told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
@@ -184,9 +175,8 @@ async def memory(call: Call, id: str, *, as_agent: str | None = None) -> dict[st
     Raises `NotFound` (for what the call.caller may not read, too), and `BadInput` for what means
     several.
     """
-    reader, now = call.caller.reader(as_agent), call.clock.now()
-    decays = call.settings().memory.decays
-    return await call.records.read(lambda c: whole(c, id, reader=reader, now=now, decays=decays))
+    reader = call.caller.reader(as_agent)
+    return await call.records.read(lambda c: whole(c, id, reader=reader, call=call))
 
 
 @operation("memory.list", http="GET /memories", agents=True)
@@ -223,7 +213,7 @@ async def memories(
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
-        return {"memories": brief(connection, found, now=now, decays=decays), "total": total}
+        return {"memories": brief(connection, found, call=call), "total": total}
 
     return await call.records.read(look)
 

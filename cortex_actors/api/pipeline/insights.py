@@ -74,9 +74,7 @@ BLOCKS = (
 _NOTHING, _ENOUGH = 0.0, 100.0
 
 
-def explain_insight(
-    connection: Connection, insight_id: str, *, now: int, thresholds: PromotionThresholds
-) -> dict[str, Any]:
+def explain_insight(connection: Connection, insight_id: str, *, call: Call) -> dict[str, Any]:
     """Return an insight whole, and why it is what it is."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
     whole = stored.representatives(connection, [insight_id]).get(insight_id)
@@ -101,17 +99,16 @@ def explain_insight(
             "category": _category(found, spoke.categories),
             "domain": [asdict(each) for each in spoke.domains],
             "tags": [asdict(each) for each in spoke.tags],
-            "confidence": _confidence(found, standing, now),
+            "confidence": _confidence(found, standing, call.clock.now()),
             "status": _status(found, told.get(whole or ""), against),
         },
-        "promotion": eligibility(connection, found, now=now, thresholds=thresholds),
+        "promotion": eligibility(connection, found, call=call),
     }
 
 
-def eligibility(
-    connection: Connection, found: Insight, *, now: int, thresholds: PromotionThresholds
-) -> dict[str, Any]:
+def eligibility(connection: Connection, found: Insight, *, call: Call) -> dict[str, Any]:
     """Return every check of promotion, what is missing most nearly, and what would become of it."""
+    now, thresholds = call.clock.now(), call.ruling().promotion
     standing = insight_evidence.load_merits(connection, [found.id])[found.id]
     checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
     missing = [each for each in checks if not each.met]
@@ -308,13 +305,9 @@ async def insight(call: Call, insight: str) -> dict[str, Any]:
 
     Raises `NotFound`, and `BadInput` for what means several.
     """
-    now, thresholds = call.clock.now(), call.ruling().promotion
-
-    def look(connection: Connection) -> dict[str, Any]:
-        name = find(connection, Named.INSIGHT, insight)
-        return explain_insight(connection, name, now=now, thresholds=thresholds)
-
-    found = await call.records.read(look)
+    found = await call.records.read(
+        lambda c: explain_insight(c, find(c, Named.INSIGHT, insight), call=call)
+    )
     category = found["why"]["category"]
     if category["decided_by"] != ClassifiedBy.KEYWORDS:
         category["nearest"] = await _nearest(call, found["content"])
@@ -347,12 +340,11 @@ async def eligible(call: Call, insight: str) -> dict[str, Any]:
     Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
     says what its promotion would do. Raises as `insight`.
     """
-    now, thresholds = call.clock.now(), call.ruling().promotion
 
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.INSIGHT, insight)
         found = insight_lists.by_ids(connection, [name])[name]
-        checks = eligibility(connection, found, now=now, thresholds=thresholds)
+        checks = eligibility(connection, found, call=call)
         return {"id": name, "content": found.content, **checks}
 
     return await call.records.read(look)
@@ -404,14 +396,7 @@ async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
     return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]
 
 
-def shaped(
-    connection: Connection,
-    supposed: Supposed,
-    *,
-    now: int,
-    thresholds: PromotionThresholds,
-    scales: DecayScales,
-) -> dict[str, Any]:
+def shaped(connection: Connection, supposed: Supposed, *, call: Call) -> dict[str, Any]:
     """Return what an insight has and lacks, and what its promotion would do.
 
     It is told of the insight that stands for it, where another one does.
@@ -420,42 +405,39 @@ def shaped(
     found = insight_lists.by_ids(connection, [lead])[lead]
     others = [each.other(made.id) for each in supposed.links] if made else []
     linked = principles.by_ids(connection, others)
-    checks = eligibility(connection, found, now=now, thresholds=thresholds)
+    checks = eligibility(connection, found, call=call)
     # Only a promotion of the same words is foretold there, without a look at what is near.
     del checks["becomes"]
+    # Why it would come to that, where it is not plain.
+    cosine, reason = supposed.cosine, ""
+    if supposed.would is Would.NOTHING:
+        reason = "no file says it now, or it waits for a person"
+    elif supposed.would is Would.ALIKE:
+        reason = "in a cluster with it" if cosine is None else f"cosine {cosine:.2f}"
     return {
         "id": lead,
         "content": found.content,
         **checks,
         "together": [each for each in supposed.together if each != lead],
         **shapes.fields_of(supposed, "would", "replaces", compared="is_compared"),
-        "reason": _reason(supposed),
+        "reason": reason,
         "same_as": None if supposed.same_as is None else shapes.brief_principle(supposed.same_as),
-        "preview": _preview(connection, supposed, found, now=now, scales=scales),
+        "preview": _preview(connection, supposed, found, call=call),
         "links": [shapes.link(e, made.id, linked) for e in supposed.links] if made else [],
     }
 
 
 def _preview(
-    connection: Connection, supposed: Supposed, found: Insight, *, now: int, scales: DecayScales
+    connection: Connection, supposed: Supposed, found: Insight, *, call: Call
 ) -> dict[str, Any] | None:
     """Return the principle as it would be, with what its rank would be made of."""
     made, evidence = supposed.principle, supposed.evidence
     if made is None or evidence is None:
         return None
-    day = today(connection, now)
+    day, scales = today(connection, call.clock.now()), DecayScales.of(call.settings().organisation)
     return {
         **shapes.principle_shape(made, evidence, {made.id: list(found.projects)}),
         "rank": evidence.rank(day, scales),
         "why": shapes.ranked(made, evidence, now=day, scales=scales),
         "made_of": list(supposed.members),
     }
-
-
-def _reason(supposed: Supposed) -> str:
-    """Return why it would come to that, where it is not plain."""
-    if supposed.would is Would.NOTHING:
-        return "no file says it now, or it waits for a person"
-    if supposed.would is not Would.ALIKE:
-        return ""
-    return "in a cluster with it" if supposed.cosine is None else f"cosine {supposed.cosine:.2f}"

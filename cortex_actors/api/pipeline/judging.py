@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.agent import Caller
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Pair
-    from cortex_actors.rules.promotion import PromotionThresholds
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -132,7 +131,7 @@ async def judge_next(
 
     def look(connection: Connection) -> tuple[int, list[tuple[OpenPair, dict[str, Any]]]]:
         held = verdicts.handed(connection, who)
-        every = list_open(connection, now=now, thresholds=ruling.promotion, near=near)
+        every = list_open(connection, call, near=near)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
         has_effect = partial(_has_effect, connection, relations=ruling.relations())
         able = filter(has_effect, fresh[:LOOKED_AT])
@@ -161,9 +160,7 @@ def _told(
     return {"pairs": list(pairs), "more": more, "left_today": left, "note": note}
 
 
-def list_open(
-    connection: Connection, *, now: int, thresholds: PromotionThresholds, near: str | None = None
-) -> list[OpenPair]:
+def list_open(connection: Connection, call: Call, *, near: str | None) -> list[OpenPair]:
     """Return the pairs without a verdict: each kind in turn, the surest first.
 
     Those of which the project with the id `near` says a text come before all others.
@@ -174,7 +171,7 @@ def list_open(
     for each in verdicts.proposed(connection):
         kind = PairKind(each.kind)
         found[kind].append(OpenPair(each.id, kind, each.pair))
-    for offer in list_offers(connection, None, now=now, thresholds=thresholds):
+    for offer in list_offers(connection, call):
         for other in offer.others:
             two = pair(offer.insight.id, other)
             name = verdicts.proposal_id(PairKind.OFFER, two)
@@ -374,7 +371,7 @@ async def judge_list(call: Call, limit: int = 20, *, skip: int = 0) -> dict[str,
                 {
                     **shapes.fields_of(each, "kind", "agent", "reason", "at"),
                     **shapes.fields_of(each, "undone_at", "undone_by", id="item", verdict="said"),
-                    "effect": _effect(connection, each, people),
+                    "effect": _effect(connection, each, people=people),
                     "a": texts.get(each.pair[0]),
                     "b": texts.get(each.pair[1]),
                 }
@@ -385,7 +382,7 @@ async def judge_list(call: Call, limit: int = 20, *, skip: int = 0) -> dict[str,
     return await call.records.read(look)
 
 
-def _effect(connection: Connection, given: AgentWord, people: Mapping[Pair, PairWord]) -> str:
+def _effect(connection: Connection, given: AgentWord, *, people: Mapping[Pair, PairWord]) -> str:
     """Return what has come of a verdict, as things are now."""
     if given.undone_at is not None:
         return "taken back"
