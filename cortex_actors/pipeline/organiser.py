@@ -87,8 +87,8 @@ class PrincipleWriter(Protocol):
 
 
 @dataclass(slots=True)
-class WrittenPrinciples:
-    """What was written for the units of one run.
+class Synthesising:
+    """Asks the model for the sentences of one run, and looks at what it says.
 
     Attributes:
         words: unit -> a principle that has its words; the rest of it is to be made.
@@ -98,46 +98,28 @@ class WrittenPrinciples:
 
     """
 
+    writer: PrincipleWriter | None
+    found: Gathered
+    run: str
+    lexicon: Lexicon | None
     words: dict[str, Principle] = field(default_factory=dict)
     rows: dict[bytes, embeddings.Matrix] = field(default_factory=dict)
     taken: int = 0
     dropped: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class Synthesising:
-    """Asks the model, and looks at what it says; `model` is whose vectors are kept."""
-
-    writer: PrincipleWriter | None
-    embed: embeddings.Embed
-    model: str
-
     async def write(
-        self,
-        units: Sequence[PromotionUnit],
-        found: Gathered,
-        *,
-        run: str,
-        lexicon: Lexicon | None = None,
-    ) -> tuple[list[PromotionUnit], WrittenPrinciples]:
+        self, units: Sequence[PromotionUnit], embed: embeddings.Embed, *, model: str
+    ) -> list[PromotionUnit]:
         """Return units with the words they are given; those that keep their own are unchanged."""
-        written = WrittenPrinciples()
-        told = [await self._told(each, found, written, run, lexicon=lexicon) for each in units]
-        made = sorted(written.words.values(), key=lambda each: each.id)
+        told = [await self._told(each) for each in units]
+        made = sorted(self.words.values(), key=lambda each: each.id)
         texts = {each.text_hash: each.content for each in made}
-        written.rows = await vectors(self.embed, texts, model=self.model)
-        return told, written
+        self.rows = await vectors(embed, texts, model=model)
+        return told
 
-    async def _told(
-        self,
-        unit: PromotionUnit,
-        found: Gathered,
-        written: WrittenPrinciples,
-        run: str,
-        *,
-        lexicon: Lexicon | None,
-    ) -> PromotionUnit:
+    async def _told(self, unit: PromotionUnit) -> PromotionUnit:
         """Return a unit, as a synthesis where there is one."""
+        found = self.found
         if unit.origin is not Origin.CLUSTER or not unit.is_earned:
             return unit
         for name, principle in sorted(found.principles.items()):
@@ -147,20 +129,20 @@ class Synthesising:
         texts = sorted({each.content for each in sources})
         if self.writer is None or not self.writer.is_there or len(texts) < FEWEST:
             return unit
-        said = await self.writer.synthesise(texts, run=run)
+        said = await self.writer.synthesise(texts, run=self.run)
         if said is None:
             return unit
         text = " ".join(unicodedata.normalize("NFC", said).split())
-        why = merging.flaw(text, [each.claim for each in sources], lexicon=lexicon)
+        why = merging.flaw(text, [each.claim for each in sources], lexicon=self.lexicon)
         words = _words(text)
         if why is None and (words.id in found.revoked or words.id in found.principles):
             why = "another principle has these words"
         if why is not None:
             log.info("a sentence for %s is not taken: %s", unit.voice, why)
-            written.dropped += 1
+            self.dropped += 1
             return unit
-        written.taken += 1
-        written.words[unit.key] = words
+        self.taken += 1
+        self.words[unit.key] = words
         return replace(unit, origin=Origin.SYNTHESIS)
 
 
@@ -300,7 +282,7 @@ class Organisation:
     gone: Collection[str]
     moved: Collection[str]
     linked: Linked
-    written: WrittenPrinciples
+    written: Synthesising
     late: Mapping[bytes, embeddings.Matrix]
     model: str
 
@@ -420,7 +402,7 @@ class Organiser(Consumer):
         self._scales = principle_decay.DecayScales.of(settings)
         self._embed = embed
         self._ruling = Ruling(promotion, neighbours.model, tables)
-        self._synthesising = Synthesising(writer, embed, model=neighbours.model)
+        self._writer = writer
         self._linker = Linker(records, self._threads, model=neighbours.model, settings=settings)
 
     async def on_candidates(self, event: Event[ReconciliationComplete]) -> Outcome:
@@ -499,7 +481,8 @@ class Organiser(Consumer):
         now = self.desk.clock.now()
         scales = promotion.scales(found, ruling.promotion, now)
         planned = await tools.threads.run(promotion.units, found, scales, lexicon=lexicon)
-        units, written = await self._synthesising.write(planned, found, run=run, lexicon=lexicon)
+        written = Synthesising(self._writer, found, run, lexicon)
+        units = await written.write(planned, self._embed, model=tools.neighbours.model)
         made = await tools.threads.run(
             lambda: [formed(e, found, now, words=written.words.get(e.key)) for e in units]
         )
