@@ -231,6 +231,13 @@ def _supposed(
     else:
         is_exact = same.content_hash == found.said[lead][0].content_hash
         would = Would.EXACT if is_exact else Would.ALIKE
+    cosine = None
+    if same is not None:
+        # How near it is to what speaks for that principle.
+        voices = {each.insight_id for each in found.owed.get(same.id, ())} | {unit.voice}
+        ends = {found.leads.get(each, each) for each in voices} - {lead}
+        near = (found.near.get((min(lead, e), max(lead, e)), 0.0) for e in ends)
+        cosine = max(near, default=0.0) or None
     texts = [text for each in unit.members for text in found.said[each]]
     seen = evidence.evidence(texts, contradicted=False)
     return Supposed(
@@ -240,24 +247,11 @@ def _supposed(
         same_as=same,
         replaces=same in replaced and same not in part_of,
         members=unit.members,
-        cosine=_cosine(lead, unit, same, found),
+        cosine=cosine,
         is_compared=lead in found.rows,
         evidence=PrincipleEvidence(
             made.confidence, made.quality, seen.observations, seen.last_seen, links=0
         ),
-    )
-
-
-def _cosine(
-    lead: str, unit: PromotionUnit, same: Principle | None, found: Gathered
-) -> float | None:
-    """Return how near an insight is to what speaks for the principle that it belongs to."""
-    if same is None:
-        return None
-    voices = {each.insight_id for each in found.owed.get(same.id, ())} | {unit.voice}
-    ends = {found.leads.get(each, each) for each in voices} - {lead}
-    return (
-        max((found.near.get((min(lead, e), max(lead, e)), 0.0) for e in ends), default=0.0) or None
     )
 
 

@@ -368,16 +368,7 @@ def units(
 
     `assumed` are insights of which it is supposed that they had earned it.
     """
-    earned = _earned(found, scales, lexicon, assumed)
-    covered = {each for unit in earned for each in unit.members}
-    made = [*earned, *_staying(found, scales, covered)]
-    return _folded(found, made, lexicon)
-
-
-def _earned(
-    found: Gathered, scales: evidence.Scales, lexicon: Lexicon | None, assumed: Collection[str]
-) -> list[PromotionUnit]:
-    """Return what has earned it, alone or in a cluster."""
+    # What has earned it, alone or in a cluster.
     alone = {
         lead
         for lead, texts in found.said.items()
@@ -385,7 +376,10 @@ def _earned(
     }
     grouped = [each for each in found.grouped.values() if alone.isdisjoint(each[1])]
     pools = load_pools(grouped, found.said, scales, rows=found.rows, lexicon=lexicon)
-    return [*(PromotionUnit(each, (each,)) for each in sorted(alone)), *pools]
+    earned = [*(PromotionUnit(each, (each,)) for each in sorted(alone)), *pools]
+    covered = {each for unit in earned for each in unit.members}
+    made = [*earned, *_staying(found, scales, covered)]
+    return _folded(found, made, lexicon)
 
 
 def _staying(found: Gathered, scales: evidence.Scales, covered: set[str]) -> list[PromotionUnit]:

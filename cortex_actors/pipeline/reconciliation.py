@@ -89,7 +89,20 @@ class Groups:
                 best[edge] = texts, judged, score
         rows = []
         for edge, (texts, judged, score) in sorted(best.items()):
-            row = _contradiction(edge, judged, score, name=name, at=at)
+            # Every contradiction says of which kind it is.
+            assert judged.conflict is not None  # noqa: S101
+            row = Contradiction(
+                id=id_of(*edge),
+                insight_a=edge[0],
+                insight_b=edge[1],
+                type=str(judged.conflict),
+                similarity=score,
+                detected_by=name,
+                decided_by=str(judged.decider),
+                reason=judged.reason,
+                detected_at=at,
+                confidence=judged.confidence,
+            )
             word = self.around.words.get(texts)
             if word is not None and word.keep is not None:
                 # Said of texts that stood for other insights then.
@@ -235,25 +248,6 @@ def _place(around: Neighbourhood, text: str) -> tuple[int, bool, int, int, str]:
 def _is_live(around: Neighbourhood, text: str) -> bool:
     """Tell whether a text is known and said."""
     return text in around.texts and around.texts[text].is_live
-
-
-def _contradiction(
-    edge: Pair, judged: Judgement, score: float | None, *, name: str, at: int
-) -> Contradiction:
-    """Return a judgement as what the ledger keeps of it."""
-    assert judged.conflict is not None  # noqa: S101 - every contradiction says of which kind it is
-    return Contradiction(
-        id=id_of(*edge),
-        insight_a=edge[0],
-        insight_b=edge[1],
-        type=str(judged.conflict),
-        similarity=score,
-        detected_by=name,
-        decided_by=str(judged.decider),
-        reason=judged.reason,
-        detected_at=at,
-        confidence=judged.confidence,
-    )
 
 
 @dataclass(frozen=True, slots=True)

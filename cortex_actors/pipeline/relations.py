@@ -474,7 +474,14 @@ def drawn(
     hosts = {end for edge in old if not survey.is_chosen(edge) for end in edge} - around
     survey.look(sorted(hosts & survey.shelf.nodes.keys()))
     found = {}
-    for edge in sorted(_edges(survey, due, around, old)):
+    # What may be linked: near, known, of one topic, or spoken of.
+    nodes = survey.shelf.nodes
+    spoken = {pair(one, other) for one in nodes for other, _ in nodes[one].subject.verdicts}
+    edges = {pair(one, other) for one in around for other in survey.nearest.get(one, ())}
+    edges |= {edge for edge in survey.cosines if not due.isdisjoint(edge)}
+    edges |= {edge for edge in spoken if nodes.keys() >= set(edge) and due & set(edge)}
+    edges |= {edge for edge in old if nodes.keys() >= set(edge)}
+    for edge in sorted(edges.union(_sharing(survey, due))):
         is_known = edge in old and not set(edge) & set(due)
         # What the words of both say stays; everything else as long as they are near.
         stays = is_known and (old[edge].type in _SPOKEN or survey.is_chosen(edge))
@@ -484,19 +491,6 @@ def drawn(
     gone = [each for edge, each in old.items() if not _is_as(each, found.get(edge))]
     new = [each for edge, each in found.items() if not _is_as(each, old.get(edge))]
     return Linked(tuple(gone), tuple(new))
-
-
-def _edges(
-    survey: Survey, due: AbstractSet[str], around: AbstractSet[str], old: Mapping[Pair, Link]
-) -> set[Pair]:
-    """Return the pairs that may be linked: near, known, of one topic, or spoken of."""
-    nodes = survey.shelf.nodes
-    spoken = {pair(one, other) for one in nodes for other, _ in nodes[one].subject.verdicts}
-    edges = {pair(one, other) for one in around for other in survey.nearest.get(one, ())}
-    edges |= {edge for edge in survey.cosines if not due.isdisjoint(edge)}
-    edges |= {edge for edge in spoken if edge[0] in nodes and edge[1] in nodes and due & set(edge)}
-    edges |= {edge for edge in old if nodes.keys() >= set(edge)}
-    return edges | set(_sharing(survey, due))
 
 
 def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:

@@ -375,28 +375,14 @@ class Chooser:
         return [e for e in order if e.score >= least or e.principle.id not in waiting]
 
     def _scored(self, offer: Offer, placed: PlacedTexts) -> list[Scored]:
-        """Return the nearest principles, those that matter most first."""
-        chosen = self.settings
-        weights = RelevanceWeights(chosen.semantic, chosen.rank, chosen.domain)
-        of_file = placed.page.domains
-        found = [
-            Scored(
-                each,
-                offer.row(number),
-                score(cosine, each.rank, share=share(each.domains, of_file), weights=weights),
-            )
-            for number, each, cosine in self._nearest(offer, placed)
-        ]
-        return sorted(found, key=lambda each: (-each.score, each.principle.id))
+        """Return the nearest principles, those that matter most first.
 
-    def _nearest(
-        self, offer: Offer, placed: PlacedTexts
-    ) -> Iterator[tuple[int, Principle, float | None]]:
-        """Yield the principles nearest to the file; without vectors those of the highest rank.
-
-        What a person approved is among them however far it is. To a file that says nothing nothing
-        is near: it must not get everything that ranks.
+        Without vectors those of the highest rank are the nearest. What a person approved is among
+        them however far it is. To a file that says nothing nothing is near: it must not get
+        everything that ranks.
         """
+        chosen, of_file = self.settings, placed.page.domains
+        weights = RelevanceWeights(chosen.semantic, chosen.rank, chosen.domain)
         row = placed.vectors.get(placed.page.text)
         unknown = 0.0 if placed.page.is_silent else None
         cosines: list[float | None] = [unknown] * len(offer.principles)
@@ -409,10 +395,14 @@ class Chooser:
             principle, cosine = offer.principles[number], cosines[number]
             return (-cosine if cosine is not None else 1.0, -principle.rank, principle.id)
 
+        found = []
         for place, number in enumerate(sorted(range(len(cosines)), key=order)):
-            principle = offer.principles[number]
-            if place < self.settings.nearest or principle.id not in offer.unapproved:
-                yield number, principle, cosines[number]
+            each = offer.principles[number]
+            if place < chosen.nearest or each.id not in offer.unapproved:
+                shared = share(each.domains, of_file)
+                value = score(cosines[number], each.rank, share=shared, weights=weights)
+                found.append(Scored(each, offer.row(number), value))
+        return sorted(found, key=lambda each: (-each.score, each.principle.id))
 
     def _opposed(self, one: Scored, other: Scored) -> bool:
         """Tell whether two principles contradict each other, linked or not."""

@@ -21,6 +21,7 @@ from cortex_actors.storage.memory import memory_lists, memory_states
 from cortex_actors.storage.realms import readers_part
 from cortex_actors.storage.search.hits import time_range
 from cortex_actors.storage.search.similar_memories import list_conflicts, standing
+from cortex_actors.text import terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -203,7 +204,7 @@ async def memories(
     parameters.page(limit, skip, of="memories")
     wanted = memory_lists.MemoryFilter(
         where=where,
-        states=() if status == ALL else (parameters.word(MemoryStatus, status, name="status"),),
+        states=() if status == ALL else (terms.word(MemoryStatus, status, name="status"),),
         pinned=pinned,
         conflicts=conflicts,
         sort=parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST,

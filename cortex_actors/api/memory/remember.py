@@ -14,13 +14,13 @@ from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import asked_of
 from cortex_actors.bus.commits import refuse_key
-from cortex_actors.domain.agent import agent_id, shown
+from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.domain.memory import PROBE, Access, Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.archivist import Archivist
-from cortex_actors.memory.request import RememberRequest
+from cortex_actors.memory.request import RememberRequest, list_ids
 from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
 from cortex_actors.rules.merging import Prefer
 from cortex_actors.rules.ranking import relevance
@@ -28,12 +28,10 @@ from cortex_actors.rules.ranking.fusion import WORDS_ALONE
 from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope
+from cortex_actors.text import terms
 from cortex_actors.text.hazards import cleared
 from cortex_actors.text.terms import moment, words
 from cortex_actors.topics import MEMORY_REMEMBERED
-
-#: Agents, answered memories and superseded ones that one memory may name.
-MOST = 32
 
 
 @operation("remember", http="POST /memories", agents=True)
@@ -82,15 +80,16 @@ async def remember(
     if idempotency_key is not None:
         refuse_key(MEMORY_REMEMBERED, idempotency_key, durable=True)
         cleared(idempotency_key, what="the idempotency key", redact=None)
+    others = list_ids(related_agents or (), "related_agents")
     with call.life.turn():
         wish = RememberRequest(
             # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
             **await asyncio.to_thread(texts),
             agent=call.caller.acting(agent, call.settings().memory.agent),
             **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
-            related=tuple(dict.fromkeys(map(agent_id, _some(related_agents, "related_agents")))),
-            replies_to=_some(responding_to, "responding_to"),
-            supersedes=_some(supersedes, "supersedes"),
+            related=tuple(dict.fromkeys(map(agent_id, others))),
+            replies_to=list_ids(responding_to or (), "responding_to"),
+            supersedes=list_ids(supersedes or (), "supersedes"),
             **_times(said_from, said_until, now=call.clock.now()),
             merge=merge,
             key=idempotency_key,
@@ -105,10 +104,10 @@ async def remember(
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
     """Return the words of closed sets."""
     return {
-        "layer": Layer.SENSORY if layer is None else parameters.word(Layer, layer, name="layer"),
-        "realm": Realm.PRIVATE if realm is None else parameters.word(Realm, realm, name="realm"),
-        "type": parameters.word(MemoryType, type_, name="type"),
-        "prefer": parameters.word(Prefer, prefer, name="prefer"),
+        "layer": Layer.SENSORY if layer is None else terms.word(Layer, layer, name="layer"),
+        "realm": Realm.PRIVATE if realm is None else terms.word(Realm, realm, name="realm"),
+        "type": terms.word(MemoryType, type_, name="type"),
+        "prefer": terms.word(Prefer, prefer, name="prefer"),
     }
 
 
@@ -119,16 +118,6 @@ def _refuse_nobody(wish: RememberRequest) -> None:
             "cannot remember on a bridge to no agent: name whom it is for in related_agents "
             "(--about AGENT)"
         )
-
-
-def _some(given: Sequence[str] | None, name: str) -> tuple[str, ...]:
-    """Return a list of ids, each once; raises `BadInput` for what is none."""
-    some = given or []
-    if not isinstance(some, list | tuple) or not all(isinstance(each, str) for each in some):
-        raise BadInput(f"{name} must be a list of ids, not {shown(given)}")
-    if len(some) > MOST:
-        raise BadInput(f"{name} names {len(some)}, and at most {MOST} are taken")
-    return tuple(dict.fromkeys(each.removeprefix("#") for each in some))
 
 
 def _abstract(given: str | None, *, redact: bool) -> str | None:

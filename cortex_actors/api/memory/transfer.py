@@ -324,7 +324,10 @@ async def _import(
         # Takes its own while: a call that has taken that long already leaves it to the next.
         whole = done == skip or clock.monotonic() - begun < LONG
         if whole:
-            await _answer(call, path, found.form)
+            # Which of the memories answer which, now that all are there.
+            answers = groups(path, found.form, answering=True)
+            while (each := await asyncio.to_thread(next, answers, None)) is not None:
+                await call.records.write(partial(memory_transfer.answer, found=each[1]))
     return {
         "path": path,
         "dry_run": dry_run,
@@ -335,10 +338,3 @@ async def _import(
         "unplaced": dict(total.unplaced),
         "next": None if whole else done,
     }
-
-
-async def _answer(call: Call, path: str, form: str) -> None:
-    """Write which of the memories answer which, now that all are there."""
-    waiting = groups(path, form, answering=True)
-    while (found := await asyncio.to_thread(next, waiting, None)) is not None:
-        await call.records.write(partial(memory_transfer.answer, found=found[1]))

@@ -383,8 +383,8 @@ async def crumbs(
     """
     wanted = replace(
         await _wanted(call, agent, as_agent, project=project, here=here, hours=lookback_hours),
-        priority=admission.word_of(priority, Priority, name="priority"),
-        type=admission.word_of(type, CrumbType, name="type"),
+        priority=parameters.chosen(Priority, priority, what="priority"),
+        type=parameters.chosen(CrumbType, type, what="type"),
     )
     parameters.page(limit, 0, of="crumbs")
 

@@ -523,17 +523,12 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
 async def judge_state(call: Call) -> dict[str, Any]:
     """Return how the judge is; nothing without a model beyond the rules."""
     judge = _model(call)
-    return await status.guarded(_described(judge)) if judge.is_there else {}
+    return await status.guarded(judge.describe()) if judge.is_there else {}
 
 
 def _model(call: Call) -> QuietJudge:
     """Return the model beyond the rules, as the settings are now."""
     return QuietJudge(call.actors.judge, call.settings().judging)
-
-
-async def _described(judge: QuietJudge) -> dict[str, Any]:
-    """Return how the judge is, as plain data."""
-    return asdict(await judge.describe())
 
 
 def _text_claim(text: str) -> insight.Claim:

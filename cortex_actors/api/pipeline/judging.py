@@ -36,6 +36,7 @@ from cortex_actors.storage.pipeline import (
 )
 from cortex_actors.storage.pipeline.verdicts import AgentWord, Handout, PairKind, PairWord
 from cortex_actors.storage.search.hits import load_sections
+from cortex_actors.text import terms
 from cortex_actors.text.hazards import wary
 from cortex_actors.text.sections import around, excerpt
 
@@ -268,7 +269,7 @@ async def judge_answer(
     verdict of the day.
     """
     who = call.caller.acting(agent, call.settings().memory.agent)
-    chosen = parameters.word(AgentVerdict, verdict, name="verdict")
+    chosen = terms.word(AgentVerdict, verdict, name="verdict")
     why, now, most = noted(reason), call.clock.now(), call.settings().judging.agent_verdicts
     if why is not None and (sign := wary(why)) is not None:  # others will read it
         raise Refused(f"cannot keep the reason for {id}: {sign}; say it in other words")
