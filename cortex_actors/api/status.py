@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from cortex_actors.storage.pipeline.principle_lists import by_status
 from cortex_actors.storage.pipeline.resolutions import paths, troubled
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Container, Mapping, Sequence
+    from collections.abc import Awaitable, Container, Sequence
 
     from cortex_actors.home import Home
     from cortex_actors.storage.ledger.actor import Connection
@@ -55,7 +56,7 @@ async def guarded(answer: Awaitable[Any]) -> dict[str, Any]:
         found = await answer
     except CortexError as error:
         return {"state": "away", "reason": str(error)}
-    return asdict(found) if is_dataclass(found) else dict(found)
+    return dict(found) if isinstance(found, Mapping) else asdict(found)
 
 
 def root(path: str) -> str:
