@@ -20,7 +20,7 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admission import THREAD
 from cortex_actors.storage.search.query import Past, Where
-from cortex_actors.text.terms import listed, moment
+from cortex_actors.text.terms import listed, moment, word
 from cortex_actors.text.terms import tags as normalised
 
 
@@ -463,15 +463,6 @@ def past(as_of: int | str | None, *, now: int, original: bool = False) -> Past |
     if moment_ > now:
         raise BadInput(f"as_of is in the future ({iso(moment_)}); name a moment until now")
     return Past(as_of=moment_, original=original)
-
-
-def word(kind: type[E], given: object, *, name: str) -> E:
-    """Return a word of a closed set, in any case; raises `BadInput` naming those there are."""
-    try:
-        return kind(given.lower() if isinstance(given, str) else "")
-    except ValueError:
-        known = ", ".join(kind)
-        raise BadInput(f"there is no {name} {shown(given)}; there are {known}") from None
 
 
 def layers_of(given: object) -> tuple[Layer, ...]:

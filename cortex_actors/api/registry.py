@@ -347,43 +347,6 @@ class Operation:
         model = create_model(self.method, __config__=ConfigDict(extra="forbid"), **fields)
         return model.model_json_schema()
 
-    def tool(self) -> dict[str, Any]:
-        """Return the MCP tool (specification 2025-06-18, `tools/list`)."""
-        return {
-            "name": self.name.replace(".", "_").replace("-", "_"),
-            "description": self.description,
-            "inputSchema": self.schema,
-            "annotations": {"readOnlyHint": self.http.startswith("GET ")},
-        }
-
-    def route(self) -> dict[str, Any]:
-        """Return the paths object of OpenAPI 3.1 with this one operation."""
-        verb, _, path = self.http.partition(" ")
-        properties, required = self.schema["properties"], self.schema.get("required", [])
-        within = [name for name in properties if f"{{{name}}}" in path]
-        rest = {name: kind for name, kind in properties.items() if name not in within}
-        needed = [name for name in required if name in rest]
-        places = [(name, "path") for name in within]
-        body: dict[str, Any] = {}
-        if verb == "GET":
-            places += [(name, "query") for name in rest]
-        elif rest:
-            content = {"type": "object", "properties": rest, "required": needed}
-            body = {"requestBody": {"content": {"application/json": {"schema": content}}}}
-        parameters = [
-            {"name": name, "in": place, "required": name in required, "schema": properties[name]}
-            for name, place in places
-        ]
-        operation = {
-            "operationId": self.name,
-            "summary": self.description.partition("\n")[0],
-            "description": self.description,
-            "parameters": parameters,
-            **body,
-            "responses": {"200": {"description": "The result, as JSON."}},
-        }
-        return {path: {verb.lower(): operation}}
-
 
 #: All operations by their names; modules of this package add theirs when they are imported.
 OPERATIONS: Final[dict[str, Operation]] = {}

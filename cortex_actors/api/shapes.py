@@ -159,7 +159,15 @@ def page(
 
     `written` are the bullets that were made of them, wherever they were written.
     """
-    ids = _listed(connection, wanted, limit=limit, skip=skip)
+    count = _COUNTED.get(wanted.sort)
+    if count is None:
+        ids = principle_lists.listed(connection, wanted, limit=limit, skip=skip)
+    else:
+        every = principle_lists.listed(connection, wanted)
+        known = principle_decay.evidence(connection, every)
+        # Sorting keeps the order of what is equal, which is that of the ranks.
+        every.sort(key=lambda each: -count(known[each]))
+        ids = every[skip : skip + limit]
     return {
         "total": principle_lists.count(connection, wanted),
         "by_status": principle_lists.by_status(connection),
@@ -257,17 +265,3 @@ def link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dic
         "needed": found.source_id == other,
         "other": brief_principle(others[other]) if other in others else {"id": other},
     }
-
-
-def _listed(
-    connection: Connection, wanted: principle_lists.PrincipleFilter, *, limit: int, skip: int
-) -> Sequence[str]:
-    """Return the ids of a page."""
-    count = _COUNTED.get(wanted.sort)
-    if count is None:
-        return principle_lists.listed(connection, wanted, limit=limit, skip=skip)
-    every = principle_lists.listed(connection, wanted)
-    known = principle_decay.evidence(connection, every)
-    # Sorting keeps the order of what is equal, which is that of the ranks.
-    every.sort(key=lambda each: -count(known[each]))
-    return every[skip : skip + limit]

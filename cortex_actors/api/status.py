@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Container, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.principle import Ending
@@ -26,11 +26,11 @@ from cortex_actors.storage.pipeline.principle_lists import by_status
 from cortex_actors.storage.pipeline.resolutions import paths, troubled
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Container, Sequence
+
     from cortex_actors.home import Home
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.topics import Topic
-
-M = TypeVar("M", bound=Mapping[str, Any])
 
 #: What to do about each kind of alert.
 _ADVICE = {
@@ -50,12 +50,13 @@ SETTLING = 30.0
 _TROUBLE = frozenset({"down", "missing"})
 
 
-async def guarded(answer: Awaitable[M]) -> M | dict[str, Any]:
-    """Return an answer, or that there is none: `status` must answer while branches restart."""
+async def guarded(answer: Awaitable[Any]) -> dict[str, Any]:
+    """Return an answer as plain data, or that there is none: `status` must answer all the same."""
     try:
-        return await answer
+        found = await answer
     except CortexError as error:
         return {"state": "away", "reason": str(error)}
+    return dict(found) if isinstance(found, Mapping) else asdict(found)
 
 
 def root(path: str) -> str:

@@ -137,9 +137,13 @@ def read(kind: QuestionKind, content: str) -> Answer:
     """Return the answer that a model's words hold; raises `BadInput` when they hold none."""
     text = _THOUGHTS.sub("", content, count=1)
     fenced = _FENCE.match(text)
-    document = _unwrapped(_json(fenced[1] if fenced else text), _shape(kind))
+    shape, document = _shape(kind), _json(fenced[1] if fenced else text)
+    if isinstance(document, dict) and shape.model_fields.keys().isdisjoint(document):
+        # Some clients put a wrapper around the answer.
+        inner = document.get("result")
+        document = _json(inner) if isinstance(inner, str) else inner
     try:
-        return _shape(kind).model_validate(document).model_dump(mode="json")
+        return shape.model_validate(document).model_dump(mode="json")
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
@@ -183,14 +187,6 @@ def _json(text: str) -> object:
     except (ValueError, RecursionError):
         return None
     return found
-
-
-def _unwrapped(document: object, shape: _Shape) -> object:
-    """Return an answer without the wrapper that some clients put around it."""
-    if not isinstance(document, dict) or shape.model_fields.keys() & document.keys():
-        return document
-    inner = document.get("result")
-    return _json(inner) if isinstance(inner, str) else inner
 
 
 def _strict(node: Any) -> Any:  # noqa: ANN401 - a JSON schema is any JSON
@@ -511,10 +507,15 @@ class LanguageLayer:
         self, client: EndpointClient, kind: QuestionKind, content: str
     ) -> Completed:
         """Ask for JSON as strictly as the server can; a form that has worked is kept."""
+        tokens = self._settings.answer_tokens
+        read = partial(completed, kind=kind, endpoint=client.endpoint)
         while True:
-            form = self._form
+            form, until = self._form, self._clock.monotonic() + LONGEST_CALL
+            document = request(
+                self._settings.model, kind, content, form=FORMATS[form], tokens=tokens
+            )
             try:
-                told = await self._asked(client, kind, content, form=FORMATS[form])
+                told = await client.ask(document, read, most=MOST, until=until)
             except BadInput:
                 if self._is_proven:
                     raise
@@ -525,16 +526,6 @@ class LanguageLayer:
             else:
                 self._is_proven = True
                 return told
-
-    async def _asked(
-        self, client: EndpointClient, kind: QuestionKind, content: str, *, form: str
-    ) -> Completed:
-        """Send one request."""
-        settings = self._settings
-        document = request(settings.model, kind, content, form=form, tokens=settings.answer_tokens)
-        read = partial(completed, kind=kind, endpoint=client.endpoint)
-        until = self._clock.monotonic() + LONGEST_CALL
-        return await client.ask(document, read, most=MOST, until=until)
 
     def _state(self) -> LayerState:
         now = self._clock.monotonic()

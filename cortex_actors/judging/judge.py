@@ -20,7 +20,6 @@ import asyncio
 import logging
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from cortex_actors.domain.insight import Claim, Conflict, Judgement, statement_hash
@@ -196,10 +195,27 @@ class Judge(AsyncioActor):
         self, layer: JudgingLayer, questions: Sequence[JudgeQuestion], run: str, *, until: float
     ) -> list[Answer | None]:
         """Return a layer's answer to each question that it has one for by then."""
-        keyed = {_key(layer, each): each for each in questions if self._fits(each)}
+        # Half of a text would be answered wrongly.
+        fitting = [each for each in questions if each.size <= self._settings.longest]
+        self._counts["too_long"] += len(questions) - len(fitting)
+        keyed = {_key(layer, each): each for each in fitting}
         found = await self._known(layer, keyed)
         missing = {key: each for key, each in keyed.items() if key not in found}
-        flights = self._begin(layer, self._affordable(layer, missing, run), until)
+        fresh = [key for key in missing if key not in self._flights]
+        if layer.is_metered:
+            # The run's budget may have room for some of them only.
+            granted = self._budget.granted(run, len(fresh))
+            self._counts["over_budget"] += len(fresh) - granted
+            for key in fresh[granted:]:
+                del missing[key]
+            del fresh[granted:]
+        for start in range(0, len(fresh), layer.bulk):
+            some = fresh[start : start + layer.bulk]
+            chunk = {key: missing[key] for key in some}
+            flight = self.spawn(self._flight(layer, chunk, until), name=f"ask {layer.decider}")
+            self._flights |= dict.fromkeys(some, flight)
+        # What is in hand already is joined.
+        flights = {self._flights[key] for key in missing}
         if flights:
             left = max(0.0, until - self._clock.monotonic())
             await within(self._clock, left, asyncio.wait(flights))
@@ -209,12 +225,6 @@ class Judge(AsyncioActor):
             else:
                 self._counts["late"] += 1
         return [found.get(_key(layer, each)) for each in questions]
-
-    def _fits(self, question: JudgeQuestion) -> bool:
-        """Return whether a question may be asked: half of a text would be answered wrongly."""
-        fits = question.size <= self._settings.longest
-        self._counts["too_long"] += not fits
-        return fits
 
     async def _known(
         self, layer: JudgingLayer, questions: Mapping[bytes, JudgeQuestion]
@@ -227,28 +237,6 @@ class Judge(AsyncioActor):
         found = {k: each for k, each in kept.items() if layer.accepts(questions[k].kind, each)}
         self._counts["known"] += len(found)
         return found
-
-    def _affordable(
-        self, layer: JudgingLayer, questions: Mapping[bytes, JudgeQuestion], run: str
-    ) -> dict[bytes, JudgeQuestion]:
-        """Return those questions that the run's budget has room for."""
-        if not layer.is_metered:
-            return dict(questions)
-        fresh = [key for key in questions if key not in self._flights]
-        granted = set(islice(fresh, self._budget.granted(run, len(fresh))))
-        self._counts["over_budget"] += len(fresh) - len(granted)
-        return {k: each for k, each in questions.items() if k in granted or k in self._flights}
-
-    def _begin(
-        self, layer: JudgingLayer, questions: Mapping[bytes, JudgeQuestion], until: float
-    ) -> set[asyncio.Task[dict[bytes, Answer]]]:
-        """Put questions to a layer; one that is in hand already is joined."""
-        fresh = iter([key for key in questions if key not in self._flights])
-        while some := list(islice(fresh, layer.bulk)):
-            chunk = {key: questions[key] for key in some}
-            flight = self.spawn(self._flight(layer, chunk, until), name=f"ask {layer.decider}")
-            self._flights |= dict.fromkeys(some, flight)
-        return {self._flights[key] for key in questions}
 
     async def _flight(
         self, layer: JudgingLayer, questions: Mapping[bytes, JudgeQuestion], until: float
@@ -267,7 +255,12 @@ class Judge(AsyncioActor):
             }
             self._counts["answered"] += len(good)
             self._counts["failed"] += len(questions) - len(good)
-            await self._keep(layer, {key: questions[key] for key in good}, good)
+            at = self._clock.now()
+            rows = [
+                _verdict(layer, key, question=questions[key], answer=answer, at=at)
+                for key, answer in good.items()
+            ]
+            await self._keep(layer, rows)
             return good
         finally:
             for key in questions:
@@ -284,18 +277,8 @@ class Judge(AsyncioActor):
             log.exception("asking %s failed inside", layer.model_id)
             return [JudgeDown(f"it failed inside: {error!r}")] * len(questions)
 
-    async def _keep(
-        self,
-        layer: JudgingLayer,
-        questions: Mapping[bytes, JudgeQuestion],
-        told: Mapping[bytes, Answer],
-    ) -> None:
+    async def _keep(self, layer: JudgingLayer, rows: Sequence[Verdict]) -> None:
         """Keep answers in the ledger; one that cannot be written is asked for again some day."""
-        at = self._clock.now()
-        rows = [
-            _verdict(layer, key, question=questions[key], answer=answer, at=at)
-            for key, answer in told.items()
-        ]
 
         def unit(connection: Connection) -> None:
             verdicts.keep(connection, rows)

@@ -19,7 +19,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -276,9 +276,12 @@ class EntailmentLayer:
                 raise
             self._breaker.succeeded()
             self._pairs += len(questions)
-            both_ways = enumerate(zip(rows[0::2], rows[1::2], strict=True))
+            kept = [[round(float(each), PLACES) for each in row] for row in rows]
             too_long = f"two texts are longer together than {self.model_id} can read; say less"
-            return [BadInput(too_long) if at in cut else _answer(*both) for at, both in both_ways]
+            return [
+                BadInput(too_long) if at in cut else {"rows": kept[2 * at : 2 * at + 2]}
+                for at in range(len(questions))
+            ]
 
     def accepts(self, kind: QuestionKind, answer: object) -> bool:
         """Return whether an answer holds a row of probabilities for each direction."""
@@ -295,7 +298,11 @@ class EntailmentLayer:
     ) -> tuple[NDArray[np.float64], set[int]]:
         """Return two rows a question, in the order of `models.LABELS`, and which were not read."""
         child = await self._running(model)
-        pairs = [pair for each in questions for pair in _both_ways(each)]
+        pairs = []
+        for each in questions:
+            # As premise and hypothesis, and the other way round.
+            one, other = (each.quoted[name]["text"] for name in ("one", "other"))
+            pairs += [(one, other), (other, one)]
         body = json.dumps(pairs).encode()
         timeout = self._settings.request_timeout_s
         told, raw = await child.request("score", None, body, deadline=timeout)
@@ -371,14 +378,3 @@ class EntailmentLayer:
     def _reason(self) -> str:
         """Return why it cannot be asked now; empty when it can."""
         return self._missing or self._breaker.refusal(self._clock.monotonic())
-
-
-def _both_ways(question: JudgeQuestion) -> list[tuple[str, str]]:
-    """Return a pair as premise and hypothesis, and the other way round."""
-    one, other = (question.quoted[name]["text"] for name in ("one", "other"))
-    return [(one, other), (other, one)]
-
-
-def _answer(forth: NDArray[np.float64], back: NDArray[np.float64]) -> dict[str, Any]:
-    """Return what is kept of a pair's probabilities."""
-    return {"rows": [[round(float(each), PLACES) for each in row] for row in (forth, back)]}

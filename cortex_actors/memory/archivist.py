@@ -148,7 +148,10 @@ class Archivist(AsyncioActor):
         if vector is None:
             return await self._saved(plain.unmerged(), wish)
         async with self._lineup.turn(MergeScope.of(first), vector):
-            replaced = await self._replaced(wish)
+            # The active memories that it takes the place of; mostly there are none.
+            replaced = await self._records.read(
+                lambda c: _superseded(c, wish, is_new=False) if wish.supersedes else ()
+            )
             for _ in range(PLANS):
                 plan = await self._planner.plan(
                     first, vector, is_new=True, prefer=wish.prefer, but=replaced
@@ -160,12 +163,6 @@ class Archivist(AsyncioActor):
     def look(self) -> None:
         """Compare what waits for it soon: a user took memories apart."""
         self._is_due.set()
-
-    async def _replaced(self, wish: RememberRequest) -> tuple[str, ...]:
-        """Return the active memories that a wish takes the place of; mostly there are none."""
-        if not wish.supersedes:
-            return ()
-        return await self._records.read(lambda c: _superseded(c, wish, is_new=False))
 
     async def _saved(self, plan: MergePlan, wish: RememberRequest) -> Remembered:
         """Save a memory as it is; what is to be compared later is looked at soon."""
@@ -227,18 +224,17 @@ class Archivist(AsyncioActor):
                 done += 1
                 continue
             async with self._lineup.turn(MergeScope.of(each), vector):
-                done += await self._absorbed(await self._planner.plan(each, vector, is_new=False))
+                plan = await self._planner.plan(each, vector, is_new=False)
+                how = How(NAME, self._clock.now(), self._planner.model)
+                done += await self._publisher.write(partial(self._absorbed, plan, how))
         return done > 0
 
-    async def _absorbed(self, plan: MergePlan) -> bool:
+    def _absorbed(
+        self, plan: MergePlan, how: How, connection: Connection
+    ) -> tuple[bool, list[Event[Payload]]]:
         """Write what became of a memory that was saved before; False when it does not hold."""
-        how = How(NAME, self._clock.now(), self._planner.model)
-
-        def unit(connection: Connection) -> tuple[bool, list[Event[Payload]]]:
-            holds = memory_merge.commit(connection, plan, how)
-            return holds, self._said(plan) if holds else []
-
-        return await self._publisher.write(unit)
+        holds = memory_merge.commit(connection, plan, how)
+        return holds, self._said(plan) if holds else []
 
     def _said(self, plan: MergePlan) -> list[Event[Payload]]:
         """Return what is said of a plan: what was saved, and what it became one with."""

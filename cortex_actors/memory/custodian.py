@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -33,7 +34,7 @@ from cortex_actors.storage.memory.memory_attention import AccessCount
 from cortex_actors.topics import CONVERGENCE_DETECTED, MEMORY_ACCESSED, MEMORY_PROMOTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cortex_actors.domain.memory import Access
     from cortex_actors.runtime.names import NamedActor
@@ -81,10 +82,10 @@ class Readings:
                 known = self._gathered.get(each.memory_id, AccessCount(0, at))
                 self._gathered[each.memory_id] = known.with_another(1, at)
 
-    def seal(self, name: Callable[[], str]) -> Sealed | None:
+    def seal(self, name: str) -> Sealed | None:
         """Return what is to be written now: what was sealed before, or all that was gathered."""
         if self._sealed is None and self._gathered:
-            self._sealed = Sealed(name(), self._gathered)
+            self._sealed = Sealed(name, self._gathered)
             self._gathered = {}
         return self._sealed
 
@@ -189,11 +190,15 @@ class Custodian(Consumer):
         """Write what was read so far, one unit at a time; what cannot be written waits."""
         written = 0
         async with self._flushing:
-            while (sealed := self._readings.seal(self._event_id)) is not None:
+            # Sealed under the id of the event that will tell of it.
+            while sealed := self._readings.seal(f"evt_{ulid(self.desk.clock.now())}"):
                 try:
                     said = await self._publisher.write(partial(self._unit, sealed))
                 except CortexError as error:
-                    self._failed(error)
+                    # It is tried again when the next window ends.
+                    if not self._trouble:
+                        log.warning("what was read is not written yet, and tried again: %s", error)
+                    self._trouble = str(error)
                     break
                 written += self._done(said)
         return written
@@ -207,7 +212,12 @@ class Custodian(Consumer):
             return [], []
         now = self.desk.clock.now()
         decays, earning = self._settings.decays, self._settings.earning
-        readings = _current(connection, sealed.readings)
+        # By the memories that say it now: a part may have become a whole.
+        readings: dict[str, AccessCount] = {}
+        for given, each in memory_history.current(connection, sealed.readings).items():
+            if each is not None:
+                known, more = readings.get(each, AccessCount(0, 0)), sealed.readings[given]
+                readings[each] = known.with_another(more.count, more.at)
         read = memory_attention.read(connection, readings, now=now, decays=decays)
         moved = memory_attention.sink(connection, read, now=now, earning=earning, by=NAME)
         accessed = [Ids(some) for some in parts([each.id for each in read], NAMED)]
@@ -227,26 +237,6 @@ class Custodian(Consumer):
         self._promoted += counts[MEMORY_PROMOTED]
         return counts[MEMORY_ACCESSED]
 
-    def _failed(self, error: CortexError) -> None:
-        """Remember that it could not be written; it is tried again when the next window ends."""
-        if not self._trouble:
-            log.warning("what was read is not written yet, and tried again: %s", error)
-        self._trouble = str(error)
-
-    def _event_id(self) -> str:
-        """Return the id of the event that tells of the next unit."""
-        return f"evt_{ulid(self.desk.clock.now())}"
-
-
-def _current(connection: Connection, read: Mapping[str, AccessCount]) -> dict[str, AccessCount]:
-    """Return what was read by the memories that say it now: a part may have become a whole."""
-    found: dict[str, AccessCount] = {}
-    for given, each in memory_history.current(connection, read).items():
-        if each is not None:
-            known, more = found.get(each, AccessCount(0, 0)), read[given]
-            found[each] = known.with_another(more.count, more.at)
-    return found
-
 
 class AccessReporter:
     """Tells the custodian which memories were read; never waits for it and raises nothing.
@@ -261,12 +251,8 @@ class AccessReporter:
 
     def report(self, some: Sequence[Access]) -> None:
         """Tell it which memories were in an answer."""
-        if some and not self._is_told(tuple(some)):
+        is_told = not some
+        with suppress(MailboxFull):
+            is_told = is_told or self._custodian.tell(Custodian.accessed, tuple(some))
+        if not is_told:
             self.lost += len(some)
-
-    def _is_told(self, some: tuple[Access, ...]) -> bool:
-        """Say whether the custodian takes it."""
-        try:
-            return self._custodian.tell(Custodian.accessed, some)
-        except MailboxFull:
-            return False

@@ -32,11 +32,11 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
 from cortex_actors.text import hazards, terms
-from cortex_actors.text.documents import READ_AS, Piece, document, pieces
+from cortex_actors.text.documents import READ_AS, document, pieces
 from cortex_actors.text.markdown import MAX_BYTES, require_room
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from cortex_actors.clock import Clock
     from cortex_actors.sections import MemorySettings
@@ -190,10 +190,25 @@ def catalogued(given: GivenDocument, *, at: int) -> Catalogued:
     read = document(whole.text.encode("utf-8", _AS_IT_IS), path=given.title or given.source)
     title = hazards.visible(read.title)
     tags = tuple(_tags(read.tags))
-    made = [
-        _chunk(given, number, piece, title=title, tags=tags, at=at)
-        for number, piece in enumerate(pieces(read.passages))
-    ]
+    made = []
+    for number, piece in enumerate(pieces(read.passages)):
+        text = hazards.visible(piece.text)
+        made.append(
+            Chunk(
+                id=chunk_id(given.source, number, text=text),
+                source=given.source,
+                ordinal=number,
+                topic=given.topic,
+                title=title,
+                text=text,
+                read_at=at,
+                headings=tuple(map(hazards.visible, piece.headings)),
+                is_code=piece.is_code,
+                language=piece.language,
+                tags=tags,
+                cross_refs=tuple(map(hazards.visible, piece.refs)),
+            )
+        )
     names = ("source", "content_hash", "topic", "saved_by", "trust")
     same: dict[str, Any] = {name: getattr(given, name) for name in names}
     kept = Document(
@@ -208,27 +223,6 @@ def catalogued(given: GivenDocument, *, at: int) -> Catalogued:
     secrets = [f"a secret ({each.kind}) was taken out" for each in whole.secrets]
     told = dict.fromkeys([*secrets, *_strange(whole.text)])
     return Catalogued(kept, tuple(made), tuple(told)[:TOLD])
-
-
-def _chunk(
-    given: GivenDocument, number: int, piece: Piece, *, title: str, tags: tuple[str, ...], at: int
-) -> Chunk:
-    """Return a piece as it is kept: everything in it to be seen."""
-    text = hazards.visible(piece.text)
-    return Chunk(
-        id=chunk_id(given.source, number, text=text),
-        source=given.source,
-        ordinal=number,
-        topic=given.topic,
-        title=title,
-        text=text,
-        read_at=at,
-        headings=tuple(hazards.visible(each) for each in piece.headings),
-        is_code=piece.is_code,
-        language=piece.language,
-        tags=tags,
-        cross_refs=tuple(hazards.visible(each) for each in piece.refs),
-    )
 
 
 def _tags(said: tuple[str, ...]) -> Iterator[str]:
@@ -295,8 +289,13 @@ class Librarian(AsyncioActor):
             for source, place in shelf.files
         )
         done = await asyncio.gather(*work)
-        gone = [] if single or shelf.closed else await self._lost(shelf.root, sources)
-        done += [_became(source, Became.WITHDRAWN) for source in gone]
+        if not (single or shelf.closed):
+            # The documents of the folder that lie there no more.
+            below = await self._records.read(lambda c: documents.below(c, shelf.root))
+            left, at = [each for each in below if each not in set(sources)], self._clock.now()
+            lost = await self._threads.run(mark_gone, left)
+            gone = await self._records.write(lambda c: documents.withdraw(c, lost, at=at))
+            done += [_became(source, Became.WITHDRAWN) for source in gone]
         return {
             "root": shelf.root,
             "documents": done,
@@ -343,13 +342,6 @@ class Librarian(AsyncioActor):
         state = Became.CHANGED if is_found else Became.ADDED
         became = _became(given.source, state, made.document)
         return {**became, "pieces": len(made.chunks), "told": list(made.told)}
-
-    async def _lost(self, root: str, sources: Sequence[str]) -> list[str]:
-        """Withdraw the documents of a folder that lie there no more."""
-        here, at = set(sources), self._clock.now()
-        known = await self._records.read(lambda c: documents.below(c, root))
-        gone = await self._threads.run(mark_gone, [each for each in known if each not in here])
-        return await self._records.write(lambda c: documents.withdraw(c, gone, at=at))
 
 
 def _became(source: str, state: Became, document: Document | None = None) -> dict[str, Any]:

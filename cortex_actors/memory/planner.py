@@ -88,7 +88,14 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
         name: tuple(dict.fromkeys((*getattr(old, name), *getattr(new, name))))
         for name in ("tags", "related", "replies_to")
     }
-    brief = _brief(new, old, text)
+    # Abstract and summary are those of the part whose text stays, else new ones; an abstract that
+    # an agent wrote itself is kept where the text has become another one.
+    said = text.removeprefix(f"{new.role}: ") if new.role else text
+    own = new.abstract if new.abstract != abstract(spoken(new)) else ""
+    brief = own or abstract(said), summary(said)
+    for each in (old, new):
+        if each.text == text:
+            brief = each.abstract, each.summary
     return replace(
         new,
         id=memory_id,
@@ -114,19 +121,6 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
 def spoken(memory: Memory) -> str:
     """Return what a memory says, without who spoke."""
     return memory.text.removeprefix(f"{memory.role}: ") if memory.role else memory.text
-
-
-def _brief(new: Memory, old: Memory, text: str) -> tuple[str, str]:
-    """Return abstract and summary: those of the part whose text stays, else new ones.
-
-    An abstract that an agent wrote itself is kept where the text has become another one.
-    """
-    for each in (new, old):
-        if each.text == text:
-            return each.abstract, each.summary
-    said = text.removeprefix(f"{new.role}: ") if new.role else text
-    own = new.abstract if new.abstract != abstract(spoken(new)) else ""
-    return own or abstract(said), summary(said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,25 +279,13 @@ class Planner:
         )
         # After the last merge there is one more look, for what contradicts the text as it is then.
         for left in range(self.gates.max_rounds, -1, -1):
-            seen = await self._look(node)
+            asked = await self._ask(node.vector, node.memory)
+            seen = await self.records.read(partial(self._candidates, node=node, asked=asked))
             if seen.known is not None:
                 return MergePlan(first, known=seen.known)
             if not await self._round(node, seen, may_merge=left > 0):
                 break
         return node.plan()
-
-    async def _look(self, node: _Node) -> CandidatesSeen:
-        """Return what is near the text as it is now."""
-        asked = await self._ask(node.vector, node.memory)
-        look = partial(
-            self._candidates,
-            node=node.memory,
-            asked=asked,
-            made_of=node.leaves,
-            but=node.but,
-            is_new=node.is_new and not node.steps,
-        )
-        return await self.records.read(look)
 
     async def _round(self, node: _Node, seen: CandidatesSeen, *, may_merge: bool) -> bool:
         """Note what contradicts, and merge with the first candidate that passes every gate.
@@ -357,8 +339,8 @@ class Planner:
         # A text that was there before has not grown, whatever is around it.
         if text not in {node.memory.text, candidate.memory.text}:
             asked = await self._ask(vector, became)
-            crowd = partial(self._crowd, merged=became, asked=asked, but=but)
-            if await self.records.read(crowd) is not None:
+            crowd = partial(self._is_crowded, merged=became, asked=asked, but=but)
+            if await self.records.read(crowd):
                 return False
         node.steps.append(MergeStep(became, candidate.memory, said.by, said.why))
         node.memory, node.vector, node.but = became, vector, {*but, became.id}
@@ -373,29 +355,19 @@ class Planner:
         return await self.around.ask(vector, similar_memories.MergeScope.of(memory), most=most)
 
     def _candidates(
-        self,
-        connection: Connection,
-        node: Memory,
-        asked: DenseQuestion,
-        *,
-        made_of: Collection[str],
-        but: Collection[str],
-        is_new: bool,
+        self, connection: Connection, node: _Node, asked: DenseQuestion
     ) -> CandidatesSeen:
-        """Return what is near a text and what it may become one with.
-
-        `made_of` are the leaves of the text so far, `but` the memories that are left out.
-        """
-        scope = similar_memories.MergeScope.of(node)
-        if is_new:
-            known = similar_memories.find_active(connection, scope, digest(node.text))
+        """Return what is near the text as it is now, and what it may become one with."""
+        scope = similar_memories.MergeScope.of(node.memory)
+        if node.is_new and not node.steps:
+            known = similar_memories.find_active(connection, scope, digest(node.memory.text))
             if known is not None:
                 return CandidatesSeen(known)
-        near = self.around.near(connection, asked, scope, most=self.gates.top_k, but=but)
+        near = self.around.near(connection, asked, scope, most=self.gates.top_k, but=node.but)
         wanted = [each for each in near if each.cosine >= self.gates.merge_never]
         rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
         found: list[Candidate] = []
-        mine = {*made_of, *memory_history.below(connection, made_of)}
+        mine = {*node.leaves, *memory_history.below(connection, node.leaves)}
         for each in wanted:
             other = rows.get(each.memory_id)
             if other is None or other.pinned_at is not None:
@@ -406,7 +378,7 @@ class Planner:
             if any(not some.isdisjoint(mine) for some in parted):
                 continue
             leaves = self.around.leaves(connection, other.id)
-            said = self._ruled(node, other, each.cosine)
+            said = self._ruled(node.memory, other, each.cosine)
             vectors = tuple(
                 np.frombuffer(blob, np.float32)
                 for blob in leaves.values()
@@ -415,21 +387,21 @@ class Planner:
             found.append(Candidate(other, each.cosine, said, frozenset(leaves), vectors))
         return CandidatesSeen(None, tuple(found))
 
-    def _crowd(
+    def _is_crowded(
         self, connection: Connection, merged: Memory, asked: DenseQuestion, *, but: Collection[str]
-    ) -> str | None:
-        """Return why a new text must not come to be among what is known; None where it may.
+    ) -> bool:
+        """Tell whether a new text must not come to be among what is known.
 
         Neighbours that it would merge with next do not count: they are the same thing, then gone.
         """
         gates, scope = self.gates, similar_memories.MergeScope.of(merged)
         said = similar_memories.says(connection, scope, digest(merged.text))
         if said is not None and said not in but:
-            return f"{said} says that already"
+            return True
         most = gates.neighbor_k + gates.top_k
         near = self.around.near(connection, asked, scope, most=most, but=but)
         if not near or near[0].cosine <= gates.max_neighbor_score:
-            return None
+            return False
         rows = memory_records.by_id(connection, [each.memory_id for each in near])
         counted = [
             each.cosine
@@ -438,8 +410,7 @@ class Planner:
             and self._ruled(merged, rows[each.memory_id], each.cosine).verdict
             is not MergeVerdict.MERGE
         ]
-        score = neighbour_score(counted, gates.neighbor_k)
-        return f"{score:.2f} from what is known" if score > gates.max_neighbor_score else None
+        return neighbour_score(counted, gates.neighbor_k) > gates.max_neighbor_score
 
     def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
         """Return what the rules say of two memories."""

@@ -6,7 +6,7 @@ Posting: what an agent wants to say to others, as it is admitted, and the memory
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
 from cortex_actors.domain.memory import MERGEABLE, PROBE, Layer, Memory, MemoryType, Realm
@@ -19,10 +19,9 @@ from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.memory import village
 from cortex_actors.storage.memory_records import digest
 from cortex_actors.text.summary import abstract, summary
+from cortex_actors.text.terms import word
 
 if TYPE_CHECKING:
-    from enum import StrEnum
-
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -151,12 +150,10 @@ class Remembered:
         return {**found, "message": self.message}
 
 
-T = TypeVar("T", bound="StrEnum")
-
 #: What becomes of a post: it is new, or the agent has stated the same in that thread before.
 SAVED, EXISTING = "saved", "existing"
 
-#: Agents that a post names, and posts that it answers.
+#: Agents, answered memories and superseded ones that one memory or post may name.
 MOST = 32
 
 
@@ -200,8 +197,8 @@ def wished(given: Message, *, agent: str, caller: Caller) -> RememberRequest:
 
     A post is a working memory: what is said to others is meant to be found for some days.
     """
-    realm = _word(given.realm, Realm, "realm")
-    related = tuple(dict.fromkeys(map(agent_id, _list(given.related_agents, "related_agents"))))
+    realm = word(Realm, given.realm, name="realm")
+    related = tuple(dict.fromkeys(map(agent_id, list_ids(given.related_agents, "related_agents"))))
     if realm is Realm.BRIDGE and not set(related) - {agent}:
         raise BadInput(
             "cannot post on a bridge to no agent: name one in related_agents (--to AGENT)"
@@ -211,11 +208,11 @@ def wished(given: Message, *, agent: str, caller: Caller) -> RememberRequest:
         agent=agent,
         layer=Layer.WORKING,
         realm=realm,
-        type=_word(given.type, MemoryType, "type"),
+        type=word(MemoryType, given.type, name="type"),
         thread=named(given.thread or "", what="the thread", most=THREAD, redact=given.redact),
         tags=filed(given.tags, redact=given.redact),
         related=related,
-        replies_to=tuple(dict.fromkeys(_list(given.responding_to, "responding_to"))),
+        replies_to=list_ids(given.responding_to, "responding_to"),
         caller=caller,
         project_id=given.project_id,
     )
@@ -242,18 +239,10 @@ def keep(connection: Connection, wish: RememberRequest, *, memory_id: str, at: i
     return Posted(memory_id, SAVED, whole)
 
 
-def _word(word: object, known: type[T], name: str) -> T:
-    """Return a word of a closed set, in any case."""
-    for each in known:
-        if isinstance(word, str) and word.lower() == each:
-            return each
-    raise BadInput(f"there is no {name} {shown(word)}; there are {', '.join(known)}")
-
-
-def _list(given: object, name: str) -> list[str]:
-    """Return a list of ids."""
-    if not isinstance(given, list | tuple) or any(not isinstance(each, str) for each in given):
-        raise BadInput(f"cannot post: {name} must be a list of texts")
+def list_ids(given: object, name: str) -> tuple[str, ...]:
+    """Return a list of ids, each once; raises `BadInput` for what is none, and for too many."""
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        raise BadInput(f"{name} must be a list of ids, not {shown(given)}")
     if len(given) > MOST:
-        raise BadInput(f"cannot post: {len(given)} {name} were given, at most {MOST} are taken")
-    return [each.removeprefix("#") for each in given]
+        raise BadInput(f"{name} names {len(given)}, and at most {MOST} are taken")
+    return tuple(dict.fromkeys(each.removeprefix("#") for each in given))

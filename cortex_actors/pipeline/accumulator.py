@@ -71,16 +71,6 @@ class FileJob:
         """How to read the file; None when it is none of ours."""
         return None if pruned(self.relative) else dialect_of(self.relative)
 
-    @property
-    def is_private(self) -> bool:
-        """Whether the file is one person's own: what it says stays in its project."""
-        return self.path.endswith(PRIVATE)
-
-    def reader(self, dialect: Dialect, granularity: Granularity) -> reading.FileReader:
-        """Return how what the file says is read."""
-        folder = folder_of(self.relative)
-        return reading.FileReader(dialect, self.path, self.project.name, granularity, folder)
-
     def refusal(self) -> str:
         """Return the reason why a file is not read: it instructs no agent here."""
         if pruned(self.relative):
@@ -97,65 +87,6 @@ class FileJob:
             f"cannot read {self.path}: {Path(self.path).name} is not the name of an instruction "
             "file there; docs/cli.md lists them"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """What taking a file in is going to change.
-
-    Attributes:
-        changed: insights that it begins or ceases to say, and what says the same.
-        is_new: whether anyone but us has written in the file since it was read: only then is
-            everything that it still says observed once more.
-
-    """
-
-    changed: tuple[str, ...]
-    is_new: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Taking:
-    """A file that was read, as it is written into the ledger.
-
-    Attributes:
-        state: what the file looks like, and whose it is.
-        model: whose vectors are `found`, by the hash of their text.
-        same: for texts that no file said, a live insight that says the same.
-
-    """
-
-    state: projects.FileState
-    said: reading.Said
-    model: str
-    found: Mapping[bytes, embeddings.Matrix]
-    same: Mapping[str, str]
-    at: int
-
-    def write(self, connection: Connection) -> Mapping[str, int]:
-        """Make what the file says the ledger's; return numbers for the audit."""
-        path, owner = self.state.path, self.state.project_id
-        if reviews.bars(connection, owner, path) is not None:
-            return silence(connection, path, self.at)
-        findings = allowed(connection, self.said.findings)
-        learned = insights.learn(
-            connection, findings, project_id=owner, path=path, at=self.at, same=self.same
-        )
-        told = _told(self.said, findings)
-        insight_records.note(connection, path, told, project_id=owner, at=self.at)
-        texts = {each.text_hash for each in findings}
-        rows = {text: row for text, row in self.found.items() if text in texts}
-        embeddings.keep_vectors(connection, self.model, rows)
-        projects.saw(connection, self.state, self.at)
-        return {**learned.counts, "revoked": len(self.said.findings) - len(findings)}
-
-
-def noted(connection: Connection, state: projects.FileState, findings: Sequence[Finding]) -> Noted:
-    """Return what taking in those findings is going to change."""
-    some = allowed(connection, findings)
-    other = insights.difference(connection, state.path, state.project_id, some)
-    revision = next((each.source.file_hash for each in some), "")
-    return Noted(other.changed, not insights.has_seen(connection, state.path, revision))
 
 
 def allowed(connection: Connection, findings: Sequence[Finding]) -> Sequence[Finding]:
@@ -343,7 +274,8 @@ class Accumulator(Consumer):
             return await self._stands(replace(job.run, state="unchanged"), state)
         try:
             require_utf8(look.data, path=job.path)
-            reader = job.reader(dialect, self._granularity)
+            folder, name = folder_of(job.relative), job.project.name
+            reader = reading.FileReader(dialect, job.path, name, self._granularity, folder)
             said = await self._threads.run(reader.read, look.data)
         except BadInput as error:
             return await self._failed(job, replace(state, error=str(error)))
@@ -353,24 +285,44 @@ class Accumulator(Consumer):
         self, job: FileJob, state: projects.FileState, said: reading.Said
     ) -> Outcome:
         """Make what the file says the ledger's."""
-        findings = said.findings
-        texts = {each.text_hash: each.embedded for each in findings}
+        path, owner = state.path, state.project_id
+        texts = {each.text_hash: each.embedded for each in said.findings}
         found = await vectors(self._embed, texts, model=self._model)
 
-        def look(connection: Connection) -> tuple[dict[str, str], Noted]:
-            other = noted(connection, state, findings)  # before what may compute for long
-            alike = {}
-            if not job.is_private:
-                alike = self._likeness.same(connection, findings, vectors=found)
-            return alike, other
+        def look(connection: Connection) -> tuple[dict[str, str], set[str]]:
+            some = allowed(connection, said.findings)
+            changed = set(insights.difference(connection, path, owner, some).changed)
+            revision = next((each.source.file_hash for each in some), "")
+            if not insights.has_seen(connection, path, revision):
+                # A new revision, by anyone but us, is new evidence for everything it still says.
+                changed |= {each.insight_id for each in said.findings}
+            # Last, because it may compute for long. A person's own file stays in its project.
+            is_shared = not path.endswith(PRIVATE)
+            alike = (
+                self._likeness.same(connection, said.findings, vectors=found) if is_shared else {}
+            )
+            return alike, changed.union(alike.values())
 
         # Read beforehand, because events are said in the outcome: the path is in our hand.
-        same, other = await self._records.read(look)
-        taken = Taking(state, said, self._model, found, same, at=self.desk.clock.now())
+        same, changed = await self._records.read(look)
+        at = self.desk.clock.now()
+
+        def work(connection: Connection) -> Mapping[str, int]:
+            if reviews.bars(connection, owner, path) is not None:
+                return silence(connection, path, at)
+            findings = allowed(connection, said.findings)
+            learned = insights.learn(
+                connection, findings, project_id=owner, path=path, at=at, same=same
+            )
+            alerts = _told(said, findings)
+            insight_records.note(connection, path, alerts, project_id=owner, at=at)
+            rows = {e.text_hash: found[e.text_hash] for e in findings if e.text_hash in found}
+            embeddings.keep_vectors(connection, self._model, rows)
+            projects.saw(connection, state, at)
+            return {**learned.counts, "revoked": len(said.findings) - len(findings)}
+
         run = replace(job.run, counts={**said.counts, "embedded": len(found)})
-        # A new revision is new evidence for everything it still says, so that is weighed, too.
-        seen = [each.insight_id for each in findings] if other.is_new else []
-        return self._outcome(run, taken.write, sorted({*other.changed, *seen, *same.values()}))
+        return self._outcome(run, work, sorted(changed))
 
     async def _failed(self, job: FileJob, state: projects.FileState) -> Outcome:
         """Record why a file cannot be read; what it said before stays."""

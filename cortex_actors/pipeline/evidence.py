@@ -103,15 +103,8 @@ def has_earned(texts: Sequence[SpokenText], scales: Scales) -> bool:
 
 def unmet(insight: Insight, texts: Sequence[SpokenText], scales: Scales) -> tuple[Requirement, ...]:
     """Return what an insight lacks for becoming a principle without a person."""
-    return promotion.unmet(
-        insight, standing(texts, scales), now=scales.now, thresholds=scales.thresholds
-    )
-
-
-def standing(texts: Sequence[SpokenText], scales: Scales) -> PromotionStanding:
-    """Return what is known about an insight beside itself."""
     first = texts[0]
-    return PromotionStanding(
+    standing = PromotionStanding(
         open_contradictions=int(first.id in scales.contradicted),
         derivations=int(first.id in scales.promoted),
         voices=len(set[str]().union(*(each.voices for each in texts))),
@@ -120,6 +113,7 @@ def standing(texts: Sequence[SpokenText], scales: Scales) -> PromotionStanding:
         is_private=all(each.is_private for each in texts),
         differences=int(first.id in scales.differing),
     )
+    return promotion.unmet(insight, standing, now=scales.now, thresholds=scales.thresholds)
 
 
 def decision(texts: Sequence[SpokenText], decisions: Mapping[str, Decision]) -> Decision | None:

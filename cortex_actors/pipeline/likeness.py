@@ -78,9 +78,14 @@ class Likeness:
             for each in findings
             if each.review is None and each.text_hash in vectors
         }
-        if not wanted:
+        said = insights.said_ids(connection, wanted)
+        new = [each for each in wanted.values() if each.insight_id not in said]
+        if not new:
             return {}
-        new, near, known = self._look(connection, wanted, vectors)
+        rows = np.stack([vectors[each.text_hash] for each in new])
+        near = self._neighbours.nearest(connection, rows, floor=self._merge, most=_NEAREST)
+        ids = {each.insight_id for some in near for each in some}
+        known = insights.by_id(connection, ids - insights.private_ids(connection, ids))
         found: dict[str, str] = {}
         firsts: list[Finding] = []
         for each, others in zip(new, near, strict=True):
@@ -91,20 +96,6 @@ class Likeness:
             else:
                 found[each.insight_id] = twin
         return found
-
-    def _look(
-        self, connection: Connection, wanted: Mapping[str, Finding], vectors: Mapping[bytes, Matrix]
-    ) -> tuple[list[Finding], list[list[Near]], dict[str, Insight]]:
-        """Return the texts that no file says, what is near each, and what that says."""
-        said = insights.said_ids(connection, wanted)
-        new = [each for each in wanted.values() if each.insight_id not in said]
-        if not new:
-            return [], [], {}
-        rows = np.stack([vectors[each.text_hash] for each in new])
-        near = self._neighbours.nearest(connection, rows, floor=self._merge, most=_NEAREST)
-        ids = {each.insight_id for some in near for each in some}
-        known = insights.by_id(connection, ids - insights.private_ids(connection, ids))
-        return new, near, known
 
 
 def _first_agreeing(

@@ -59,7 +59,7 @@ from cortex_actors.storage.pipeline import (
 from cortex_actors.storage.pipeline.principle_decay import DecayScales, PrincipleEvidence
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.domain.event import Event, Payload
@@ -87,8 +87,8 @@ class PrincipleWriter(Protocol):
 
 
 @dataclass(slots=True)
-class WrittenPrinciples:
-    """What was written for the units of one run.
+class Synthesising:
+    """Asks the model for the sentences of one run, and looks at what it says.
 
     Attributes:
         words: unit -> a principle that has its words; the rest of it is to be made.
@@ -98,85 +98,52 @@ class WrittenPrinciples:
 
     """
 
+    writer: PrincipleWriter | None
+    found: Gathered
+    run: str
+    lexicon: Lexicon | None
     words: dict[str, Principle] = field(default_factory=dict)
     rows: dict[bytes, embeddings.Matrix] = field(default_factory=dict)
     taken: int = 0
     dropped: int = 0
 
-
-class Synthesising:
-    """Asks the model, and looks at what it says."""
-
-    def __init__(
-        self, writer: PrincipleWriter | None, embed: embeddings.Embed, *, model: str
-    ) -> None:
-        """Remember whom to ask; `model` is whose vectors are kept."""
-        self._writer = writer
-        self._embed = embed
-        self._model = model
-
     async def write(
-        self,
-        units: Sequence[PromotionUnit],
-        found: Gathered,
-        *,
-        run: str,
-        lexicon: Lexicon | None = None,
-    ) -> tuple[list[PromotionUnit], WrittenPrinciples]:
+        self, units: Sequence[PromotionUnit], embed: embeddings.Embed, *, model: str
+    ) -> list[PromotionUnit]:
         """Return units with the words they are given; those that keep their own are unchanged."""
-        written = WrittenPrinciples()
-        told = [await self._told(each, found, written, run, lexicon=lexicon) for each in units]
-        made = sorted(written.words.values(), key=lambda each: each.id)
+        told = [await self._told(each) for each in units]
+        made = sorted(self.words.values(), key=lambda each: each.id)
         texts = {each.text_hash: each.content for each in made}
-        written.rows = await vectors(self._embed, texts, model=self._model)
-        return told, written
+        self.rows = await vectors(embed, texts, model=model)
+        return told
 
-    async def _told(
-        self,
-        unit: PromotionUnit,
-        found: Gathered,
-        written: WrittenPrinciples,
-        run: str,
-        *,
-        lexicon: Lexicon | None,
-    ) -> PromotionUnit:
+    async def _told(self, unit: PromotionUnit) -> PromotionUnit:
         """Return a unit, as a synthesis where there is one."""
+        found = self.found
         if unit.origin is not Origin.CLUSTER or not unit.is_earned:
             return unit
-        known = _known(unit, found)
-        if known is not None:
-            return replace(unit, origin=Origin.SYNTHESIS, keeps=known)
+        for name, principle in sorted(found.principles.items()):
+            if principle.origin is Origin.SYNTHESIS and found.made_of(name) == set(unit.members):
+                return replace(unit, origin=Origin.SYNTHESIS, keeps=name)
         sources = [found.said[each][0] for each in unit.members]
         texts = sorted({each.content for each in sources})
-        if self._writer is None or not self._writer.is_there or len(texts) < FEWEST:
+        if self.writer is None or not self.writer.is_there or len(texts) < FEWEST:
             return unit
-        said = await self._writer.synthesise(texts, run=run)
+        said = await self.writer.synthesise(texts, run=self.run)
         if said is None:
             return unit
         text = " ".join(unicodedata.normalize("NFC", said).split())
-        why = merging.flaw(text, [each.claim for each in sources], lexicon=lexicon)
+        why = merging.flaw(text, [each.claim for each in sources], lexicon=self.lexicon)
         words = _words(text)
         if why is None and (words.id in found.revoked or words.id in found.principles):
             why = "another principle has these words"
         if why is not None:
             log.info("a sentence for %s is not taken: %s", unit.voice, why)
-            written.dropped += 1
+            self.dropped += 1
             return unit
-        written.taken += 1
-        written.words[unit.key] = words
+        self.taken += 1
+        self.words[unit.key] = words
         return replace(unit, origin=Origin.SYNTHESIS)
-
-
-def _known(unit: PromotionUnit, found: Gathered) -> str | None:
-    """Return the synthesis there is already of the same insights."""
-    members = set(unit.members)
-    for name, principle in sorted(found.principles.items()):
-        owed: Mapping[str, str] = {
-            found.leads.get(each.insight_id, each.insight_id): name for each in found.owed[name]
-        }
-        if principle.origin is Origin.SYNTHESIS and owed.keys() == members:
-            return name
-    return None
 
 
 def _words(text: str) -> Principle:
@@ -252,69 +219,40 @@ def _supposed(
     `there` is the principle of those words, if there is one.
     """
     made = built.principle
-    part_of = [found.principles[each] for each in _part_of(lead, found)]
+    part_of = [found.principles[each] for each in sorted(found.owed) if lead in found.made_of(each)]
     replaced = [found.principles[each] for each in built.replaces]
     others = [*part_of, *([there] if there else []), *replaced]
     # Where nothing is there yet it may still be another insight's words that the principle has.
     same = next(iter(others), None if unit.voice == lead else made)
+    if part_of:
+        would = Would.ALREADY
+    elif same is None:
+        would = Would.PROMOTE
+    else:
+        is_exact = same.content_hash == found.said[lead][0].content_hash
+        would = Would.EXACT if is_exact else Would.ALIKE
+    cosine = None
+    if same is not None:
+        # How near it is to what speaks for that principle.
+        voices = {each.insight_id for each in found.owed.get(same.id, ())} | {unit.voice}
+        ends = {found.leads.get(each, each) for each in voices} - {lead}
+        near = (found.near.get((min(lead, e), max(lead, e)), 0.0) for e in ends)
+        cosine = max(near, default=0.0) or None
+    texts = [text for each in unit.members for text in found.said[each]]
+    seen = evidence.evidence(texts, contradicted=False)
     return Supposed(
-        would=_would(lead, same, found),
+        would=would,
         lead=lead,
         principle=made,
         same_as=same,
         replaces=same in replaced and same not in part_of,
         members=unit.members,
-        cosine=_cosine(lead, unit, same, found),
+        cosine=cosine,
         is_compared=lead in found.rows,
-        evidence=_evidence(unit, made, found),
+        evidence=PrincipleEvidence(
+            made.confidence, made.quality, seen.observations, seen.last_seen, links=0
+        ),
     )
-
-
-def _would(lead: str, same: Principle | None, found: Gathered) -> Would:
-    """Return what comes of an insight; `same` is the principle that it belongs to."""
-    if _part_of(lead, found):
-        return Would.ALREADY
-    if same is None:
-        return Would.PROMOTE
-    return Would.EXACT if same.content_hash == found.said[lead][0].content_hash else Would.ALIKE
-
-
-def _part_of(lead: str, found: Gathered) -> list[str]:
-    """Return the principles that an insight is part of, by id."""
-    return sorted(
-        name
-        for name, owed in found.owed.items()
-        if lead in {found.leads.get(each.insight_id) for each in owed}
-    )
-
-
-def _cosine(
-    lead: str, unit: PromotionUnit, same: Principle | None, found: Gathered
-) -> float | None:
-    """Return how near an insight is to what speaks for the principle that it belongs to."""
-    if same is None:
-        return None
-    voices = {each.insight_id for each in found.owed.get(same.id, ())} | {unit.voice}
-    ends = {found.leads.get(each, each) for each in voices} - {lead}
-    return (
-        max((found.near.get((min(lead, e), max(lead, e)), 0.0) for e in ends), default=0.0) or None
-    )
-
-
-def _evidence(unit: PromotionUnit, made: Principle, found: Gathered) -> PrincipleEvidence:
-    """Return what the rank of a principle would be made of, but for its links."""
-    texts = [text for each in unit.members for text in found.said[each]]
-    seen = evidence.evidence(texts, contradicted=False)
-    return PrincipleEvidence(made.confidence, made.quality, seen.observations, seen.last_seen, 0)
-
-
-def _linked(supposed: Supposed, links: Sequence[Link]) -> Supposed:
-    """Return it with its links, which count in its rank."""
-    if supposed.evidence is None:
-        return supposed
-    counted = sum(each.supports for each in links)
-    evidence = replace(supposed.evidence, links=counted)
-    return replace(supposed, links=tuple(links), evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,19 +265,20 @@ class Organisation:
             of.
         gone: principles that are none any more, but those that another one takes the place of.
         moved: principles whose rank is another one by now.
-        rows: vectors that the ledger has not got yet.
+        written: the sentences of the run.
+        late: vectors of older sentences that the ledger has not got yet.
         model: whose vectors those are.
 
     """
 
-    formed: Sequence[Formed] = ()
-    standing: Collection[str] = ()
-    gone: Collection[str] = ()
-    moved: Collection[str] = ()
-    linked: Linked = field(default_factory=Linked)
-    rows: Mapping[bytes, embeddings.Matrix] = field(default_factory=dict)
-    model: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    formed: Sequence[Formed]
+    standing: Collection[str]
+    gone: Collection[str]
+    moved: Collection[str]
+    linked: Linked
+    written: Synthesising
+    late: Mapping[bytes, embeddings.Matrix]
+    model: str
 
     @property
     def changed(self) -> list[Formed]:
@@ -347,18 +286,37 @@ class Organisation:
         return [each for each in self.formed if each.is_changed or each.replaces]
 
     @property
+    def replaced(self) -> set[str]:
+        """The principles that others take the place of."""
+        return {name for each in self.formed for name in each.replaces}
+
+    @property
     def changed_ids(self) -> tuple[str, ...]:
         """Return the principles that came, went, or changed their status, in order."""
-        found = {each.principle.id for each in self.changed}
-        found |= {name for each in self.formed for name in each.replaces}
-        return tuple(sorted({*found, *self.gone, *self.moved, *self.linked.drawn.ends}))
+        found = {each.principle.id for each in self.changed} | self.replaced
+        return tuple(sorted({*found, *self.gone, *self.moved, *self.linked.ends}))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of the audit row."""
+        return {
+            "looked_at": len(self.formed),
+            "promoted": sum(each.is_new and not each.replaces for each in self.formed),
+            "changed": sum(each.is_changed and not each.is_new for each in self.formed),
+            "replaced": len(self.replaced),
+            "gone": len(self.gone),
+            "synthesised": self.written.taken,
+            "dropped": self.written.dropped,
+            "linked": len(self.linked.found),
+            "unlinked": len(self.linked.gone),
+        }
 
     def write(self, connection: Connection, *, at: int, now: int, scales: DecayScales) -> None:
         """Write it, in the transaction that acknowledges what led to it.
 
         `at` is the time of the run, `now` the time to which ages count.
         """
-        embeddings.keep_vectors(connection, self.model, self.rows)
+        embeddings.keep_vectors(connection, self.model, {**self.written.rows, **self.late})
         back = reviews.principles(connection)
         made = self._holding(connection, back)
         replaced = {name for each in made for name in each.replaces}
@@ -377,27 +335,19 @@ class Organisation:
         barred |= reviews.insights(connection, members)
         barred |= insights.representatives(connection, members).keys()
         barred |= set(self.standing) - insight_evidence.active_among(connection, members)
-        taken = _taken(connection, some)
+        # New principles that exist already: another unit's words are the same. One that comes of
+        # nothing has no owner, and is taken up.
+        new = [each.principle.id for each in some if each.is_new]
+        taken = principles.load_derivations(connection, new).keys()
         return [
             each
             for each in some
             if each.principle.id in back
-            or not (each.principle.id in taken or _names(each) & barred)
+            or not (
+                each.principle.id in taken
+                or barred & {each.voice, *(owed.insight_id for owed in each.derivations)}
+            )
         ]
-
-
-def _names(formed: Formed) -> set[str]:
-    """Return the insights that a principle comes of."""
-    return {formed.voice, *(each.insight_id for each in formed.derivations)}
-
-
-def _taken(connection: Connection, some: Iterable[Formed]) -> set[str]:
-    """Return which new principles exist already: another unit's words are the same.
-
-    One that comes of nothing has no owner, and is taken up.
-    """
-    new = [each.principle.id for each in some if each.is_new]
-    return set(principles.load_derivations(connection, new))
 
 
 #: Principles that one event names: its payload has a limit.
@@ -446,7 +396,7 @@ class Organiser(Consumer):
         self._scales = principle_decay.DecayScales.of(settings)
         self._embed = embed
         self._ruling = Ruling(promotion, neighbours.model, tables)
-        self._synthesising = Synthesising(writer, embed, model=neighbours.model)
+        self._writer = writer
         self._linker = Linker(records, self._threads, model=neighbours.model, settings=settings)
 
     async def on_candidates(self, event: Event[ReconciliationComplete]) -> Outcome:
@@ -482,16 +432,21 @@ class Organiser(Consumer):
         supposed = _supposed(lead, unit, built, found, there=there.get(made_id))
         if own is not None and own.is_earned:
             supposed = replace(supposed, together=own.members)
-        return _linked(supposed, await self._links(supposed))
+        return await self._linked(supposed)
 
-    async def _links(self, supposed: Supposed) -> list[Link]:
-        """Return the links that a principle which is not there yet would have, as read from it."""
-        made = supposed.principle
-        if supposed.would is not Would.PROMOTE or made is None:
-            return []
+    async def _linked(self, supposed: Supposed) -> Supposed:
+        """Return it with the links that a principle which is not there yet would have.
+
+        They are as read from it, and count in its rank.
+        """
+        made, seen = supposed.principle, supposed.evidence
+        if supposed.would is not Would.PROMOTE or made is None or seen is None:
+            return supposed
         linked = await self._linker.find([made], lexicon=self._ruling.relations().lexicon)
-        own = [each.seen_from(made.id) for each in linked.drawn.found if made.id in each.pair]
-        return sorted(own, key=lambda each: (-each.strength, each.other(made.id)))
+        own = [each.seen_from(made.id) for each in linked.found if made.id in each.pair]
+        own.sort(key=lambda each: (-each.strength, each.other(made.id)))
+        counted = replace(seen, links=sum(each.supports for each in own))
+        return replace(supposed, links=tuple(own), evidence=counted)
 
     async def _organise(self, ids: Collection[str], *, full: bool = False) -> Outcome:
         """Look at some insights and whatever is connected with them, and return what follows."""
@@ -500,7 +455,7 @@ class Organiser(Consumer):
         found = await self._found(ids, begun.id, full=full)
         at = self.desk.clock.now()
         now = await self._tools.records.read(lambda c: principle_decay.today(c, at))
-        counts = {"candidates": len(ids), **found.counts, **found.linked.counts}
+        counts = {"candidates": len(ids), **found.counts}
         trouble = self._ruling.trouble or None
         run = replace(begun, finished_at=at, counts=counts, error=trouble)
 
@@ -520,16 +475,24 @@ class Organiser(Consumer):
         now = self.desk.clock.now()
         scales = promotion.scales(found, ruling.promotion, now)
         planned = await tools.threads.run(promotion.units, found, scales, lexicon=lexicon)
-        units, written = await self._synthesising.write(planned, found, run=run, lexicon=lexicon)
-        made = await tools.threads.run(_formed, units, found, now, written)
-        gone = await self._gone(found, made, full=full)
+        written = Synthesising(self._writer, found, run, lexicon)
+        units = await written.write(planned, self._embed, model=tools.neighbours.model)
+        made = await tools.threads.run(
+            lambda: [formed(e, found, now, words=written.words.get(e.key)) for e in units]
+        )
+        # The principles that are none any more, but those that others take the place of.
+        replaced = {name for each in made for name in each.replaces}
+        stay = {each.principle.id for each in made} | replaced
+        gone = found.principles.keys() - stay - set(found.revoked)
+        if full:
+            gone |= await tools.records.read(principles.without_source) - stay
         linked = Linked()
         # Finding out who is due reads all principles: a run that touches none does without it.
         if full or made or gone:
             linked = await self._linker.find(
                 [each.principle for each in made if each.is_changed],
                 rows=written.rows,
-                gone={*gone, *(name for each in made for name in each.replaces)},
+                gone=gone | replaced,
                 lexicon=lexicon,
             )
         return Organisation(
@@ -538,21 +501,10 @@ class Organiser(Consumer):
             gone=gone,
             moved=await self._moved(made),
             linked=linked,
-            rows=written.rows | await self._late(),
+            written=written,
+            late=await self._late(),
             model=tools.neighbours.model,
-            counts=_counts(made, gone, written),
         )
-
-    async def _gone(
-        self, found: Gathered, made: Sequence[Formed], *, full: bool
-    ) -> Collection[str]:
-        """Return the principles that are none any more and that none takes the place of."""
-        stay = {each.principle.id for each in made}
-        stay |= {name for each in made for name in each.replaces}
-        gone = found.principles.keys() - stay - set(found.revoked)
-        if not full:
-            return gone
-        return gone | (await self._tools.records.read(principles.without_source)) - stay
 
     async def _moved(self, made: Sequence[Formed]) -> set[str]:
         """Return the principles that are as they were, but for their rank."""
@@ -578,26 +530,3 @@ class Organiser(Consumer):
             partial(principles.unembedded, model=model, limit=LATE)
         )
         return await vectors(self._embed, texts, model=model)
-
-
-def _formed(
-    units: Sequence[PromotionUnit], found: Gathered, now: int, written: WrittenPrinciples
-) -> list[Formed]:
-    """Return units as principles (on a thread)."""
-    return [formed(each, found, now, words=written.words.get(each.key)) for each in units]
-
-
-def _counts(
-    made: Sequence[Formed], gone: Collection[str], written: WrittenPrinciples
-) -> dict[str, int]:
-    """Return the numbers of the audit row."""
-    replaced = {name for each in made for name in each.replaces}
-    return {
-        "looked_at": len(made),
-        "promoted": sum(each.is_new and not each.replaces for each in made),
-        "changed": sum(each.is_changed and not each.is_new for each in made),
-        "replaced": len(replaced),
-        "gone": len(gone),
-        "synthesised": written.taken,
-        "dropped": written.dropped,
-    }

@@ -79,20 +79,6 @@ if TYPE_CHECKING:
 TOGETHER = 0.8
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class EvidencePool:
-    """Insights of a cluster that have earned together what none of them has alone.
-
-    Attributes:
-        voice: whose words they are given: what most voices say, of those the shortest.
-        members: those that make one claim with it, itself among them, in order.
-
-    """
-
-    voice: str
-    members: tuple[str, ...]
-
-
 def said(connection: Connection, ids: Collection[str]) -> dict[str, list[SpokenText]]:
     """Return insights with the texts that count for them, each itself the first."""
     counting = insights.followers(connection, ids)
@@ -111,43 +97,39 @@ def load_pools(
     *,
     rows: Mapping[str, Matrix],
     lexicon: Lexicon | None = None,
-) -> list[EvidencePool]:
-    """Return what clusters, given as medoid and members, have earned together.
+) -> list[PromotionUnit]:
+    """Return what clusters, given as medoid and members, have earned together, by voice.
 
     Nothing where one of them has earned it alone: it speaks for itself. What contradicts the medoid
     or whose words are given out, or differs from it in a number, a name or its place, does not
     count, nor does what is not near it, what only one person may read, what a person turned down
-    or has to look at first, and what asks nothing. `rows` are their vectors.
+    or has to look at first, and what asks nothing. `rows` are their vectors. A cluster has the
+    words that most voices say, of those the shortest.
     """
+
+    def alike(middle: str, some: Iterable[str]) -> list[str]:
+        """Return those that are near the middle and make one claim with it, itself among them."""
+        first = texts[middle][0]
+        return [
+            each
+            for each in some
+            if {middle, each} <= rows.keys()
+            and cosine(rows[middle], rows[each]) >= TOGETHER
+            and agree(first, texts[each][0], lexicon=lexicon)
+        ]
+
     found = []
     for medoid, members in grouped:
         some = [each for each in members if each in texts and _may_join(texts[each], scales)]
         if medoid not in some or any(evidence.has_earned(texts[each], scales) for each in some):
             continue
-        about = _alike(medoid, some, texts, rows=rows, lexicon=lexicon)
+        about = alike(medoid, some)
         voice = min(about, key=lambda each: _place(texts[each]))
-        one = _alike(voice, about, texts, rows=rows, lexicon=lexicon)
+        one = alike(voice, about)
         others = [text for each in one if each != voice for text in texts[each]]
         if others and evidence.has_earned([*texts[voice], *others], scales):
-            found.append(EvidencePool(voice, tuple(sorted(one))))
-    return sorted(found)
-
-
-def _alike(
-    middle: str,
-    some: Iterable[str],
-    texts: Mapping[str, Sequence[SpokenText]],
-    *,
-    rows: Mapping[str, Matrix],
-    lexicon: Lexicon | None,
-) -> list[str]:
-    """Return those of some insights that make one claim with another, itself among them."""
-    first = texts[middle][0]
-    return [
-        each
-        for each in some
-        if _is_near(middle, each, rows) and agree(first, texts[each][0], lexicon=lexicon)
-    ]
+            found.append(PromotionUnit(voice, tuple(sorted(one)), Origin.CLUSTER))
+    return sorted(found, key=lambda each: each.voice)
 
 
 def _place(texts: Sequence[SpokenText]) -> tuple[int, int, str]:
@@ -173,12 +155,6 @@ def agree(left: SpokenText, right: SpokenText, *, lexicon: Lexicon | None = None
     if left.granularity is Granularity.SECTION:
         return contradiction.opposition(*sorted((left.content, right.content))) is None
     return contradiction.agrees(left.claim, right.claim, lexicon=lexicon)
-
-
-def _is_near(medoid: str, other: str, rows: Mapping[str, Matrix]) -> bool:
-    """Tell whether an insight is near enough to its medoid to say what it says."""
-    known = medoid in rows and other in rows
-    return known and cosine(rows[medoid], rows[other]) >= TOGETHER
 
 
 def _may_join(texts: Sequence[SpokenText], scales: evidence.Scales) -> bool:
@@ -235,8 +211,12 @@ class Gathered:
     def next(self) -> set[str]:
         """The insights that are next to them."""
         members = {each for _, some in self.grouped.values() for each in some}
-        made_of = {each.insight_id for some in self.owed.values() for each in some}
-        return {self.leads.get(each, each) for each in members | made_of}
+        return {self.leads.get(each, each) for each in members}.union(*map(self.made_of, self.owed))
+
+    def made_of(self, principle_id: str) -> set[str]:
+        """Return the insights that a principle comes of now."""
+        owed = self.owed[principle_id]
+        return {self.leads.get(each.insight_id, each.insight_id) for each in owed}
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,15 +295,13 @@ def _leads(connection: Connection, *, ids: Collection[str]) -> dict[str, str]:
 def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> Gathered:
     """Return what is known about some insights that represent themselves."""
     names = set(contradictions.load_clusters(connection, ids).values())
-    grouped: dict[str, tuple[str, Sequence[str]]] = {
-        each.id: (each.medoid_id, each.members) for each in contradictions.some(connection, names)
-    }
+    clusters = contradictions.some(connection, names)
     made = principles.coming_of(connection, ids)
     owed = principles.load_derivations(connection, made)
     concerned = {each.insight_id for some in owed.values() for each in some}
     return Gathered(
         said=said(connection, ids),
-        grouped=grouped,
+        grouped={each.id: (each.medoid_id, each.members) for each in clusters},
         owed=owed,
         principles=principles.by_ids(connection, made),
         rows=neighbours.rows(connection, insight_evidence.said_among(connection, ids)),
@@ -390,16 +368,7 @@ def units(
 
     `assumed` are insights of which it is supposed that they had earned it.
     """
-    earned = _earned(found, scales, lexicon, assumed)
-    covered = {each for unit in earned for each in unit.members}
-    made = [*earned, *_staying(found, scales, covered)]
-    return _folded(found, made, lexicon)
-
-
-def _earned(
-    found: Gathered, scales: evidence.Scales, lexicon: Lexicon | None, assumed: Collection[str]
-) -> list[PromotionUnit]:
-    """Return what has earned it, alone or in a cluster."""
+    # What has earned it, alone or in a cluster.
     alone = {
         lead
         for lead, texts in found.said.items()
@@ -407,27 +376,29 @@ def _earned(
     }
     grouped = [each for each in found.grouped.values() if alone.isdisjoint(each[1])]
     pools = load_pools(grouped, found.said, scales, rows=found.rows, lexicon=lexicon)
-    singles = [PromotionUnit(each, (each,)) for each in sorted(alone)]
-    return [*singles, *(PromotionUnit(each.voice, each.members, Origin.CLUSTER) for each in pools)]
+    earned = [*(PromotionUnit(each, (each,)) for each in sorted(alone)), *pools]
+    covered = {each for unit in earned for each in unit.members}
+    made = [*earned, *_staying(found, scales, covered)]
+    return _folded(found, made, lexicon)
 
 
 def _staying(found: Gathered, scales: evidence.Scales, covered: set[str]) -> list[PromotionUnit]:
     """Return the principles of which nothing has earned it now, as what they are without that."""
     stays = []
     for name, principle in sorted(found.principles.items()):
-        members = _members(found, name)
+        members, origin = tuple(sorted(found.made_of(name))), principle.origin
         if name in found.revoked:
-            stays.append(
-                PromotionUnit(_voice(found, principle), members, principle.origin, keeps=name)
-            )
-        elif principle.origin is Origin.SYNTHESIS:
+            stays.append(PromotionUnit(_voice(found, principle), members, origin, keeps=name))
+        elif origin is Origin.SYNTHESIS:
             if members and covered.isdisjoint(members) and wary(principle.content) is None:
                 voice = found.leads[found.owed[name][0].insight_id]
-                unit = PromotionUnit(voice, members, principle.origin, is_earned=False, keeps=name)
+                unit = PromotionUnit(voice, members, origin, is_earned=False, keeps=name)
                 stays.append(unit)
         else:
             voice = _voice(found, principle)
-            if voice not in covered and _may_stay(found.said[voice], scales):
+            said = evidence.decision(found.said[voice], scales.decisions)
+            is_fit = said is Decision.APPROVED or wary(found.said[voice][0].content) is None
+            if voice not in covered and is_fit and said is not Decision.REJECTED:
                 stays.append(PromotionUnit(voice, (voice,), is_earned=False))
     return list({each.key: each for each in stays}.values())
 
@@ -489,12 +460,6 @@ def _join(alike: dict[str, set[str]], keys: Sequence[str]) -> None:
                 alike.setdefault(one, set()).add(other)
 
 
-def _members(found: Gathered, principle_id: str) -> tuple[str, ...]:
-    """Return the insights that a principle comes of now."""
-    owed = found.owed[principle_id]
-    return tuple(sorted({found.leads.get(each.insight_id, each.insight_id) for each in owed}))
-
-
 def _voice(found: Gathered, principle: Principle) -> str:
     """Return the insight whose words a principle has, or the one it owes most to."""
     owed = [found.leads.get(each.insight_id, each.insight_id) for each in found.owed[principle.id]]
@@ -502,14 +467,6 @@ def _voice(found: Gathered, principle: Principle) -> str:
         if any(text.content_hash == principle.content_hash for text in found.said[lead]):
             return lead
     return owed[0]
-
-
-def _may_stay(texts: Sequence[SpokenText], scales: evidence.Scales) -> bool:
-    """Tell whether what is a principle may still be one: no person has turned it down."""
-    said = evidence.decision(texts, scales.decisions)
-    if said is Decision.REJECTED:
-        return False
-    return said is Decision.APPROVED or wary(texts[0].content) is None
 
 
 #: Tags of a principle.
@@ -555,13 +512,17 @@ def formed(
         made = found.principles[unit.keeps]
     owes = tuple(_owes(unit, found, made.id))
     before = found.principles.get(made.id)
+    owed = {each.insight_id: each.weight for each in found.owed.get(made.id, ())}
+    is_owed = owed.keys() == {each.insight_id for each in owes} and all(
+        abs(owed[each.insight_id] - each.weight) <= _CLOSE for each in owes
+    )
     return Formed(
         principle=made,
         derivations=owes,
         voice=unit.voice,
         replaces=tuple(sorted(_family(unit, found) - {made.id})),
         is_new=before is None,
-        is_changed=before is None or not (_same(before, made) and _owed(found, made.id, owes)),
+        is_changed=before is None or not (is_owed and _same(before, made)),
     )
 
 
@@ -572,7 +533,13 @@ def _made(unit: PromotionUnit, found: Gathered, now: int, kept: Principle | None
     seen = evidence.evidence(texts, contradicted=voice.status == "contradicted")
     is_said = any(each.paths for each in texts)
     sure = confidence(seen, now) if is_said else 0.0
-    good = _quality(unit, found, texts)
+    approved = evidence.decision(found.said[unit.voice], found.decisions) is Decision.APPROVED
+    trusts = set[str]().union(*(each.trusts for each in texts))
+    voices = set[str]().union(*(each.voices for each in texts))
+    good = quality(trusts, len(voices), is_approved=approved)
+    others = sorted({tag for each in texts for tag in each.tags})
+    # A moral, where a person decided for it against another.
+    is_moral = any(each.id in found.kept for each in found.said[unit.voice])
     digest = kept.content_hash if kept else voice.content_hash
     since = [found.principles[name].created_at for name in _family(unit, found)]
     return Principle(
@@ -580,8 +547,8 @@ def _made(unit: PromotionUnit, found: Gathered, now: int, kept: Principle | None
         content=kept.content if kept else voice.content,
         content_hash=digest,
         elaboration=_elaboration(unit, found, texts, kept),
-        category=_category(found, unit.voice),
-        tags=_tags(voice, texts),
+        category=PrincipleCategory.MORAL if is_moral else BECOMES[Category(voice.category)],
+        tags=tuple(dict.fromkeys([*voice.tags, *others]))[:TAGS],
         domains=tuple(sorted({each.domain for each in texts if each.domain and each.paths})),
         confidence=sure,
         quality=good,
@@ -597,35 +564,11 @@ def _family(unit: PromotionUnit, found: Gathered) -> set[str]:
     inside = set(unit.members)
     return {
         name
-        for name, owed in found.owed.items()
+        for name in found.owed
         if name in found.principles
         and name not in found.revoked
-        and not inside.isdisjoint(found.leads.get(each.insight_id, "") for each in owed)
+        and not inside.isdisjoint(found.made_of(name))
     }
-
-
-def _category(found: Gathered, voice: str) -> PrincipleCategory:
-    """Return what kind of lesson it is: a moral, where a person decided for it against another."""
-    texts = found.said[voice]
-    if any(each.id in found.kept for each in texts):
-        return PrincipleCategory.MORAL
-    return BECOMES[Category(texts[0].category)]
-
-
-def _quality(unit: PromotionUnit, found: Gathered, texts: Sequence[SpokenText]) -> float:
-    """Return how good the sources are."""
-    said = evidence.decision(found.said[unit.voice], found.decisions)
-    return quality(
-        set[str]().union(*(each.trusts for each in texts)),
-        len(set[str]().union(*(each.voices for each in texts))),
-        is_approved=said is Decision.APPROVED,
-    )
-
-
-def _tags(voice: SpokenText, texts: Iterable[SpokenText]) -> tuple[str, ...]:
-    """Return the tags of the voice, and then those of the others."""
-    others = sorted({tag for each in texts for tag in each.tags})
-    return tuple(dict.fromkeys([*voice.tags, *others]))[:TAGS]
 
 
 def _elaboration(
@@ -675,12 +618,3 @@ def _same(before: Principle, made: Principle) -> bool:
     )
     moved = max(abs(before.confidence - made.confidence), abs(before.quality - made.quality))
     return plain == before and moved <= _CLOSE
-
-
-def _owed(found: Gathered, name: str, owes: Sequence[Derivation]) -> bool:
-    """Tell whether a principle comes of what it came of."""
-    before = {each.insight_id: each.weight for each in found.owed.get(name, ())}
-    now = {each.insight_id: each.weight for each in owes}
-    return before.keys() == now.keys() and all(
-        abs(before[each] - now[each]) <= _CLOSE for each in now
-    )

@@ -136,10 +136,17 @@ def _seen(path: str, project: Project, *, limit: int) -> FileLook:
     """Return what lies at a path, not read yet (on a thread); raises what `os.stat` does."""
     found = Path(path).stat()
     state = FileState.of(path, project.id, found=found)
-    try:
-        return FileLook(state, None, _admit(path, project, found, limit))
-    except (BadInput, Refused) as error:
-        return FileLook(replace(state, error=str(error)), None)
+    reason, real = "", ""
+    if not stat.S_ISREG(found.st_mode):
+        reason = f"cannot read {path}: it is not a regular file; put a text file there"
+    elif found.st_size > limit:
+        reason = _too_large(path, found.st_size, limit)
+    elif not project.contains(real := os.path.realpath(path)):
+        reason = (
+            f"refused to read {path}: it leads to {real}, outside the project {project.root}; "
+            "register that folder or copy the file"
+        )
+    return FileLook(replace(state, error=reason) if reason else state, None, real)
 
 
 def _astray(path: str, project: Project, error: OSError | ValueError) -> FileState:
@@ -161,21 +168,6 @@ def _astray(path: str, project: Project, error: OSError | ValueError) -> FileSta
     else:
         found = None
     return replace(FileState.of(path, project.id, found=found), error=reason)
-
-
-def _admit(path: str, project: Project, found: os.stat_result, limit: int) -> str:
-    """Return where a path leads; raise for what is no file of this project."""
-    if not stat.S_ISREG(found.st_mode):
-        raise BadInput(f"cannot read {path}: it is not a regular file; put a text file there")
-    if found.st_size > limit:
-        raise FileTooLarge(_too_large(path, found.st_size, limit))
-    real = os.path.realpath(path)
-    if not project.contains(real):
-        raise Refused(
-            f"refused to read {path}: it leads to {real}, outside the project {project.root}; "
-            "register that folder or copy the file"
-        )
-    return real
 
 
 def _too_large(path: str, size: int, limit: int) -> str:
@@ -357,20 +349,15 @@ class FileReader:
         return Said(tuple(findings), tuple(alerts), read, left_out(data, path=self.path))
 
     def _findings(self, fragment: Fragment) -> Iterator[tuple[Finding, tuple[Alert, ...]]]:
-        """Yield what a section says, with what was met in it."""
-        scope = self._scope(fragment)
+        """Yield what a section says, with what was met in it, and where in the project it holds."""
+        globs = fragment.applies_to
+        some = [f"{self.folder}/{each}" if self.folder else each for each in globs]
+        scope = ",".join(some) if globs else self.folder
         if self.granularity is Granularity.SECTION:
             yield _section(fragment, scope)
             return
         for each in statements(fragment):
             yield _statement(fragment, each, scope)
-
-    def _scope(self, fragment: Fragment) -> str:
-        """Return where in the project a section holds."""
-        globs = fragment.applies_to
-        if not globs:
-            return self.folder
-        return ",".join(f"{self.folder}/{each}" if self.folder else each for each in globs)
 
     def _limit(self, count: int, most: int, what: str) -> None:
         """Raise `BadInput` for a file that says too much."""
@@ -465,10 +452,6 @@ class PlacedTexts:
 
     page: ComparedTexts
     vectors: Mapping[str, Matrix] = field(default_factory=dict)
-
-    def row(self, text: str) -> Matrix | None:
-        """Return the vector of one of its texts; None where it has none."""
-        return self.vectors.get(text)
 
     def rows(self, texts: Sequence[str]) -> Matrix | None:
         """Return the vectors of several of its texts; None unless every one has one."""

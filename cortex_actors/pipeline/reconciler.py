@@ -37,7 +37,7 @@ from cortex_actors.domain.event import Ids, ReconciliationComplete, Reconciliati
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion, reconciliation
 from cortex_actors.pipeline.promotion import Tools
-from cortex_actors.pipeline.reconciliation import Groups, Neighbourhood, Reconciliation, insight_of
+from cortex_actors.pipeline.reconciliation import Groups, Neighbourhood, Reconciliation
 from cortex_actors.pipeline.relations import PairJudge, Ruling
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
@@ -52,7 +52,7 @@ from cortex_actors.storage.pipeline import (
 from cortex_actors.storage.pipeline.contradictions import Contradiction, Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from cortex_actors.domain.event import AccumulationComplete, Event, Payload
@@ -251,49 +251,43 @@ class Comparing:
         tools = self._tools
         groups = await tools.threads.run(reconciliation.load_groups, around)
         slots = await explorer.stands(around, groups.insights)
-        known = await self._meet(explorer, around, groups)
+        known = await self._meet(explorer, groups)
         decided = [each for each in known if not each.is_open]
-        finding = partial(reconciliation.load_contradictions, name=self._name, at=self._at)
-        found = await tools.threads.run(finding, around, groups, decided)
-        proposing = partial(reconciliation.load_proposals, at=self._at)
+        finding = partial(groups.load_contradictions, name=self._name, at=self._at)
+        found = await tools.threads.run(finding, decided)
         now, before = {each.id for each in found}, {each.id: each.type for each in known}
         ended = [each for each in known if each.is_open and each.id not in now]
-        detected = [each for each in found if each.id not in before]
-        made = await tools.threads.run(reconciliation.clusters, around, groups)
-        weighed, done = await self._weigh(
-            explorer, around, groups, [*found, *decided], ended, made=made
-        )
+        made = await tools.threads.run(groups.clusters)
+        weighed, done = await self._weigh(explorer, groups, [*found, *decided], ended, made=made)
         if weigh:
             weighed += await self._weigh_others(done)
         looked_at = {*around.visited, *done, *(each for each, _ in weighed.changed)}
         touched = await tools.records.read(lambda c: principles.derived(c, looked_at))
         return Reconciliation(
-            visited=around.visited,
-            leads=groups.leads,
+            groups=groups,
             slots=slots,
             found=found,
-            detected=detected,
+            detected=[each for each in found if each.id not in before],
             altered=[each for each in found if before.get(each.id, each.type) != each.type],
             ended=ended,
-            proposed=await tools.threads.run(proposing, around, groups),
+            proposed=await tools.threads.run(groups.load_proposals, at=self._at),
             made=made,
-            agreed=await tools.threads.run(reconciliation.load_agreements, around, groups),
+            agreed=await tools.threads.run(groups.load_agreements),
             weighed=weighed,
             derived=sorted(touched),
             mark=mark,
             model=tools.neighbours.model,
             at=self._at,
-            counts=_counts(around, groups, weighed, detected=detected, ended=ended),
         )
 
-    async def _meet(
-        self, explorer: Explorer, around: Neighbourhood, groups: Groups
-    ) -> list[Contradiction]:
+    async def _meet(self, explorer: Explorer, groups: Groups) -> list[Contradiction]:
         """Get to know all sides of contradictions, found or known; return those that are known."""
-        known = await self._tools.records.read(lambda c: _known(c, around))
+        around = groups.around
+        by_text = await self._tools.records.read(lambda c: contradictions.of(c, around.visited))
+        known = list({each.id: each for some in by_text.values() for each in some}.values())
         sides = {side for each in known for side in each.pair}.union(*around.conflicts)
         await explorer.meet(around, sides)
-        await explorer.meet(around, {insight_of(around, groups, side) for side in sides})
+        await explorer.meet(around, {groups.insight_of(side) for side in sides})
         return known
 
     def _seeds(
@@ -310,7 +304,6 @@ class Comparing:
     async def _weigh(
         self,
         explorer: Explorer,
-        around: Neighbourhood,
         groups: Groups,
         current: Sequence[Contradiction],
         ended: Sequence[Contradiction],
@@ -321,22 +314,19 @@ class Comparing:
 
         The medoid of a cluster that has earned it together is a candidate, too.
         """
+        around = groups.around
         sides = {side for each in (*current, *ended) for side in each.pair}
-        partners = {insight_of(around, groups, side) for side in sides}
-        partners -= set(groups.insights)
+        partners = {groups.insight_of(side) for side in sides} - set(groups.insights)
         counting, others = await self._tools.records.read(lambda c: _with_partners(c, partners))
         gone = {each.id for each in ended}
         against = {each.id: each for each in (*others, *current) if each.id not in gone}
-        await explorer.meet(
-            around,
-            {*partners, *counting, *(side for each in against.values() for side in each.pair)},
-        )
-        threads, current = self._tools.threads, list(against.values())
-        said = await threads.run(_counting, around, groups, partners, counting)
-        contradicted = await threads.run(reconciliation.load_contradicted, around, groups, current)
-        scales = await self._scales(said, contradicted)
-        differs = partial(reconciliation.load_differing, around, groups, current=current)
-        differing = await threads.run(differs)
+        current = list(against.values())
+        sides = {side for each in current for side in each.pair}
+        await explorer.meet(around, {*partners, *counting, *sides})
+        threads = self._tools.threads
+        said = await threads.run(_counting, groups, partners, counting)
+        scales = await self._scales(said, await threads.run(groups.load_contradicted, current))
+        differing = await threads.run(groups.load_differing, current)
         scales = replace(scales, differing={*scales.differing, *differing})
         weighed = await threads.run(evidence.weigh, said, scales)
         grouped = [(each.medoid, each.members) for each in made]
@@ -373,12 +363,6 @@ class Comparing:
         return evidence.Scales(self._at, thresholds, contradicted, promoted, differing, decisions)
 
 
-def _known(connection: Connection, around: Neighbourhood) -> list[Contradiction]:
-    """Return the contradictions of whatever was visited, each once."""
-    found = contradictions.of(connection, around.visited)
-    return list({each.id: each for some in found.values() for each in some}.values())
-
-
 def _with_partners(
     connection: Connection, partners: Collection[str]
 ) -> tuple[dict[str, str], list[Contradiction]]:
@@ -389,39 +373,16 @@ def _with_partners(
 
 
 def _counting(
-    around: Neighbourhood, groups: Groups, partners: Collection[str], counting: Mapping[str, str]
+    groups: Groups, partners: Collection[str], counting: Mapping[str, str]
 ) -> dict[str, list[insight_evidence.SpokenText]]:
     """Return insights with the texts that count for them, each itself the first (on a thread)."""
-    said = {
-        lead: [lead, *(each for each in some if each != lead)]
-        for lead, some in groups.followers.items()
-    }
-    said |= {each: [each] for each in partners if each in around.texts}
+    texts = groups.around.texts
+    said = {lead: dict.fromkeys([lead, *some]) for lead, some in groups.followers.items()}
+    said |= {each: {each: None} for each in partners if each in texts}
     for text, lead in sorted(counting.items()):
-        if lead in said and text in around.texts and text not in groups.leads:
-            said[lead].append(text)
-    return {lead: [around.texts[each] for each in some] for lead, some in said.items()}
-
-
-def _counts(
-    around: Neighbourhood,
-    groups: Groups,
-    weighed: evidence.WeighedInsights,
-    *,
-    detected: Sequence[Contradiction],
-    ended: Sequence[Contradiction],
-) -> dict[str, int]:
-    """Return the numbers of the audit row."""
-    return {
-        "compared": len(around.visited),
-        "insights": weighed.looked_at,
-        "merged": len(groups.leads) - len(groups.followers),
-        "detected": len(detected),
-        "ended": len(ended),
-        "changed": len(weighed.changed),
-        "candidates": len(weighed.candidates),
-        "waiting": len(weighed.waiting),
-    }
+        if lead in said and text in texts and text not in groups.leads:
+            said[lead][text] = None
+    return {lead: [texts[each] for each in some] for lead, some in said.items()}
 
 
 log = logging.getLogger("cortex.reconciler")
@@ -486,7 +447,8 @@ class Reconciler(Consumer):
     async def on_complete(self, event: Event[AccumulationComplete]) -> Outcome:
         """Compare what a file says differently now; a run that changed nothing costs no look."""
         if not event.payload.changed_ids:
-            return self._ended(self._run(), None)
+            begun = projects.PipelineRun.at(self.desk.name, self.desk.clock.now())
+            return self._ended(begun, None)
         return await self._reconcile(event.payload.changed_ids)
 
     async def on_requested(self, event: Event[ReconciliationRequested]) -> Outcome:
@@ -500,23 +462,15 @@ class Reconciler(Consumer):
         self, ids: Sequence[str], *, full: bool = False, weigh: bool = False
     ) -> Outcome:
         """Compare texts, and return what follows."""
-        run = self._run()
+        name, now = self.desk.name, self.desk.clock.now
+        run = projects.PipelineRun.at(name, now())
         await self._threads.run(self._ruling.read)
-        comparing = Comparing(
-            Tools(self._records, self._neighbours, self._threads, self._judge),
-            self._ruling,
-            name=self.desk.name,
-            run=run.id,
-            at=self.desk.clock.now(),
-        )
+        tools = Tools(self._records, self._neighbours, self._threads, self._judge)
+        comparing = Comparing(tools, self._ruling, name=name, run=run.id, at=now())
         found = await comparing.compare(ids, full=full, weigh=weigh)
         opinions = await self._opinion.of(found.visited) if self._opinion is not None else []
         self._due = None
         return self._ended(run, found, opinions)
-
-    def _run(self) -> projects.PipelineRun:
-        """Return the audit row of a run that begins now."""
-        return projects.PipelineRun.at(self.desk.name, self.desk.clock.now())
 
     def _ended(
         self,
@@ -538,24 +492,19 @@ class Reconciler(Consumer):
             insights.take(connection, opinions)
             projects.record(connection, ended)
 
+        said: list[Event[Payload]] = []
+        detected, resolved = topics.CONTRADICTION_DETECTED, topics.CONTRADICTION_RESOLVED
+        some = ((detected, found.detected), (resolved, found.ended)) if found is not None else ()
+        for topic, each in some:
+            ids = sorted(contradiction.id for contradiction in each)
+            said += [self.say(topic, Ids(part)) for part in parts(ids, NAMED)]
         candidates = parts(found.weighed.candidates if found is not None else (), NAMED) or [()]
         derived = parts(found.derived if found is not None else (), NAMED)
-        done = [
+        said += [
             self.say(topics.RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some, others))
             for some, others in zip_longest(candidates, derived, fillvalue=())
         ]
-        return Outcome(work, [*self._told(found), *done])
-
-    def _told(self, found: Reconciliation | None) -> Iterator[Event[Payload]]:
-        """Yield the events that tell of contradictions."""
-        if found is None:
-            return
-        for topic, some in (
-            (topics.CONTRADICTION_DETECTED, found.detected),
-            (topics.CONTRADICTION_RESOLVED, found.ended),
-        ):
-            for ids in parts(sorted(each.id for each in some), NAMED):
-                yield self.say(topic, Ids(ids))
+        return Outcome(work, said)
 
     async def _look_out(self) -> None:
         """Ask for a run when something is due of which no event tells."""

@@ -16,7 +16,7 @@ Texts of one run, and what each is to the others as far as they were compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
@@ -41,14 +41,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Which text represents which.
+    """Which text represents which, and what follows from that.
 
     Attributes:
+        around: the texts.
         leads: text -> its representative, for all that were visited and are said.
         followers: representative -> all texts that count for it, itself among them, in order.
 
     """
 
+    around: Neighbourhood
     leads: Mapping[str, str]
     followers: Mapping[str, Sequence[str]]
 
@@ -56,6 +58,117 @@ class Groups:
     def insights(self) -> Collection[str]:
         """Those that represent themselves."""
         return self.followers.keys()
+
+    def clusters(self) -> list[Cluster]:
+        """Return the clusters of the insights that were visited."""
+        edges = {
+            pair(one, other): score
+            for one in self.insights
+            for other, score in self.around.near.get(one, {}).items()
+            if other in self.insights
+        }
+        return clustering.clusters(edges, self.around.rows)
+
+    def load_contradictions(
+        self, decided: Iterable[Contradiction], *, name: str, at: int
+    ) -> list[Contradiction]:
+        """Return the pairs of insights that cannot both hold, at least one of them visited.
+
+        Whichever texts of theirs disagree: two texts of one project do so under whatever wording of
+        another project speaks for them. `decided` are pairs about which a person has spoken:
+        whatever texts say the same as theirs, they are not raised again.
+        """
+        closed = {self._insights(each.pair) for each in decided}
+        best: dict[Pair, tuple[Pair, Judgement, float | None]] = {}
+        for texts, (judged, score) in sorted(self.around.conflicts.items()):
+            edge = self._insights(texts)
+            stand = all(_is_live(self.around, each) for each in (*texts, *edge))
+            if not stand or edge[0] == edge[1] or edge in closed:
+                continue
+            if edge not in best or _weight(judged) > _weight(best[edge][1]):
+                best[edge] = texts, judged, score
+        rows = []
+        for edge, (texts, judged, score) in sorted(best.items()):
+            # Every contradiction says of which kind it is.
+            assert judged.conflict is not None  # noqa: S101
+            row = Contradiction(
+                id=id_of(*edge),
+                insight_a=edge[0],
+                insight_b=edge[1],
+                type=str(judged.conflict),
+                similarity=score,
+                detected_by=name,
+                decided_by=str(judged.decider),
+                reason=judged.reason,
+                detected_at=at,
+                confidence=judged.confidence,
+            )
+            word = self.around.words.get(texts)
+            if word is not None and word.keep is not None:
+                # Said of texts that stood for other insights then.
+                kept = self.insight_of(word.keep)
+                row = replace(row, status="resolved", resolved_at=word.at, kept_id=kept)
+            rows.append(row)
+        return rows
+
+    def load_proposals(self, *, at: int) -> list[verdicts.Proposed]:
+        """Return what two insights may be to each other, of those that were visited."""
+        return [
+            verdicts.Proposed(
+                id=verdicts.proposal_id(each.kind, edge),
+                insight_a=edge[0],
+                insight_b=edge[1],
+                kind=each.kind,
+                score=each.score,
+                reason=each.reason,
+                similarity=score,
+                found_at=at,
+            )
+            for edge, (each, score) in sorted(self.around.proposed.items())
+            if self._insights(edge) == edge and all(_is_live(self.around, side) for side in edge)
+        ]
+
+    def load_contradicted(self, current: Iterable[Contradiction]) -> set[str]:
+        """Return the insights that something speaks against, as long as the other side is said.
+
+        Two that are one insight by now do not speak against it, whatever a person decided before.
+        """
+        return {
+            self.insight_of(side)
+            for each in current
+            for side, other in (each.pair, each.pair[::-1])
+            if each.against(side)
+            and _is_live(self.around, other)
+            and self.insight_of(side) != self.insight_of(other)
+        }
+
+    def load_differing(self, current: Iterable[Contradiction]) -> set[str]:
+        """Return the insights from which the choice of another project differs."""
+        texts, differing = self.around.texts, set()
+        for each in current:
+            if each.is_open and not each.is_direct:
+                leads = [self.insight_of(side) for side in each.pair]
+                said = [self.followers.get(lead, [lead]) for lead in leads]
+                # The projects that say either of the two.
+                says = [{p for e in some if e in texts for p in texts[e].projects} for some in said]
+                differing |= {leads[n] for n in (0, 1) if says[1 - n] - says[n]}
+        return differing
+
+    def load_agreements(self) -> dict[Pair, float]:
+        """Return the pairs of insights that are near enough to be offered as one rule."""
+        agreeing = self.around.agreeing.items()
+        return {edge: score for edge, score in agreeing if self._insights(edge) == edge}
+
+    def insight_of(self, text: str) -> str:
+        """Return the insight that a text counts for, visited or not."""
+        if text in self.leads:
+            return self.leads[text]
+        known = self.around.texts.get(text)
+        return text if known is None or known.superseded_by is None else known.superseded_by
+
+    def _insights(self, texts: Pair) -> Pair:
+        """Return the insights that two texts count for, as a pair."""
+        return pair(*map(self.insight_of, texts))
 
 
 def load_groups(around: Neighbourhood) -> Groups:
@@ -81,7 +194,7 @@ def load_groups(around: Neighbourhood) -> Groups:
     followers: dict[str, list[str]] = {}
     for each in sorted(leads):
         followers.setdefault(leads[each], []).append(each)
-    return Groups(leads, followers)
+    return Groups(around, leads, followers)
 
 
 def _lend(around: Neighbourhood, leads: Mapping[str, str]) -> Mapping[str, str]:
@@ -119,133 +232,10 @@ def _above(around: Neighbourhood, text: str) -> set[str]:
     }
 
 
-def clusters(around: Neighbourhood, found: Groups) -> list[Cluster]:
-    """Return the clusters of the insights that were visited."""
-    edges = {
-        pair(one, other): score
-        for one in found.insights
-        for other, score in around.near.get(one, {}).items()
-        if other in found.followers
-    }
-    return clustering.clusters(edges, around.rows)
-
-
-def load_contradictions(
-    around: Neighbourhood, found: Groups, decided: Iterable[Contradiction], *, name: str, at: int
-) -> list[Contradiction]:
-    """Return the pairs of insights that cannot both hold, at least one of them visited.
-
-    Whichever texts of theirs disagree: two texts of one project do so under whatever wording of
-    another project speaks for them. `decided` are pairs about which a person has spoken: whatever
-    texts say the same as theirs, they are not raised again.
-    """
-    closed = {_insights(around, found, each.pair) for each in decided}
-    best: dict[Pair, tuple[Pair, Judgement, float | None]] = {}
-    for texts, (judged, score) in sorted(around.conflicts.items()):
-        edge = _insights(around, found, texts)
-        stand = all(_is_live(around, each) for each in (*texts, *edge))
-        if not stand or edge[0] == edge[1] or edge in closed:
-            continue
-        if edge not in best or _weight(judged) > _weight(best[edge][1]):
-            best[edge] = texts, judged, score
-    rows = []
-    for edge, (texts, judged, score) in sorted(best.items()):
-        row = _contradiction(edge, judged, score, name=name, at=at)
-        word = around.words.get(texts)
-        if word is not None and word.keep is not None:
-            # Said of texts that stood for other insights then.
-            kept = insight_of(around, found, word.keep)
-            row = replace(row, status="resolved", resolved_at=word.at, kept_id=kept)
-        rows.append(row)
-    return rows
-
-
 def _weight(judged: Judgement) -> tuple[bool, bool, float]:
     """Return how much a contradiction weighs among those of the same two insights."""
     is_here = judged.conflict is not Conflict.CONTEXTUAL
     return is_here, judged.conflict is Conflict.DIRECT, judged.confidence
-
-
-def load_proposals(around: Neighbourhood, found: Groups, *, at: int) -> list[verdicts.Proposed]:
-    """Return what two insights may be to each other, of those that were visited."""
-    return [
-        verdicts.Proposed(
-            id=verdicts.proposal_id(each.kind, edge),
-            insight_a=edge[0],
-            insight_b=edge[1],
-            kind=each.kind,
-            score=each.score,
-            reason=each.reason,
-            similarity=score,
-            found_at=at,
-        )
-        for edge, (each, score) in sorted(around.proposed.items())
-        if all(_stands(around, found, side) for side in edge)
-    ]
-
-
-def load_contradicted(
-    around: Neighbourhood, found: Groups, current: Iterable[Contradiction]
-) -> set[str]:
-    """Return the insights that something speaks against, as long as the other side is said.
-
-    Two that are one insight by now do not speak against it, whatever a person decided before.
-    """
-    return {
-        insight_of(around, found, side)
-        for each in current
-        for side, other in (each.pair, each.pair[::-1])
-        if each.against(side)
-        and _is_live(around, other)
-        and insight_of(around, found, side) != insight_of(around, found, other)
-    }
-
-
-def load_differing(
-    around: Neighbourhood, found: Groups, *, current: Iterable[Contradiction]
-) -> set[str]:
-    """Return the insights from which the choice of another project differs."""
-    differing = set()
-    for each in current:
-        if each.is_open and not each.is_direct:
-            leads = [insight_of(around, found, side) for side in each.pair]
-            says = [_projects(around, found, insight=lead) for lead in leads]
-            differing |= {leads[n] for n in (0, 1) if says[1 - n] - says[n]}
-    return differing
-
-
-def _projects(around: Neighbourhood, found: Groups, *, insight: str) -> set[str]:
-    """Return the projects that say an insight."""
-    some = found.followers.get(insight, [insight])
-    return set[str]().union(*(around.texts[e].projects for e in some if e in around.texts))
-
-
-def load_agreements(around: Neighbourhood, found: Groups) -> dict[Pair, float]:
-    """Return the pairs of insights that are near enough to be offered as one rule."""
-    return {
-        edge: score
-        for edge, score in around.agreeing.items()
-        if all(insight_of(around, found, each) == each for each in edge)
-    }
-
-
-def insight_of(around: Neighbourhood, found: Groups, text: str) -> str:
-    """Return the insight that a text counts for, visited or not."""
-    if text in found.leads:
-        return found.leads[text]
-    known = around.texts.get(text)
-    return text if known is None or known.superseded_by is None else known.superseded_by
-
-
-def _insights(around: Neighbourhood, found: Groups, texts: Pair) -> Pair:
-    """Return the insights that two texts count for, as a pair."""
-    one, other = (insight_of(around, found, each) for each in texts)
-    return pair(one, other)
-
-
-def _stands(around: Neighbourhood, found: Groups, text: str) -> bool:
-    """Tell whether a text represents itself and is said."""
-    return _is_live(around, text) and insight_of(around, found, text) == text
 
 
 def _place(around: Neighbourhood, text: str) -> tuple[int, bool, int, int, str]:
@@ -260,32 +250,12 @@ def _is_live(around: Neighbourhood, text: str) -> bool:
     return text in around.texts and around.texts[text].is_live
 
 
-def _contradiction(
-    edge: Pair, judged: Judgement, score: float | None, *, name: str, at: int
-) -> Contradiction:
-    """Return a judgement as what the ledger keeps of it."""
-    assert judged.conflict is not None  # noqa: S101 - every contradiction says of which kind it is
-    return Contradiction(
-        id=id_of(*edge),
-        insight_a=edge[0],
-        insight_b=edge[1],
-        type=str(judged.conflict),
-        similarity=score,
-        detected_by=name,
-        decided_by=str(judged.decider),
-        reason=judged.reason,
-        detected_at=at,
-        confidence=judged.confidence,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
     """What one run found.
 
     Attributes:
-        visited: texts that were looked at.
-        leads: text -> its representative.
+        groups: the texts that were looked at, with their representatives.
         slots: insight -> the subjects on which it says something.
         found: contradictions of what was visited.
         detected: those of them that are new.
@@ -299,8 +269,7 @@ class Reconciliation:
 
     """
 
-    visited: Collection[str]
-    leads: Mapping[str, str]
+    groups: Groups
     slots: Mapping[str, Collection[str]]
     found: Sequence[Contradiction]
     detected: Sequence[Contradiction]
@@ -314,15 +283,33 @@ class Reconciliation:
     mark: Mark
     model: str
     at: int
-    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def visited(self) -> Collection[str]:
+        """Texts that were looked at."""
+        return self.groups.around.visited
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of the audit row."""
+        return {
+            "compared": len(self.visited),
+            "insights": self.weighed.looked_at,
+            "merged": len(self.groups.leads) - len(self.groups.followers),
+            "detected": len(self.detected),
+            "ended": len(self.ended),
+            "changed": len(self.weighed.changed),
+            "candidates": len(self.weighed.candidates),
+            "waiting": len(self.weighed.waiting),
+        }
 
     def write(self, connection: Connection) -> None:
         """Write it, in the transaction that acknowledges what led to it."""
         # Let each text count for its representative, if both are still said.
-        live = insight_evidence.live_among(connection, self.visited)
+        live, leads = insight_evidence.live_among(connection, self.visited), self.groups.leads
         wanted: dict[str, str | None] = {
             said: lead if lead != said and {said, lead} <= live else None
-            for said, lead in self.leads.items()
+            for said, lead in leads.items()
         }
         wanted |= dict.fromkeys(set(self.visited) - wanted.keys())
         following = [said for said, lead in wanted.items() if lead is not None]
@@ -332,7 +319,7 @@ class Reconciliation:
         verdicts.propose(connection, self.proposed, visited=self.visited)
         differing = (*self.detected, *self.altered, *self.ended)
         sides = {side for each in differing for side in each.pair}
-        insight_records.settle(connection, sides | {self.leads.get(side, side) for side in sides})
+        insight_records.settle(connection, sides | {leads.get(side, side) for side in sides})
         contradictions.replace_clusters(
             connection, self.visited, self.made, model=self.model, at=self.at
         )
@@ -502,9 +489,12 @@ class Neighbourhood:
             if found.fuller:
                 is_first = self.texts[one].content == found.fuller
                 self.fuller.add((other, one) if is_first else edge)
-        if score is not None and _agree(self.texts[one], self.texts[other], score=score):
+        if score is None:
+            return
+        left, right = self.texts[one], self.texts[other]
+        if _may_agree(left, right) and agrees(left.content, right.content, cosine=score):
             self.agreeing[edge] = score
-        if score is not None and self.relations.is_edge(self.texts[one], score):
+        if self.relations.is_edge(left, score):
             self.near.setdefault(one, {})[other] = score
             self.near.setdefault(other, {})[one] = score
 
@@ -512,13 +502,6 @@ class Neighbourhood:
         """Return the cosine of two texts; None where one has no vector."""
         rows = self.rows
         return cosine(rows[one], rows[other]) if one in rows and other in rows else None
-
-
-def _agree(
-    one: insight_evidence.SpokenText, other: insight_evidence.SpokenText, *, score: float
-) -> bool:
-    """Tell whether two texts that do not disagree are rules of two projects about one thing."""
-    return _may_agree(one, other) and agrees(one.content, other.content, cosine=score)
 
 
 def _may_agree(one: insight_evidence.SpokenText, other: insight_evidence.SpokenText) -> bool:

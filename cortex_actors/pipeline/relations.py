@@ -360,16 +360,27 @@ _SPOKEN = frozenset({LinkType.CONTRADICTS, LinkType.DEPENDS_ON})
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """How links change."""
+class Linked:
+    """How links change; nothing of it is written yet."""
 
     gone: tuple[Link, ...] = ()
     found: tuple[Link, ...] = ()
+    #: Principle -> digest of what its links were drawn of.
+    digests: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def ends(self) -> set[str]:
         """The principles that have another link than before."""
         return {end for each in (*self.gone, *self.found) for end in each.pair}
+
+    def write(self, connection: Connection, *, at: int) -> set[str]:
+        """Write it, after the principles; return who has other links than before.
+
+        A link to a principle that has gone meanwhile is left out.
+        """
+        principles.replace_links(connection, self.gone, self.found, at=at)
+        principles.note(connection, self.digests.items())
+        return self.ends
 
 
 @dataclass(slots=True)
@@ -402,9 +413,10 @@ class Survey:
         found = self.texts.near(rows, self.thresholds.related)
         for one, near in zip(asked, found, strict=True):
             others = [each for each in near if each.insight_id != one]
-            for other in others:
-                self.cosines[pair(one, other.insight_id)] = other.cosine
-            self.nearest[one] = self._first(one, [each.insight_id for each in others])
+            self.cosines |= {pair(one, each.insight_id): each.cosine for each in others}
+            some = [each for each in others if self._may(one, each.insight_id, each.cosine)]
+            some.sort(key=lambda each: (-each.cosine, each.insight_id))
+            self.nearest[one] = [e.insight_id for e in some[: self.thresholds.neighbours]]
 
     def near(self, ids: AbstractSet[str]) -> set[str]:
         """Return the principles looked at before that may count those among their nearest."""
@@ -423,29 +435,18 @@ class Survey:
     def link(self, edge: Pair) -> Link | None:
         """Return the link of two."""
         one, other = (self.shelf.nodes[each].subject for each in edge)
+        score, rows = self.cosines.get(edge), self.shelf.rows
+        # Those that are not near have a cosine, too, unless one has no vector.
+        if score is None and rows.keys() >= set(edge):
+            score = cosine(rows[edge[0]], rows[edge[1]])
         return linking.link(
             one,
             other,
-            self._cosine(edge),
+            score,
             near=self.is_chosen(edge),
             thresholds=self.thresholds,
             lexicon=self.lexicon,
         )
-
-    def _cosine(self, edge: Pair) -> float | None:
-        """Return the cosine of two, whether or not they are near; None where one has no vector."""
-        known = self.cosines.get(edge)
-        rows = self.shelf.rows
-        if known is not None or not (edge[0] in rows and edge[1] in rows):
-            return known
-        return cosine(rows[edge[0]], rows[edge[1]])
-
-    def _first(self, one: str, others: Sequence[str]) -> list[str]:
-        """Return the nearest of those that may be linked with one."""
-        scores = {each: self.cosines[pair(one, each)] for each in others}
-        some = [each for each, score in scores.items() if self._may(one, each, score)]
-        some.sort(key=lambda each: (-scores[each], each))
-        return some[: self.thresholds.neighbours]
 
     def _may(self, one: str, other: str, score: float) -> bool:
         left, right = (self.shelf.nodes[each].subject for each in (one, other))
@@ -465,14 +466,22 @@ def affected(survey: Survey, due: AbstractSet[str], before: Iterable[Link]) -> s
 
 def drawn(
     survey: Survey, due: AbstractSet[str], around: AbstractSet[str], before: Sequence[Link]
-) -> Drawn:
+) -> Linked:
     """Return how the links of those `around` change; `before` are theirs, as they are."""
     survey.look(sorted(around))
     old = {each.pair: each for each in before}
-    outside = {end for edge in old for end in edge} - set(around)
-    survey.look(sorted(_hosts(survey, old, outside)))
+    # Those outside that may still count one inside among their nearest.
+    hosts = {end for edge in old if not survey.is_chosen(edge) for end in edge} - around
+    survey.look(sorted(hosts & survey.shelf.nodes.keys()))
     found = {}
-    for edge in sorted(_edges(survey, due, around, old)):
+    # What may be linked: near, known, of one topic, or spoken of.
+    nodes = survey.shelf.nodes
+    spoken = {pair(one, other) for one in nodes for other, _ in nodes[one].subject.verdicts}
+    edges = {pair(one, other) for one in around for other in survey.nearest.get(one, ())}
+    edges |= {edge for edge in survey.cosines if not due.isdisjoint(edge)}
+    edges |= {edge for edge in spoken if nodes.keys() >= set(edge) and due & set(edge)}
+    edges |= {edge for edge in old if nodes.keys() >= set(edge)}
+    for edge in sorted(edges.union(_sharing(survey, due))):
         is_known = edge in old and not set(edge) & set(due)
         # What the words of both say stays; everything else as long as they are near.
         stays = is_known and (old[edge].type in _SPOKEN or survey.is_chosen(edge))
@@ -481,33 +490,7 @@ def drawn(
             found[edge] = made
     gone = [each for edge, each in old.items() if not _is_as(each, found.get(edge))]
     new = [each for edge, each in found.items() if not _is_as(each, old.get(edge))]
-    return Drawn(tuple(gone), tuple(new))
-
-
-def _hosts(survey: Survey, old: Mapping[Pair, Link], outside: AbstractSet[str]) -> Iterator[str]:
-    """Yield those outside that may still count one inside among their nearest."""
-    for edge in old:
-        if not survey.is_chosen(edge):
-            yield from outside & set(edge) & survey.shelf.nodes.keys()
-
-
-def _edges(
-    survey: Survey, due: AbstractSet[str], around: AbstractSet[str], old: Mapping[Pair, Link]
-) -> set[Pair]:
-    """Return the pairs that may be linked: near, known, of one topic, or spoken of."""
-    edges = {pair(one, other) for one in around for other in survey.nearest.get(one, ())}
-    edges |= {edge for edge in survey.cosines if not due.isdisjoint(edge)}
-    edges |= {edge for edge in old if survey.shelf.nodes.keys() >= set(edge)}
-    return edges | set(_sharing(survey, due)) | set(_spoken_of(survey, due))
-
-
-def _spoken_of(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
-    """Yield pairs about which a person has said something, one of them due."""
-    nodes = survey.shelf.nodes
-    for each, node in nodes.items():
-        for other, _ in node.subject.verdicts:
-            if other in nodes and (each in due or other in due):
-                yield pair(each, other)
+    return Linked(tuple(gone), tuple(new))
 
 
 def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
@@ -532,39 +515,13 @@ def _is_as(one: Link, other: Link | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
-    """What one look found; nothing of it is written yet."""
-
-    drawn: Drawn = field(default_factory=Drawn)
-    #: Principle -> digest of what its links were drawn of.
-    digests: Mapping[str, bytes] = field(default_factory=dict)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Return the numbers of an audit row."""
-        return {"linked": len(self.drawn.found), "unlinked": len(self.drawn.gone)}
-
-    def write(self, connection: Connection, *, at: int) -> set[str]:
-        """Write it, after the principles; return who has other links than before.
-
-        A link to a principle that has gone meanwhile is left out.
-        """
-        principles.replace_links(connection, self.drawn.gone, self.drawn.found, at=at)
-        principles.note(connection, self.digests.items())
-        return self.drawn.ends
-
-
 class Linker:
-    """Finds the links of principles; the caller writes them."""
+    """Finds the links of principles, by vectors of that model; the caller writes them."""
 
-    def __init__(
-        self, records: Records, threads: Threads, *, model: str, settings: OrganisationSettings
-    ) -> None:
-        """Compare vectors of that model, on those threads."""
-        self._records = records
-        self._threads = threads
-        self._model = model
-        self._thresholds = settings.linking
+    records: Records
+    threads: Threads
+    model: str
+    settings: OrganisationSettings
 
     async def find(
         self,
@@ -580,43 +537,35 @@ class Linker:
         the user's own rules with the product's. With nothing given, what is due in the ledger is
         drawn. Reads only.
         """
-        shelf = await self._records.read(
-            lambda c: principle_lists.shelf(c, self._model, made=made, rows=rows, gone=gone)
+        read, run = self.records.read, self.threads.run
+        shelf = await read(
+            lambda c: principle_lists.shelf(c, self.model, made=made, rows=rows, gone=gone)
         )
-        tables = lexicon if lexicon is not None else await self._threads.run(standard)
-        digests = await self._threads.run(self._digests, shelf, tables)
+        tables = lexicon if lexicon is not None else await run(standard)
+        digests = await run(self._digests, shelf, tables)
         due = {name for name, now in digests.items() if now != shelf.nodes[name].linked}
-        due |= await self._left(gone, shelf)
+        # Who loses a neighbour that goes is due as well.
+        lost = await read(lambda c: principles.touching(c, gone)) if gone else ()
+        due |= {end for each in lost for end in each.pair if end in shelf.nodes}
         if not due:
             return Linked()
-        survey = Survey(shelf, self._thresholds, tables)
-        known = await self._records.read(lambda c: principles.touching(c, due))
-        around = await self._threads.run(affected, survey, due, known)
-        before = await self._records.read(lambda c: principles.touching(c, {*around, *gone}))
-        found = await self._threads.run(drawn, survey, due, around, before)
-        return Linked(found, {name: digests[name] for name in due})
-
-    async def _left(self, gone: Collection[str], shelf: principle_lists.PrincipleShelf) -> set[str]:
-        """Return who loses a neighbour that goes."""
-        if not gone:
-            return set()
-        lost = await self._records.read(lambda c: principles.touching(c, gone))
-        return {end for each in lost for end in each.pair if end in shelf.nodes}
+        survey = Survey(shelf, self.settings.linking, tables)
+        known = await read(lambda c: principles.touching(c, due))
+        around = await run(affected, survey, due, known)
+        before = await read(lambda c: principles.touching(c, {*around, *gone}))
+        found = await run(drawn, survey, due, around, before)
+        return replace(found, digests={name: digests[name] for name in due})
 
     def _digests(self, shelf: principle_lists.PrincipleShelf, lexicon: Lexicon) -> dict[str, bytes]:
-        """Return the digest of each principle (on a thread)."""
-        how = json.dumps(
-            [linking.VERSION, lexicon.digest, self._model, asdict(self._thresholds)]
-        ).encode()
-        nodes = shelf.nodes.values()
-        return {each.id: _digest(each, how, each.id in shelf.rows) for each in nodes}
-
-
-def _digest(node: principle_lists.PrincipleNode, how: bytes, has_vector: bool) -> bytes:  # noqa: FBT001 - one of three
-    """Return the digest of all that a principle's links are drawn of."""
-    subject = node.subject
-    said = [(name, *map(str, (v.relation, v.decider, v.reason))) for name, v in subject.verdicts]
-    claim = (subject.claim.text, subject.claim.heading, subject.claim.scope)
-    parts = (claim, sorted(subject.domains), sorted(subject.tags), said, subject.is_section)
-    text = json.dumps([*parts, has_vector, node.text_hash.hex()])
-    return hashlib.sha256(how + text.encode("utf-8", "surrogatepass")).digest()
+        """Return the digest of all that each principle's links are drawn of (on a thread)."""
+        limits = asdict(self.settings.linking)
+        how = json.dumps([linking.VERSION, lexicon.digest, self.model, limits]).encode()
+        found = {}
+        for name, node in shelf.nodes.items():
+            what, claim = node.subject, node.subject.claim
+            said = [(n, *map(str, (v.relation, v.decider, v.reason))) for n, v in what.verdicts]
+            of = (sorted(what.domains), sorted(what.tags), said, what.is_section)
+            parts = ((claim.text, claim.heading, claim.scope), *of, name in shelf.rows)
+            text = json.dumps([*parts, node.text_hash.hex()])
+            found[name] = hashlib.sha256(how + text.encode("utf-8", "surrogatepass")).digest()
+        return found

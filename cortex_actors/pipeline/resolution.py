@@ -34,7 +34,7 @@ from cortex_actors import errors
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending, GivenBullet, Resolved
 from cortex_actors.domain.project import Decision
-from cortex_actors.files.swap import WriteEntry, WriteState
+from cortex_actors.files.swap import WriteState
 from cortex_actors.pipeline.reading import ComparedTexts, FileStatement, joined, page_of, placed
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, named, read
 from cortex_actors.render import fence
@@ -183,24 +183,17 @@ def _elsewhere(root: str, name: str, *, path: str, text: bytes) -> list[FileStat
 
 
 def _bullet(each: ChosenPrinciple) -> Bullet:
-    """Return a principle as it is written."""
-    principle = each.principle
+    """Return a principle as it is written, with what the project says against it, and where."""
+    principle, line = each.principle, each.found.against
+    against = (line.file, line.claim.heading, line.claim.text) if line is not None else ()
     return Bullet(
         principle_id=principle.id,
         content=principle.content,
         topic=topic(principle.content),
         rank=principle.rank,
         confidence=principle.confidence,
-        conflict=_conflict(each),
+        conflict=": ".join(filter(None, against)) or None,
     )
-
-
-def _conflict(each: ChosenPrinciple) -> str | None:
-    """Return what the project says against a principle, and where; None when nothing."""
-    line = each.found.against
-    if line is None:
-        return None
-    return ": ".join(each for each in (line.file, line.claim.heading, line.claim.text) if each)
 
 
 #: Lines of a diff around what differs.
@@ -309,7 +302,9 @@ class Resolving:
         seen: list[bytes] = []
         try:
             if job.target is None or job.wish.text_only:
-                section = await self._section(job, await self._text(job), offer)
+                # A caller that only wants text gets that of the agent's file.
+                text = await self.run(read, job.place) if job.place is not None else None
+                section = await self._section(job, text or b"", offer)
                 return _done(job, section, Ending.SHOWN, diff="")
             for _ in range(TRIES):
                 data = await self.writer.read(target)
@@ -335,9 +330,14 @@ class Resolving:
             )
         except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
-            return await self.run(self._edited, job, error, data=seen[-1], ours=ours)
+            data = seen[-1]
+            found = Resolved(job.path, job.formatter.name, Ending.EDITED, str(error), error.code)
+            found = replace(found, diff=await self.run(edited, data, ours, path=job.path))
+            return ResolvedFile(found, revision=await self.run(fence.revision, data))
         except (errors.NotWritten, errors.WriteFailed, errors.BadInput) as error:
-            return _refused(job, error)
+            code = error.code if isinstance(error, errors.NotWritten) else "unreadable"
+            found = Resolved(job.path, job.formatter.name, Ending.REFUSED, str(error), code)
+            return ResolvedFile(found)
 
     async def undo(
         self, job: Assignment, *, target: WriteTarget, standing: Sequence[GivenBullet] = ()
@@ -378,19 +378,6 @@ class Resolving:
         """Return what writing a section would change; raises what making the new file raises."""
         diff = await self.run(difference, data, await self.run(make, data or b""), path=job.path)
         return _done(job, section, Ending.SHOWN, diff=diff)
-
-    def _edited(
-        self, job: Assignment, error: errors.EditedSection, *, data: bytes, ours: str
-    ) -> ResolvedFile:
-        """Return what a human changed inside our section. Blocks."""
-        diff = edited(data, ours, path=job.path)
-        told = Resolved(job.path, job.formatter.name, Ending.EDITED, str(error), error.code, diff)
-        return ResolvedFile(told, revision=fence.revision(data))
-
-    async def _text(self, job: Assignment) -> bytes:
-        """Return the content of an agent's file, for a caller that only wants text."""
-        path = job.place
-        return (b"" if path is None else await self.run(read, path)) or b""
 
     async def _section(self, job: Assignment, data: bytes, offer: Offer) -> FileSection:
         """Return what a file is to be given; raises `BadInput` for what is no text."""
@@ -448,12 +435,6 @@ def _done(job: Assignment, section: FileSection, ending: Ending, *, diff: str) -
         counts=section.counts,
     )
     return ResolvedFile(told, section, section.revision)
-
-
-def _refused(job: Assignment, error: errors.CortexError) -> ResolvedFile:
-    """Return why a file was left as it is."""
-    code = error.code if isinstance(error, errors.NotWritten) else "unreadable"
-    return ResolvedFile(Resolved(job.path, job.formatter.name, Ending.REFUSED, str(error), code))
 
 
 #: Refusals that time mends: what they kept from being written is tried again unasked.
@@ -576,10 +557,15 @@ def refuse(connection: Connection, path: str) -> None:
     That is a bullet which is no principle now, in a section that is older than some revocation.
     """
     done = projects.of(connection, path, 2, state=WriteState.DONE)
-    if not done or not _is_newer(connection, done):
+    rejected = reviews.list_approvals(connection, Decision.REJECTED)
+    gone_at = [each.at for each in reviews.standing(connection)] + [each.at for each in rejected]
+    # When the section was written that would come back.
+    written = done[1].began_at if len(done) > 1 else 0
+    if not done or max(gone_at, default=-1) < written:
         return
     lines = _bullets(done[0].before or b"")
-    texts = _texts(connection, _standing(connection)) if lines else {}
+    gone = reviews.principles(connection) | {each.principle_id for each in rejected}
+    texts = _texts(connection, set(principles.ids(connection)) - gone) if lines else {}
     # Whole texts: one that was taken back may begin with, or hold, one that was not.
     lost = [line for line in lines if _said(line) not in texts]
     if lost:
@@ -600,14 +586,6 @@ def known(connection: Connection, lines: Sequence[str]) -> list[GivenBullet]:
     return [GivenBullet(texts[text], line) for text, line in said if text in texts]
 
 
-def _is_newer(connection: Connection, done: list[WriteEntry]) -> bool:
-    """Tell whether something was taken back since the section was written that would come back."""
-    gone = [each.at for each in reviews.standing(connection)]
-    gone += [each.at for each in reviews.list_approvals(connection, Decision.REJECTED)]
-    written = done[1].began_at if len(done) > 1 else 0
-    return any(each >= written for each in gone)
-
-
 def _bullets(data: bytes) -> list[str]:
     """Return the bullets of the section that a file had; none where it cannot be read."""
     try:
@@ -621,14 +599,6 @@ def _bullets(data: bytes) -> list[str]:
 def _said(line: str) -> str:
     """Return a bullet's text without our mark before it and what it is worth behind it."""
     return _WORTH.sub("", line.removeprefix(_CONFLICT))
-
-
-def _standing(connection: Connection) -> set[str]:
-    """Return the principles that were neither taken back nor rejected."""
-    ids = set(principles.ids(connection)) - reviews.principles(connection)
-    return ids - {
-        each.principle_id for each in reviews.list_approvals(connection, Decision.REJECTED)
-    }
 
 
 def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:

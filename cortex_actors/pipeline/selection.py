@@ -132,24 +132,15 @@ class _Lines:
 class Bench:
     """Compares principles with one page; it belongs to one resolution."""
 
-    def __init__(
-        self,
-        placed: PlacedTexts,
-        *,
-        limits: ThresholdTable,
-        already_said: float,
-        lexicon: Lexicon | None,
-    ) -> None:
+    def __init__(self, placed: PlacedTexts, by: Chooser) -> None:
         """Read the slots of the page. Blocks: some ms for each hundred statements."""
-        self._own = _Lines.of(placed.page.lines, placed, lexicon)
-        self._elsewhere = _Lines.of(placed.page.elsewhere, placed, lexicon)
+        self._own = _Lines.of(placed.page.lines, placed, by.lexicon)
+        self._elsewhere = _Lines.of(placed.page.elsewhere, placed, by.lexicon)
         self._passages = {id(e): e.passages() for e in (self._own, self._elsewhere)}
         self._sections = placed.rows(placed.page.sections)
         files = {each.file for each in placed.page.elsewhere if each.file}
         self._told = {each for each in files if each in placed.page.text}
-        self._limits = limits
-        self._already_said = already_said
-        self._lexicon = lexicon
+        self._by = by
 
     def compare(self, principle: Principle, row: Matrix | None) -> FileFindings:
         """Return what the page says of a principle; `row` is its vector, if it has one."""
@@ -157,7 +148,12 @@ class Bench:
             found = self._of(some, principle, row)
             if found.said or found.against is not None:
                 return found
-        return self._within_a_section(row)
+        if row is None or self._sections is None:
+            return FileFindings()
+        # A section as a whole may be as near as one that says it.
+        nearest = max(_cosines(self._sections, row))
+        is_said = nearest >= self._by.settings.already_said
+        return FileFindings(f"a section of the file is as near as {nearest:.2f}" if is_said else "")
 
     def _of(self, lines: _Lines, principle: Principle, row: Matrix | None) -> FileFindings:
         """Return what statements say of a principle; the surest contradiction counts.
@@ -169,9 +165,9 @@ class Bench:
         best, spoken, is_repeated = (0.0, -1.0), "", False
         for line, cosine in self._worth(lines, claim, row):
             domain = line.domain if line.domain in principle.domains else None
-            thresholds = self._limits.of(domain, domain)
+            thresholds = self._by.limits.of(domain, domain)
             found = judge(
-                claim, line.claim, cosine=cosine, thresholds=thresholds, lexicon=self._lexicon
+                claim, line.claim, cosine=cosine, thresholds=thresholds, lexicon=self._by.lexicon
             )
             is_same = found.relation is Relation.SAME
             if is_same and (lines is self._own or line.file in self._told):
@@ -197,7 +193,7 @@ class Bench:
         self, some: _Lines, claim: Claim, row: Matrix | None
     ) -> Iterator[tuple[FileStatement, float | None]]:
         """Yield the statements that may be about the same thing, with their cosines."""
-        stand, words = slots(claim, lexicon=self._lexicon), _words(claim.text)
+        stand, words = slots(claim, lexicon=self._by.lexicon), _words(claim.text)
         if row is None or some.rows is None:
             for line, own in zip(some.lines, some.words, strict=True):
                 if not words.isdisjoint(own):
@@ -205,17 +201,8 @@ class Bench:
             return
         cosines = _cosines(some.rows, row)
         for line, own, cosine in zip(some.lines, some.slots, cosines, strict=True):
-            if cosine >= self._limits.default.floor or not stand.isdisjoint(own):
+            if cosine >= self._by.limits.default.floor or not stand.isdisjoint(own):
                 yield line, cosine
-
-    def _within_a_section(self, row: Matrix | None) -> FileFindings:
-        """Return whether a section as a whole is as near as one that says it."""
-        if row is None or self._sections is None:
-            return FileFindings()
-        nearest = max(_cosines(self._sections, row))
-        if nearest < self._already_said:
-            return FileFindings()
-        return FileFindings(said=f"a section of the file is as near as {nearest:.2f}")
 
 
 def _cosines(rows: Matrix, row: Matrix) -> list[float]:
@@ -344,7 +331,7 @@ class Chooser:
 
     def choose(self, offer: Offer, placed: PlacedTexts) -> FileChoice:
         """Return what a file gets. Blocks: some ms for each hundred of its statements."""
-        bench = self._bench(placed)
+        bench = Bench(placed, self)
         kept: list[ChosenPrinciple] = []
         said = opposed = 0
         fitting = offer.fitting(placed.page.stacks)
@@ -375,9 +362,9 @@ class Chooser:
 
     def count(self, offer: Offer, placed: PlacedTexts) -> int:
         """Return how many matter enough that the file does not say already. Blocks as `choose`."""
-        bench, fitting = self._bench(placed), offer.fitting(placed.page.stacks)
         if placed.page.is_pointer:
             return 0
+        bench, fitting = Bench(placed, self), offer.fitting(placed.page.stacks)
         near = self._enough(self._scored(fitting, placed), offer)
         return sum(self.repeats or not bench.compare(e.principle, e.row).said for e in near)
 
@@ -387,39 +374,16 @@ class Chooser:
         order = sorted(scored, key=lambda each: each.principle.id in waiting)
         return [e for e in order if e.score >= least or e.principle.id not in waiting]
 
-    def _bench(self, placed: PlacedTexts) -> Bench:
-        """Return what compares principles with the file."""
-        return Bench(
-            placed,
-            limits=self.limits,
-            already_said=self.settings.already_said,
-            lexicon=self.lexicon,
-        )
-
     def _scored(self, offer: Offer, placed: PlacedTexts) -> list[Scored]:
-        """Return the nearest principles, those that matter most first."""
-        chosen = self.settings
-        weights = RelevanceWeights(chosen.semantic, chosen.rank, chosen.domain)
-        of_file = placed.page.domains
-        found = [
-            Scored(
-                each,
-                offer.row(number),
-                score(cosine, each.rank, share=share(each.domains, of_file), weights=weights),
-            )
-            for number, each, cosine in self._nearest(offer, placed)
-        ]
-        return sorted(found, key=lambda each: (-each.score, each.principle.id))
+        """Return the nearest principles, those that matter most first.
 
-    def _nearest(
-        self, offer: Offer, placed: PlacedTexts
-    ) -> Iterator[tuple[int, Principle, float | None]]:
-        """Yield the principles nearest to the file; without vectors those of the highest rank.
-
-        What a person approved is among them however far it is. To a file that says nothing nothing
-        is near: it must not get everything that ranks.
+        Without vectors those of the highest rank are the nearest. What a person approved is among
+        them however far it is. To a file that says nothing nothing is near: it must not get
+        everything that ranks.
         """
-        row = placed.row(placed.page.text)
+        chosen, of_file = self.settings, placed.page.domains
+        weights = RelevanceWeights(chosen.semantic, chosen.rank, chosen.domain)
+        row = placed.vectors.get(placed.page.text)
         unknown = 0.0 if placed.page.is_silent else None
         cosines: list[float | None] = [unknown] * len(offer.principles)
         if row is not None and offer.rows is not None and offer.rows.shape[1] == len(row):
@@ -431,10 +395,14 @@ class Chooser:
             principle, cosine = offer.principles[number], cosines[number]
             return (-cosine if cosine is not None else 1.0, -principle.rank, principle.id)
 
+        found = []
         for place, number in enumerate(sorted(range(len(cosines)), key=order)):
-            principle = offer.principles[number]
-            if place < self.settings.nearest or principle.id not in offer.unapproved:
-                yield number, principle, cosines[number]
+            each = offer.principles[number]
+            if place < chosen.nearest or each.id not in offer.unapproved:
+                shared = share(each.domains, of_file)
+                value = score(cosines[number], each.rank, share=shared, weights=weights)
+                found.append(Scored(each, offer.row(number), value))
+        return sorted(found, key=lambda each: (-each.score, each.principle.id))
 
     def _opposed(self, one: Scored, other: Scored) -> bool:
         """Tell whether two principles contradict each other, linked or not."""
@@ -526,22 +494,17 @@ class Shared:
         """Return one row for each text, of which there is at least one; raises as `Embed`."""
         async with self._turn:
             missing = [each for each in dict.fromkeys(texts) if each not in self._rows]
-            if missing:
-                rows = await self._made(missing, model)
-                self._rows.update(zip(missing, rows, strict=True))
+            if missing and self._away is not None:
+                raise self._away
+            try:
+                rows = await self._embed(missing, model=model) if missing else ()
+            except UNEMBEDDED as error:
+                # A text that cannot be embedded says nothing about the next file's.
+                if not isinstance(error, BadInput):
+                    self._away = error
+                raise
+            self._rows.update(zip(missing, rows, strict=True))
         return np.stack([self._rows[each] for each in texts])
-
-    async def _made(self, texts: Sequence[str], model: str) -> Matrix:
-        """Return the rows of texts that were not asked for before."""
-        if self._away is not None:
-            raise self._away
-        try:
-            return await self._embed(texts, model=model)
-        except UNEMBEDDED as error:
-            # A text that cannot be embedded says nothing about the next file's.
-            if not isinstance(error, BadInput):
-                self._away = error
-            raise
 
 
 def present(root: str, *, own: bool = False) -> tuple[Present, ...]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority, default_type
 from cortex_actors.errors import BadInput, Refused
+from cortex_actors.text import terms
 from cortex_actors.text.hazards import cleared, hidden, seen, told, visible
 from cortex_actors.text.hazards import mask_secrets as without_secrets
 from cortex_actors.text.summary import plain, render
@@ -200,12 +201,7 @@ def word_of(word: object, known: type[T], *, name: str) -> T | None:
 
     Raises `BadInput` naming those there are.
     """
-    if word is None:
-        return None
-    for each in known:
-        if isinstance(word, str) and word.strip().lower() == each.lower():
-            return each
-    raise BadInput(f"no {name} of a crumb is called {shown(word)}; there are {', '.join(known)}")
+    return None if word is None else terms.word(known, word, name=name)
 
 
 def _text(value: object, name: str, given: AdmissionRequest) -> str:

@@ -22,7 +22,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from cortex_actors.domain.agent import shown
 from cortex_actors.errors import BadInput
@@ -31,7 +31,10 @@ from cortex_actors.text.lexicon import STOP_WORDS, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from enum import StrEnum
 
+
+E = TypeVar("E", bound="StrEnum")
 
 #: Words of a question that are looked at: a page that is pasted has said by then what it is about.
 WORDS_LIMIT = 100
@@ -280,3 +283,11 @@ def matches(text: str, question: str) -> list[tuple[int, int]]:
     """
     stems = {stem(word) for term in terms(question) for word in split(term.text)}
     return [each.span() for each in _RUN.finditer(text) if stem(each[0].lower()) in stems]
+
+
+def word(kind: type[E], given: object, *, name: str) -> E:
+    """Return a word of a closed set, in any case; raises `BadInput` naming those there are."""
+    for each in kind:
+        if isinstance(given, str) and given.strip().lower() == each.lower():
+            return each
+    raise BadInput(f"there is no {name} {shown(given)}; there are {', '.join(kind)}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
 from cortex_actors.domain.memory import Access
@@ -18,26 +16,26 @@ class TestReadings:
         some = Readings(relevance=0.3)
         some.take([Access("a", 0.5), Access("b", 0.5)], 5)
         some.take([Access("a", 0.3)], 3)
-        sealed = some.seal(lambda: "first")
+        sealed = some.seal("first")
 
         assert sealed is not None
         assert {"a": AccessCount(2, 5), "b": AccessCount(1, 5)} == sealed.readings
 
     def test_sealed(self) -> None:
         """What is sealed keeps its name and its content until it was written."""
-        some, names = Readings(relevance=0.3), map(str, count())
-        assert some.seal(lambda: next(names)) is None
+        some = Readings(relevance=0.3)
+        assert some.seal("none") is None
         some.take([Access("a", 0.5)], 1)
-        first = some.seal(lambda: next(names))
+        first = some.seal("first")
         some.take([Access("a", 0.5), Access("b", 0.5)], 2)
 
-        assert first == some.seal(lambda: next(names))
+        assert first == some.seal("later")
         assert 3 == len(some)
         some.written()
-        second = some.seal(lambda: next(names))
+        second = some.seal("second")
         assert first is not None
         assert second is not None
-        assert ("0", "1") == (first.name, second.name)
+        assert ("first", "second") == (first.name, second.name)
         assert {"a", "b"} == set(second.readings)
 
     def test_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
+from cortex_actors.domain.principle import Origin
 from cortex_actors.domain.project import Decision, StatementKind
 from cortex_actors.pipeline.evidence import Scales, has_earned
-from cortex_actors.pipeline.promotion import TOGETHER, EvidencePool, agree, load_pools
+from cortex_actors.pipeline.promotion import TOGETHER, PromotionUnit, agree, load_pools
 from cortex_actors.rules.promotion import PromotionThresholds
 from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
@@ -46,7 +47,7 @@ SMALL = text("a", "Keep pull requests small and easy to review.")
 SPLIT = text("b", "Split large changes into reviewable pieces.", by="b")
 
 
-def pooled(*others: SpokenText, cosine: float = TOGETHER) -> list[EvidencePool]:
+def pooled(*others: SpokenText, cosine: float = TOGETHER) -> list[PromotionUnit]:
     """Return what a cluster around the first text earns, whose members have that cosine with it."""
     some = [SMALL, *others]
     rows = {SMALL.id: np.array([1.0, 0.0], np.float32)}
@@ -93,7 +94,7 @@ class TestAgree:
 class TestPools:
     def test_together(self) -> None:
         """What two projects say in two ways has been earned together, and by neither alone."""
-        assert [EvidencePool("b", ("a", "b"))] == pooled(SPLIT)
+        assert [PromotionUnit("b", ("a", "b"), Origin.CLUSTER)] == pooled(SPLIT)
         assert not any(has_earned([each], SCALES) for each in (SMALL, SPLIT))
 
     def test_rider(self) -> None:

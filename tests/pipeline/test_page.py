@@ -87,7 +87,7 @@ class TestPlaced:
         found = await placed(page(TEXT), embed, model=MODEL)
 
         assert 1 == len(embed.calls)
-        assert found.row(found.page.text) is not None
+        assert found.vectors.get(found.page.text) is not None
         rows = found.rows(found.page.sections)
         assert rows is not None
         assert 3 == len(rows)
@@ -97,7 +97,7 @@ class TestPlaced:
         embed.fails = EmbedderDown("away")
         found = await placed(page(TEXT), embed, model=MODEL)
 
-        assert (None, None) == (found.row(found.page.text), found.rows(found.page.sections))
+        assert (None, None) == (found.vectors.get(found.page.text), found.rows(found.page.sections))
 
     async def test_nothing_said(self, embed: Embedder) -> None:
         """Of a page that says nothing nothing is embedded."""

@@ -109,14 +109,10 @@ def fuller(around: Neighbourhood) -> tuple[SpokenText, SpokenText]:
 class TestContradicted:
     def test_lost(self, around: Neighbourhood) -> None:
         """What a person decided against is spoken against as long as the other is said."""
-        assert {"b"} == reconciliation.load_contradicted(
-            around, reconciliation.load_groups(around), decided()
-        )
+        assert {"b"} == reconciliation.load_groups(around).load_contradicted(decided())
 
     def test_one(self, around: Neighbourhood) -> None:
         """Two that count as one by now do not speak against it."""
         around.same = {"a": {"b"}, "b": {"a"}}
 
-        assert set() == reconciliation.load_contradicted(
-            around, reconciliation.load_groups(around), decided()
-        )
+        assert set() == reconciliation.load_groups(around).load_contradicted(decided())

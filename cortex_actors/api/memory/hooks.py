@@ -24,7 +24,7 @@ from cortex_actors.api.memory.remember import recall
 from cortex_actors.api.memory.village import leave_crumb
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.domain.agent import Caller
-from cortex_actors.domain.memory import MemoryStatus
+from cortex_actors.domain.memory import Memory, MemoryStatus
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.fan import QUESTION_LIMIT
 from cortex_actors.process import sessions
@@ -38,7 +38,6 @@ from cortex_actors.text.hazards import mask_secrets
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
-    from cortex_actors.sections import HooksSettings
     from cortex_actors.storage.ledger.actor import Connection
 
 #: Hits that are looked at for a prompt, and those of them that are given.
@@ -88,7 +87,16 @@ class ClientHook:
 
     async def off(self) -> str:
         """Return why it does nothing here; "" where it may."""
-        return await asyncio.to_thread(_switched_off, self.folder, self.call.settings().hooks)
+        chosen = self.call.settings().hooks
+        if not chosen.enabled:
+            return "hooks.enabled is false"
+
+        def off() -> str:
+            real = Path(self.folder or "/").resolve()
+            found = (each for each in chosen.off if real.is_relative_to(Path(each).resolve()))
+            return next((f"hooks.off has {each}" for each in found), "")
+
+        return await asyncio.to_thread(off)
 
     async def seen(self) -> frozenset[str]:
         """Return what the session was given, and left."""
@@ -121,15 +129,6 @@ class ClientHook:
         said = {"hookEventName": CALLED.get(self.event), "additionalContext": made.text}
         output = {"hookSpecificOutput": said} if made.text else {}
         return {"output": output, "reason": run.reason, "tokens": made.tokens, "crumb": crumb}
-
-
-def _switched_off(folder: str, chosen: HooksSettings) -> str:
-    """Return why hooks do nothing in a folder; "" where they may. Blocks."""
-    if not chosen.enabled:
-        return "hooks.enabled is false"
-    real = Path(folder or "/").resolve()
-    off = (each for each in chosen.off if real.is_relative_to(Path(each).resolve()))
-    return next((f"hooks.off has {each}" for each in off), "")
 
 
 def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str) -> ClientHook:
@@ -280,31 +279,23 @@ async def _left(hook: ClientHook, summary: str, *, transcript: str) -> dict[str,
     text = masked.text[:_SUMMARY].strip()
     if not text and reads and transcript:
         try:
-            text = await asyncio.to_thread(_condensed, transcript, hook.folder)
+            text = await asyncio.to_thread(
+                lambda: condense(sessions.read_tail(transcript), folder=hook.folder).summary
+            )
         except BadInput as error:
             return await hook.done(str(error))
     if not text:
         why = "may have no transcript read (hooks.transcript)"
         why = "its transcript says nothing" if reads else why
         return await hook.done(f"the client handed over no summary, and {why}")
-    before = await call.records.read(partial(_crumb_of, hook=hook))
-    if before == " ".join(text.split()):
+    wanted = agent_records.CrumbFilter(reader=hook.agent, agent=hook.agent)
+    found = await call.records.read(lambda c: agent_records.list_crumbs(c, wanted, limit=CRUMBS))
+    before = next((each.summary for each in found if each.session_id == hook.session), "")
+    if before.split() == text.split():
         return await hook.done("the session left the same already")
     name, here = hook.session or None, hook.folder or None
     left = await leave_crumb(call, text, session_id=name, redact=True, here=here)
     return await hook.done("a crumb was left", crumb=left["id"])
-
-
-def _crumb_of(connection: Connection, *, hook: ClientHook) -> str:
-    """Return what the newest crumb of a hook's session says, on one line."""
-    wanted = agent_records.CrumbFilter(reader=hook.agent, agent=hook.agent)
-    found = agent_records.list_crumbs(connection, wanted, limit=CRUMBS)
-    return next((" ".join(e.summary.split()) for e in found if e.session_id == hook.session), "")
-
-
-def _condensed(transcript: str, folder: str) -> str:
-    """Return what the end of a transcript comes to (on a thread); raises `BadInput`."""
-    return condense(sessions.read_tail(transcript), folder=folder).summary
 
 
 @operation("hooks.last", http="GET /hooks/last", agents=True)
@@ -319,14 +310,13 @@ async def hook_last(call: Call, limit: int = 5, *, as_agent: str | None = None) 
     runs = await asyncio.to_thread(sessions.list_runs, call.home)
     mine = [each for each in runs if reader in {None, each["agent"]}][:limit]
     ids = [item["id"] for each in mine for item in each["items"]]
-    texts = await call.records.read(partial(_abstracts, ids=ids, reader=reader))
+
+    def look(connection: Connection) -> dict[str, Memory]:
+        seen = realms.readers_part(connection, ids, reader)
+        return memory_records.read(connection, seen, MemoryStatus)
+
+    known = await call.records.read(look)
+    texts = {name: neutral(found.abstract or found.text) for name, found in known.items()}
     for each in mine:
         each["items"] = [item | {"text": texts.get(item["id"])} for item in each["items"]]
     return {"hooks": mine}
-
-
-def _abstracts(connection: Connection, *, ids: list[str], reader: str | None) -> dict[str, str]:
-    """Return what those of some memories are called that somebody may read."""
-    seen = realms.readers_part(connection, ids, reader)
-    found = memory_records.read(connection, seen, MemoryStatus)
-    return {name: neutral(each.abstract or each.text) for name, each in found.items()}

@@ -58,7 +58,14 @@ async def ingest(
     librarian = call.actors.librarian.within(None)
     if path is not None:
         return await librarian.ask(Librarian.ingest, path, topic)
-    return await librarian.ask(Librarian.take, _given(text or "", source, topic))
+    if not text or not text.strip():
+        raise BadInput("cannot ingest the text: it is empty")
+    data = text.encode()
+    name = _named(source, "source", most=_NAME) or f"text:{sha256(data).hexdigest()[:_DIGITS]}"
+    if name.startswith("/"):
+        raise BadInput(f"cannot ingest a text as {shown(name)}: a path is read from its file")
+    given = GivenDocument(name, data, topic or GENERAL, trust=Trust.AGENT)
+    return await librarian.ask(Librarian.take, given)
 
 
 @operation("knowledge.search", http="GET /knowledge/search", agents=True)
@@ -150,17 +157,6 @@ async def restore_knowledge(
         return documents.withdraw(connection, meant, at=None)
 
     return {"restored": await call.records.write(work), "topic": topic}
-
-
-def _given(text: str, source: str | None, topic: str | None) -> GivenDocument:
-    """Return a text as a document. Raises `BadInput`."""
-    if not text.strip():
-        raise BadInput("cannot ingest the text: it is empty")
-    data = text.encode()
-    name = _named(source, "source", most=_NAME) or f"text:{sha256(data).hexdigest()[:_DIGITS]}"
-    if name.startswith("/"):
-        raise BadInput(f"cannot ingest a text as {shown(name)}: a path is read from its file")
-    return GivenDocument(name, data, topic or GENERAL, trust=Trust.AGENT)
 
 
 def _named(given: str | None, what: str, *, most: int) -> str | None:

@@ -7,14 +7,13 @@ Ids of what whoever asks may not read are left out.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.domain.insight import ALL, MemorySort
-from cortex_actors.domain.memory import ChangeKind, Layer, Memory, MemoryStatus
+from cortex_actors.domain.memory import ChangeKind, Memory, MemoryStatus
 from cortex_actors.rules import decay as attention
 from cortex_actors.storage import memory_history, memory_records, projects
 from cortex_actors.storage.agent_records import displays
@@ -22,14 +21,13 @@ from cortex_actors.storage.memory import memory_lists, memory_states
 from cortex_actors.storage.realms import readers_part
 from cortex_actors.storage.search.hits import time_range
 from cortex_actors.storage.search.similar_memories import list_conflicts, standing
+from cortex_actors.text import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
-    from cortex_actors.rules.decay import Decay
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.memory_history import LineageNode, MemoryChange
-    from cortex_actors.storage.search.query import Where
 
 
 #: Memories of one lineage that an answer holds; and those that its drawing shows.
@@ -42,14 +40,7 @@ _BRIEF = 80
 _CHANGES = 20
 
 
-def whole(
-    connection: Connection,
-    name: str,
-    *,
-    reader: str | None,
-    now: int,
-    decays: Mapping[Layer, Decay],
-) -> dict[str, Any]:
+def whole(connection: Connection, name: str, *, reader: str | None, call: Call) -> dict[str, Any]:
     """Return everything that is known of a memory; raises `NotFound`, `BadInput`.
 
     `text` is the form in which agents are told of one, `content` what was said.
@@ -60,20 +51,21 @@ def whole(
     changes, _ = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
     disputes = standing(connection, [memory.id]).get(memory.id, [])
     apart_from = memory_states.of(connection, [memory.id]).get(memory.id, ())
-    now_is = memory_history.current(connection, [memory.id])[memory.id]
-    became = (memory.replaced_by, moments["merged_into"], now_is)
+    became = {
+        "merged_into": moments["merged_into"],
+        "replaced_by": memory.replaced_by,
+        "current": memory_history.current(connection, [memory.id])[memory.id],
+    }
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
-    seen = readers_part(connection, linked | {each for each in became if each}, reader)
+    seen = readers_part(connection, linked | {*filter(None, became.values())}, reader)
     lineage = [all_fields(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]]
     return {
-        **brief(connection, [memory], now=now, decays=decays)[0],
+        **brief(connection, [memory], call=call)[0],
         "responding_to": [each for each in memory.replies_to if each in seen],
         "text": drawn(memory, nodes),
         **moments,
-        "merged_into": _known(moments["merged_into"], seen),
-        "replaced_by": _known(memory.replaced_by, seen),
-        "current": _known(now_is, seen),
+        **{name: each if each in seen else None for name, each in became.items()},
         "conflicts": [{"id": each, "reason": why} for each, why in disputes if each in seen],
         "apart": sorted(each for each in apart_from if each in seen),
         "believed": [
@@ -86,10 +78,9 @@ def whole(
     }
 
 
-def brief(
-    connection: Connection, some: Sequence[Memory], *, now: int, decays: Mapping[Layer, Decay]
-) -> list[dict[str, Any]]:
+def brief(connection: Connection, some: Sequence[Memory], *, call: Call) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
+    now, decays = call.clock.now(), call.settings().memory.decays
     names = displays(connection, [each.agent_id for each in some])
     known = projects.names(connection) if any(each.project_id for each in some) else {}
     told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
@@ -155,11 +146,6 @@ def _shown(
     return list(shown.values())
 
 
-def _known(name: str | None, seen: Collection[str]) -> str | None:
-    """Return an id where it may be known."""
-    return name if name in seen else None
-
-
 def _branches(nodes: Sequence[LineageNode]) -> list[str]:
     """Return the lines of a tree."""
     last = set({node.parent: number for number, node in enumerate(nodes)}.values())
@@ -190,9 +176,8 @@ async def memory(call: Call, id: str, *, as_agent: str | None = None) -> dict[st
     Raises `NotFound` (for what the call.caller may not read, too), and `BadInput` for what means
     several.
     """
-    reader, now = call.caller.reader(as_agent), call.clock.now()
-    decays = call.settings().memory.decays
-    return await call.records.read(lambda c: whole(c, id, reader=reader, now=now, decays=decays))
+    reader = call.caller.reader(as_agent)
+    return await call.records.read(lambda c: whole(c, id, reader=reader, call=call))
 
 
 @operation("memory.list", http="GET /memories", agents=True)
@@ -216,12 +201,20 @@ async def memories(
     """
     now, decays = call.clock.now(), call.settings().memory.decays
     where, _ = await call.narrowed(project, None, as_agent=as_agent, **narrow)
-    wanted = _wanted(where, status, sort=sort, limit=limit, skip=skip)
-    wanted = replace(wanted, pinned=pinned, conflicts=conflicts)
+    parameters.page(limit, skip, of="memories")
+    wanted = memory_lists.MemoryFilter(
+        where=where,
+        states=() if status == ALL else (terms.word(MemoryStatus, status, name="status"),),
+        pinned=pinned,
+        conflicts=conflicts,
+        sort=parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST,
+        limit=limit,
+        skip=skip,
+    )
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
-        return {"memories": brief(connection, found, now=now, decays=decays), "total": total}
+        return {"memories": brief(connection, found, call=call), "total": total}
 
     return await call.records.read(look)
 
@@ -245,7 +238,10 @@ async def memory_changes(
     reader = call.caller.reader(as_agent)
 
     def look(connection: Connection) -> dict[str, Any]:
-        about = None if memory is None else _about(connection, memory, reader)
+        about = memory
+        # One that is forgotten is named by its whole id.
+        if memory is not None and not memory_history.is_known(connection, memory, reader=reader):
+            about = memory_lists.find(connection, memory, reader=reader)
         found, total = memory_history.listed(
             connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
         )
@@ -281,23 +277,6 @@ async def conflicts(
         return {"conflicts": shown, "total": total}
 
     return await call.records.read(look)
-
-
-def _wanted(
-    where: Where, status: str, *, sort: str, limit: int, skip: int
-) -> memory_lists.MemoryFilter:
-    """Return what a list is of; raises `BadInput` naming the words that there are."""
-    parameters.page(limit, skip, of="memories")
-    states = () if status == ALL else (parameters.word(MemoryStatus, status, name="status"),)
-    order = parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST
-    return memory_lists.MemoryFilter(where=where, states=states, sort=order, limit=limit, skip=skip)
-
-
-def _about(connection: Connection, name: str, reader: str | None) -> str:
-    """Return the memory that a name means; one that is forgotten is named by its whole id."""
-    if memory_history.is_known(connection, name, reader=reader):
-        return name
-    return memory_lists.find(connection, name, reader=reader)
 
 
 def _side(memory: Memory) -> dict[str, Any]:

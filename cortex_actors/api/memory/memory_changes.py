@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.api.parameters import word
 from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.api.shapes import all_fields
 from cortex_actors.domain.event import Ids
@@ -33,6 +32,7 @@ from cortex_actors.storage import memory_history, memory_records, realms
 from cortex_actors.storage.memory import memory_delete, memory_lists, memory_states, memory_undo
 from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.search import similar_memories
+from cortex_actors.text.terms import word
 
 if TYPE_CHECKING:
     from cortex_actors.domain.agent import Caller
@@ -315,7 +315,13 @@ async def undo(call: Call, change: int, *, as_agent: str | None = None) -> dict[
 
     def work(connection: Connection) -> dict[str, Any]:
         reader = caller.agent
-        _require_change(connection, memory_history.one(connection, change, reader=reader), caller)
+        found = memory_history.one(connection, change, reader=reader)
+        # Nobody is told of a change of what one may not read.
+        is_known = memory_history.is_known(connection, found.memory_id, reader=reader)
+        if not (caller.is_owner or is_known):
+            raise memory_history.unknown(found.number)
+        if not caller.is_owner and found.kind is not ChangeKind.FORGET:
+            realms.require_own(connection, [found.memory_id], caller)
         done, changed = memory_undo.undo(connection, change, by=caller.by, at=at, reader=reader)
         return {"change": change, "kind": done.name, "memory": done.memory_id} | {
             "changed": changed
@@ -365,13 +371,3 @@ async def forget(call: Call, ids: Sequence[str], *, as_agent: str | None = None)
     while await call.records.write(memory_delete.wipe):
         pass
     return answer
-
-
-def _require_change(connection: Connection, change: MemoryChange, caller: Caller) -> None:
-    """Raise `NotFound` for a change of what the caller may not read, `NotYours` of another's."""
-    if caller.is_owner:
-        return
-    if not memory_history.is_known(connection, change.memory_id, reader=caller.agent):
-        raise memory_history.unknown(change.number)
-    if change.kind is not ChangeKind.FORGET:
-        realms.require_own(connection, [change.memory_id], caller)

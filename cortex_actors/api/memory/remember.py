@@ -8,20 +8,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import asked_of
 from cortex_actors.bus.commits import refuse_key
-from cortex_actors.domain.agent import agent_id, shown
+from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.domain.memory import PROBE, Access, Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.archivist import Archivist
-from cortex_actors.memory.request import RememberRequest
+from cortex_actors.memory.request import RememberRequest, list_ids
 from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
 from cortex_actors.rules.merging import Prefer
 from cortex_actors.rules.ranking import relevance
@@ -29,16 +28,10 @@ from cortex_actors.rules.ranking.fusion import WORDS_ALONE
 from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope
+from cortex_actors.text import terms
 from cortex_actors.text.hazards import cleared
 from cortex_actors.text.terms import moment, words
 from cortex_actors.topics import MEMORY_REMEMBERED
-
-if TYPE_CHECKING:
-    from cortex_actors.domain.project import Project
-
-
-#: Agents, answered memories and superseded ones that one memory may name.
-MOST = 32
 
 
 @operation("remember", http="POST /memories", agents=True)
@@ -74,48 +67,47 @@ async def remember(
     `Refused` for a secret (`redact` masks it), and `Busy`.
     """
     owner = await call.asked_for(project, here)
-    texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
+
+    def texts() -> dict[str, Any]:
+        return {
+            "content": admitted(content, redact=redact),
+            "role": named(role, what="the role", most=ROLE, redact=redact),
+            "thread": named(thread, what="the thread", most=THREAD, redact=redact),
+            "tags": filed(tags or [], redact=redact),
+            "abstract": _abstract(abstract, redact=redact),
+        }
+
+    if idempotency_key is not None:
+        refuse_key(MEMORY_REMEMBERED, idempotency_key, durable=True)
+        cleared(idempotency_key, what="the idempotency key", redact=None)
+    others = list_ids(related_agents or (), "related_agents")
     with call.life.turn():
         wish = RememberRequest(
             # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
             **await asyncio.to_thread(texts),
             agent=call.caller.acting(agent, call.settings().memory.agent),
             **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
-            **_links(related_agents, responding_to, supersedes=supersedes),
+            related=tuple(dict.fromkeys(map(agent_id, others))),
+            replies_to=list_ids(responding_to or (), "responding_to"),
+            supersedes=list_ids(supersedes or (), "supersedes"),
             **_times(said_from, said_until, now=call.clock.now()),
             merge=merge,
-            key=_key(idempotency_key),
+            key=idempotency_key,
             caller=call.caller,
             project_id="" if owner is None else owner.id,
         )
-        return await _done(call, wish, owner=owner)
-
-
-async def _done(call: Call, wish: RememberRequest, *, owner: Project | None) -> dict[str, Any]:
-    """Return what becomes of a wish as clients get it, with what its project is called."""
-    _refuse_nobody(wish)
-    done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
+        _refuse_nobody(wish)
+        done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
     return {**done.shown(), "project": None if owner is None else owner.name}
-
-
-def _links(
-    related: list[str] | None, replies_to: list[str] | None, *, supersedes: list[str] | None
-) -> dict[str, Any]:
-    """Return the agents and the memories that a memory names."""
-    return {
-        "related": tuple(dict.fromkeys(map(agent_id, _some(related, "related_agents")))),
-        "replies_to": _some(replies_to, "responding_to"),
-        "supersedes": _some(supersedes, "supersedes"),
-    }
 
 
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
     """Return the words of closed sets."""
     return {
-        "layer": Layer.SENSORY if layer is None else parameters.word(Layer, layer, name="layer"),
-        "realm": Realm.PRIVATE if realm is None else parameters.word(Realm, realm, name="realm"),
-        "type": parameters.word(MemoryType, type_, name="type"),
-        "prefer": parameters.word(Prefer, prefer, name="prefer"),
+        "layer": Layer.SENSORY if layer is None else terms.word(Layer, layer, name="layer"),
+        "realm": Realm.PRIVATE if realm is None else terms.word(Realm, realm, name="realm"),
+        "type": terms.word(MemoryType, type_, name="type"),
+        "prefer": terms.word(Prefer, prefer, name="prefer"),
     }
 
 
@@ -126,43 +118,6 @@ def _refuse_nobody(wish: RememberRequest) -> None:
             "cannot remember on a bridge to no agent: name whom it is for in related_agents "
             "(--about AGENT)"
         )
-
-
-def _texts(
-    content: str,
-    role: str,
-    thread: str,
-    *,
-    tags: list[str] | None,
-    abstract: str | None,
-    redact: bool,
-) -> dict[str, Any]:
-    """Return what a memory says, what it is called, and what it is filed under."""
-    return {
-        "content": admitted(content, redact=redact),
-        "role": named(role, what="the role", most=ROLE, redact=redact),
-        "thread": named(thread, what="the thread", most=THREAD, redact=redact),
-        "tags": filed(tags or [], redact=redact),
-        "abstract": _abstract(abstract, redact=redact),
-    }
-
-
-def _key(given: str | None) -> str | None:
-    """Return an idempotency key that can be kept."""
-    if given is not None:
-        refuse_key(MEMORY_REMEMBERED, given, durable=True)
-        cleared(given, what="the idempotency key", redact=None)
-    return given
-
-
-def _some(given: Sequence[str] | None, name: str) -> tuple[str, ...]:
-    """Return a list of ids, each once; raises `BadInput` for what is none."""
-    some = given or []
-    if not isinstance(some, list | tuple) or not all(isinstance(each, str) for each in some):
-        raise BadInput(f"{name} must be a list of ids, not {shown(given)}")
-    if len(some) > MOST:
-        raise BadInput(f"{name} names {len(some)}, and at most {MOST} are taken")
-    return tuple(dict.fromkeys(each.removeprefix("#") for each in some))
 
 
 def _abstract(given: str | None, *, redact: bool) -> str | None:
@@ -262,15 +217,11 @@ async def search(
     return await _answered(call, question, track=track)
 
 
-async def _named_projects(call: Call, question: Question) -> Question:
-    """Return a question that says what it is about, if it names followed projects."""
-    about = relevance.subject(question.text, await call.records.read(projects.called))
-    return replace(question, about=AskedAbout(about.text, about.named)) if about.named else question
-
-
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
     """Ask; return the answer as JSON, and let be noted which memories were in it."""
-    question = await _named_projects(call, question)
+    about = relevance.subject(question.text, await call.records.read(projects.called))
+    if about.named:
+        question = replace(question, about=AskedAbout(about.text, about.named))
     found = await call.recall(question)
     waits = await _waiting(call, question)
     hits = found.hits
@@ -294,7 +245,11 @@ async def _waiting(call: Call, question: Question) -> list[tuple[str, str]]:
     if question.past is not None:
         return []
     model, now = call.model(), call.clock.now()
-    seen = scope(question.where, _rooms(question), now=now, decays=call.settings().memory.decays)
+    # The collections that the question is put to here; none for all of them.
+    rooms = question.collections
+    if not rooms and LOCAL not in question.stores:
+        rooms = tuple(each for each in ROOMS if each in question.stores)
+    seen = scope(question.where, rooms, now=now, decays=call.settings().memory.decays)
     missing, is_all = await call.records.read(lambda c: late(c, model, seen))
     if not missing:
         return []
@@ -302,13 +257,6 @@ async def _waiting(call: Call, question: Question) -> list[tuple[str, str]]:
     number = f"{missing} texts" if is_all else f"{missing} or more texts"
     some = number if question.where.reader is None else "some texts"
     return [(LOCAL, f"{some} have no vector yet and were looked for by their words alone")]
-
-
-def _rooms(question: Question) -> tuple[str, ...]:
-    """Return the collections that a question is put to here; none for all of them."""
-    if question.collections or LOCAL in question.stores:
-        return question.collections
-    return tuple(each for each in ROOMS if each in question.stores)
 
 
 def _plain(hit: RankedHit) -> dict[str, Any]:

@@ -80,8 +80,25 @@ def converged(query: str, answer: VillageFinding, threshold: float) -> dict[str,
         "total_messages": len(first.voices) if first else 0,
         "threshold": threshold,
         "by_agent": _by_agent(first, answer.posts) if first else {},
-        "groups": [_group(each, answer.posts) for each in groups],
-        "apart": [_apart(each) for each in answer.found.apart],
+        # The likeness of a group is the least cosine of any two of its messages.
+        "groups": [
+            {
+                **fields_of(each, "agents", type="kind"),
+                "likeness": round(each.likeness, _DECIMALS),
+                "memory_ids": [voice.id for voice in each.voices],
+                "by_agent": _by_agent(each, answer.posts),
+            }
+            for each in groups
+        ],
+        "apart": [
+            {
+                "memory_ids": [each.left.id, each.right.id],
+                "agents": [each.left.agent, each.right.agent],
+                "likeness": round(each.likeness, _DECIMALS),
+                "reason": each.reason,
+            }
+            for each in answer.found.apart
+        ],
         "compared": len(answer.posts),
     }
 
@@ -101,26 +118,6 @@ def _by_agent(
         }
         found[voice.agent].append(shown)
     return found
-
-
-def _group(group: agreeing.AgreeingGroup, posts: Mapping[str, Post]) -> dict[str, Any]:
-    """Return one group; `likeness` is the least cosine of any two of its messages."""
-    return {
-        **fields_of(group, "agents", type="kind"),
-        "likeness": round(group.likeness, _DECIMALS),
-        "memory_ids": [each.id for each in group.voices],
-        "by_agent": _by_agent(group, posts),
-    }
-
-
-def _apart(pair: agreeing.Apart) -> dict[str, Any]:
-    """Return two messages that are alike and say the opposite."""
-    return {
-        "memory_ids": [pair.left.id, pair.right.id],
-        "agents": [pair.left.agent, pair.right.agent],
-        "likeness": round(pair.likeness, _DECIMALS),
-        "reason": pair.reason,
-    }
 
 
 #: Characters a question may have: a page, not a book.
@@ -236,7 +233,13 @@ async def convergence(
     """
     reader = call.caller.reader(as_agent)
     least = call.settings().memory.convergence if threshold is None else threshold
-    _admit(query, min_agents, least)
+    if not query.strip() or len(query) > QUESTION_LIMIT:
+        raise BadInput(
+            "cannot look for a convergence: say what it is to be about, in 1 to "
+            f"{QUESTION_LIMIT:,} characters"
+        )
+    parameters.number(min_agents, *AGENTS, name="min_agents")
+    parameters.number(least, *THRESHOLDS, name="threshold")
     # Wait for the vectors of posts said just now: an agent posts and asks at once. The question's
     # own vector first: where no model answers, that says so soon.
     await repeated(lambda: call.embed([query]))
@@ -276,17 +279,6 @@ async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str,
         }
 
     return await call.records.read(read)
-
-
-def _admit(query: str, min_agents: int, threshold: float) -> None:
-    """Raise `BadInput` for a question that cannot be asked."""
-    if not query.strip() or len(query) > QUESTION_LIMIT:
-        raise BadInput(
-            "cannot look for a convergence: say what it is to be about, in 1 to "
-            f"{QUESTION_LIMIT:,} characters"
-        )
-    parameters.number(min_agents, *AGENTS, name="min_agents")
-    parameters.number(threshold, *THRESHOLDS, name="threshold")
 
 
 #: Hours that are looked back for, unless asked otherwise: a week; and at most: a hundred years.
@@ -391,8 +383,8 @@ async def crumbs(
     """
     wanted = replace(
         await _wanted(call, agent, as_agent, project=project, here=here, hours=lookback_hours),
-        priority=admission.word_of(priority, Priority, name="priority"),
-        type=admission.word_of(type, CrumbType, name="type"),
+        priority=parameters.chosen(Priority, priority, what="priority"),
+        type=parameters.chosen(CrumbType, type, what="type"),
     )
     parameters.page(limit, 0, of="crumbs")
 

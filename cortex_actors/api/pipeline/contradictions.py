@@ -91,7 +91,11 @@ async def contradictions(
     parameters.page(limit, skip, of="contradictions")
     if status not in STATES:
         raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
-    wanted = _kinds(kind)
+    wanted = frozenset(insight.Conflict)
+    if kind != insight.ALL:
+        chosen = parameters.chosen(insight.Conflict, kind, what="kind of contradiction")
+        # Usually those that keep both from being followed.
+        wanted = frozenset({chosen}) if chosen else wanted - {insight.Conflict.CONTEXTUAL}
     order = _ORDERS.get(parameters.chosen(insight.ContradictionSort, sort, what="order"))
     project_id = await call.project_id(project)
 
@@ -164,7 +168,15 @@ async def _decide(
     now = call.clock.now()
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
-        whole = _meant(connection, name)
+        try:
+            whole = find(connection, Named.CONTRADICTION, name)
+        except NotFound:
+            # It may be one that is only possible.
+            bare = name.strip().lower().removeprefix(Named.CONTRADICTION)
+            proposal = verdicts.proposal(connection, Named.CONTRADICTION + bare)
+            if proposal is None:
+                raise
+            whole = proposal.id
         found = stored.one(connection, whole) or verdicts.proposal(connection, whole)
         kept = None if found is None else _kept(found, keep)
         decided = stored.decide(
@@ -179,30 +191,6 @@ async def _decide(
 def compare_again(two: tuple[str, str], at: int) -> Said:
     """Return the event that has two insights compared and weighed again."""
     return topics.ACCUMULATION_COMPLETE, AccumulationComplete(f"run_{ulid(at)}", None, two)
-
-
-def _meant(connection: Connection, name: str) -> str:
-    """Return the id of a contradiction, or of a possible one, that a name means."""
-    try:
-        return find(connection, Named.CONTRADICTION, name)
-    except NotFound:
-        kind = Named.CONTRADICTION
-        found = verdicts.proposal(connection, kind + name.strip().lower().removeprefix(kind))
-        if found is None:
-            raise
-        return found.id
-
-
-def _kinds(kind: str | None) -> frozenset[insight.Conflict]:
-    """Return the kinds that a word means, None for those that keep both from being followed."""
-    if kind == insight.ALL:
-        return frozenset(insight.Conflict)
-    found = parameters.chosen(insight.Conflict, kind, what="kind of contradiction")
-    return (
-        frozenset(insight.Conflict) - {insight.Conflict.CONTEXTUAL}
-        if found is None
-        else frozenset({found})
-    )
 
 
 def _kept(found: stored.Contradiction | verdicts.Proposed, keep: str) -> str | None:
@@ -411,7 +399,15 @@ async def calibrate(
     return {
         "model": model,
         "pairs": len(known),
-        "suggestions": [_shape(each) for each in found],
+        "suggestions": [
+            {
+                **shapes.fields_of(each, "domain", "counts", "reason"),
+                "now": _figures(each.thresholds, each.now),
+                "then": _figures(each.suggested, each.then),
+                "better": not each.reason,
+            }
+            for each in found
+        ],
         "written": str(call.home.calibration) if write and better else None,
         "changed": changed,
     }
@@ -423,19 +419,14 @@ async def _brought(call: Call, pairs: Sequence[dict[str, Any]]) -> list[Decided]
         raise BadInput(f"cannot calibrate by {len(pairs)} pairs at once: bring {MOST} at most")
     read = [_pair(number, each) for number, each in enumerate(pairs, 1)]
     texts = list(dict.fromkeys(claim.text for left, right, _ in read for claim in (left, right)))
-    if not texts:
-        return []
-    rows = dict(zip(texts, await call.embed(texts), strict=True))
-    return [
-        Decided(
-            left=left,
-            right=right,
-            cosine=float(np.dot(rows[left.text], rows[right.text])),
-            label=label,
-            domain=_domain(left, right),
-        )
-        for left, right, label in read
-    ]
+    rows = dict(zip(texts, await call.embed(texts), strict=True)) if texts else {}
+    found = []
+    for left, right, label in read:
+        cosine = float(np.dot(rows[left.text], rows[right.text]))
+        one, other = (classify(each.text, each.heading).domain for each in (left, right))
+        domain = one if one == other else None
+        found.append(Decided(left=left, right=right, cosine=cosine, label=label, domain=domain))
+    return found
 
 
 def _suggested(known: Sequence[Decided], ruling: Ruling, *, only: str | None) -> list[Suggestion]:
@@ -470,22 +461,6 @@ def _claim(side: dict[str, Any]) -> insight.Claim:
     if not (isinstance(text, str) and text.strip() and isinstance(heading, str | None)):
         raise ValueError(text)
     return insight.Claim(text, heading or None)
-
-
-def _domain(left: insight.Claim, right: insight.Claim) -> str | None:
-    """Return the domain of two claims that are of the same."""
-    one, other = (classify(each.text, each.heading).domain for each in (left, right))
-    return one if one == other else None
-
-
-def _shape(found: Suggestion) -> dict[str, Any]:
-    """Return a suggestion as clients get it."""
-    return {
-        **shapes.fields_of(found, "domain", "counts", "reason"),
-        "now": _figures(found.thresholds, found.now),
-        "then": _figures(found.suggested, found.then),
-        "better": not found.reason,
-    }
 
 
 def _figures(thresholds: rule.ConflictThresholds, found: Figures) -> dict[str, Any]:
@@ -523,7 +498,9 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
     await asyncio.to_thread(ruling.read)
     if ruling.trouble:
         raise ConfigurationError(ruling.trouble)
-    score, relations = await _score(call, one, other), ruling.relations()
+    score, relations = None, ruling.relations()
+    with suppress(CortexError):  # there may be no model to embed them
+        score = round(cosine(*await call.embed([one, other])), 4)
     found = rule.judge(
         *pair, cosine=score, thresholds=relations.limits.default, lexicon=relations.lexicon
     )
@@ -546,25 +523,12 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
 async def judge_state(call: Call) -> dict[str, Any]:
     """Return how the judge is; nothing without a model beyond the rules."""
     judge = _model(call)
-    return await status.guarded(_described(judge)) if judge.is_there else {}
+    return await status.guarded(judge.describe()) if judge.is_there else {}
 
 
 def _model(call: Call) -> QuietJudge:
     """Return the model beyond the rules, as the settings are now."""
     return QuietJudge(call.actors.judge, call.settings().judging)
-
-
-async def _score(call: Call, one: str, other: str) -> float | None:
-    """Return the cosine of two texts; None while there is no model to embed them."""
-    with suppress(CortexError):
-        first, second = await call.embed([one, other])
-        return round(cosine(first, second), 4)
-    return None
-
-
-async def _described(judge: QuietJudge) -> dict[str, Any]:
-    """Return how the judge is, as plain data."""
-    return asdict(await judge.describe())
 
 
 def _text_claim(text: str) -> insight.Claim:

@@ -43,7 +43,7 @@ from cortex_actors.storage.pipeline.resolutions import standing
 from cortex_actors.text.markdown import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.insight import Insight
     from cortex_actors.domain.principle import Derivation, GivenBullet, Principle
@@ -126,7 +126,15 @@ def history(connection: Connection, start: Start) -> dict[str, Any]:
     chain = _chain(connection, start)
     return {
         "asked": {"kind": start.kind, "id": start.name},
-        "insights": [_insight(chain, each) for each in _ordered(chain, start.insights)],
+        "insights": [
+            {
+                **fields_of(each, "id", "content", "status", "category", "confidence"),
+                **fields_of(each, "first_seen", "last_seen", observations="observation_count"),
+                "counts_for": chain.heads.get(each.id),
+                "lines": [asdict(line) for line in chain.lines.get(each.id, ())],
+            }
+            for each in _ordered(chain, start.insights)
+        ],
         "clusters": [
             {**asdict(each), "members": len(each.members), "ids": list(each.members)}
             for each in chain.clusters
@@ -138,7 +146,18 @@ def history(connection: Connection, start: Start) -> dict[str, Any]:
         "reviews": [asdict(each) for each in chain.reviewed],
         "approvals": [asdict(each) for each in chain.approved],
         "revocations": [asdict(each) for each in chain.revoked],
-        "principles": [_principle(chain, each) for each in chain.principles.values()],
+        "principles": [
+            {
+                **brief_principle(each),
+                **fields_of(each, "origin", "created_at"),
+                "made_of": [
+                    fields_of(owed, "weight", id="insight_id")
+                    | {"content": chain.mentioned.get(owed.insight_id, "")}
+                    for owed in chain.made_of.get(each.id, ())
+                ],
+            }
+            for each in chain.principles.values()
+        ],
         "files": [asdict(each) for each in chain.bullets],
         "events": sorted(_events(chain), key=lambda each: (each["at"], each["what"])),
     }
@@ -203,7 +222,14 @@ def _chain(connection: Connection, start: Start) -> _Chain:
     found.bullets = insight_lists.bullets(connection, sorted(made))
     written = reviews.load_approvals(connection, made).values()
     found.approved = sorted(written, key=lambda each: (each.at, each.principle_id))
-    found.revoked = insight_lists.taken_back(connection, _keys(found, start))
+    # The names under which a person may have taken some of it back.
+    names = [(SourceKind.INSIGHT, each) for each in found.insights]
+    names += [(SourceKind.PRINCIPLE, each) for each in made]
+    for line in found.places:
+        names.append((SourceKind.PROJECT, line.project_id))
+        paths = (line.path, *map(str, PurePath(line.path).parents))
+        names += [(SourceKind.PATH, above) for above in paths]
+    found.revoked = insight_lists.taken_back(connection, names)
     sides = {side for each in found.against for side in each.pair}
     some = {each.insight_id for few in found.made_of.values() for each in few}
     told = insight_lists.by_ids(connection, sorted({*sides, *some} - set(found.insights)))
@@ -211,46 +237,11 @@ def _chain(connection: Connection, start: Start) -> _Chain:
     return found
 
 
-def _keys(chain: _Chain, start: Start) -> Iterator[tuple[SourceKind, str]]:
-    """Yield under which names a person may have taken some of it back."""
-    for each in chain.insights:
-        yield SourceKind.INSIGHT, each
-    for each in {*chain.principles, *start.principles}:
-        yield SourceKind.PRINCIPLE, each
-    for line in chain.places:
-        yield SourceKind.PROJECT, line.project_id
-        for above in (line.path, *(str(each) for each in PurePath(line.path).parents)):
-            yield SourceKind.PATH, above
-
-
 def _ordered(chain: _Chain, seeds: Sequence[str]) -> Iterator[Insight]:
     """Yield what was asked about first, then what says the same, the most believed first."""
     yield from (chain.insights[each] for each in seeds if each in chain.insights)
     rest = [each for each in chain.insights.values() if each.id not in set(seeds)]
     yield from sorted(rest, key=lambda each: (-each.confidence, each.id))
-
-
-def _insight(chain: _Chain, found: Insight) -> dict[str, Any]:
-    """Return a text with the places that say it."""
-    return {
-        **fields_of(found, "id", "content", "status", "category", "confidence"),
-        **fields_of(found, "first_seen", "last_seen", observations="observation_count"),
-        "counts_for": chain.heads.get(found.id),
-        "lines": [asdict(each) for each in chain.lines.get(found.id, ())],
-    }
-
-
-def _principle(chain: _Chain, found: Principle) -> dict[str, Any]:
-    """Return a principle with what it was made of."""
-    return {
-        **brief_principle(found),
-        **fields_of(found, "origin", "created_at"),
-        "made_of": [
-            fields_of(each, "weight", id="insight_id")
-            | {"content": chain.mentioned.get(each.insight_id, "")}
-            for each in chain.made_of.get(found.id, ())
-        ],
-    }
 
 
 def _events(chain: _Chain) -> Iterator[dict[str, Any]]:
@@ -332,7 +323,11 @@ async def look(path: str, line: int, *, project: Project) -> LineSeen:
         raise BadInput(f"there is no line {line} in {path}: it has {len(lines)}")
     at = sum(len(each) for each in lines[: line - 1])
     text = lines[line - 1].decode("utf-8", "replace").strip()
-    return LineSeen(path, line, text, _is_ours(found.data, at))
+    fenced = None
+    with suppress(CortexError):
+        fenced = fence.find(found.data)
+    is_ours = fenced is not None and fenced.start <= at < fenced.end
+    return LineSeen(path, line, text, is_ours)
 
 
 def of_line(connection: Connection, seen: LineSeen) -> dict[str, Any]:
@@ -341,8 +336,11 @@ def of_line(connection: Connection, seen: LineSeen) -> dict[str, Any]:
     if not seen.is_ours:
         start = standing_at(connection, seen.path, seen.line)
         return {"asked": asked, "matches": [{**history(connection, start), "bullet": None}]}
-    found = _nearest(seen.text, [row for row in standing(connection) if row[0] == seen.path])
-    if found is None:
+    rows = [row for row in standing(connection) if row[0] == seen.path]
+    wanted = _plain(seen.text)
+    scored = [(_likeness(wanted, _plain(row[2].text)), row) for row in rows]
+    likeness, found = max(scored, key=lambda each: each[0], default=(0.0, None))
+    if found is None or likeness < ALIKE:
         raise NotFound(
             f"line {seen.line} of {seen.path} is in our section and is none of its bullets; "
             "give a line that begins with a dash"
@@ -391,16 +389,6 @@ def _whole_chain(connection: Connection, name: str) -> dict[str, Any]:
     return {**history(connection, named(connection, name)), "bullet": None}
 
 
-def _nearest(
-    text: str, rows: Iterable[tuple[str, str, GivenBullet]]
-) -> tuple[str, str, GivenBullet] | None:
-    """Return the bullet that a line is, or was made of; None where it is like none."""
-    wanted = _plain(text)
-    scored = [(_likeness(wanted, _plain(row[2].text)), row) for row in rows]
-    best = max(scored, key=lambda each: each[0], default=None)
-    return best[1] if best is not None and best[0] >= ALIKE else None
-
-
 def _likeness(line: str, bullet: str) -> float:
     """Return how alike a line and a bullet are, 1 where one holds the other."""
     if not line or not bullet:
@@ -416,12 +404,3 @@ def _plain(text: str) -> str:
     for mark in _MARKS:
         line = line.removeprefix(mark)
     return " ".join(line.split()).casefold()
-
-
-def _is_ours(data: bytes, at: int) -> bool:
-    """Tell whether an offset lies between the marks of our section."""
-    try:
-        found = fence.find(data)
-    except CortexError:
-        return False
-    return found is not None and found.start <= at < found.end

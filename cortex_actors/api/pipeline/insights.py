@@ -24,7 +24,7 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, CortexError, Refused
 from cortex_actors.pipeline.organiser import Supposed, Would
 from cortex_actors.rules import classification, promotion
-from cortex_actors.rules.classification import ClassifiedBy, Grounds, classify, grounds
+from cortex_actors.rules.classification import ClassifiedBy, Count, classify, grounds
 from cortex_actors.rules.promotion import (
     Evidence,
     Need,
@@ -45,7 +45,7 @@ from cortex_actors.storage.pipeline.principle_decay import DecayScales, today
 from cortex_actors.text.hazards import is_boilerplate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.storage.pipeline.contradictions import Contradiction
@@ -74,9 +74,7 @@ BLOCKS = (
 _NOTHING, _ENOUGH = 0.0, 100.0
 
 
-def explain_insight(
-    connection: Connection, insight_id: str, *, now: int, thresholds: PromotionThresholds
-) -> dict[str, Any]:
+def explain_insight(connection: Connection, insight_id: str, *, call: Call) -> dict[str, Any]:
     """Return an insight whole, and why it is what it is."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
     whole = stored.representatives(connection, [insight_id]).get(insight_id)
@@ -85,6 +83,9 @@ def explain_insight(
     others = [*same, *([whole] if whole else []), *(_other(each, insight_id) for each in against)]
     told = shapes.brief_insights(connection, others)
     standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
+    made = principles.by_ids(connection, principles.coming_of(connection, [insight_id]))
+    ranked = sorted(made.values(), key=lambda each: (-each.rank, each.id))
+    spoke = grounds(found.content, found.heading)
     return {
         **shapes.whole_insight(connection, found),
         "represents": [told[each] for each in same],
@@ -93,22 +94,21 @@ def explain_insight(
             {**asdict(each), "other": told.get(_other(each, insight_id))} for each in against
         ],
         "cluster": _cluster(connection, insight_id),
-        "principles": _principles(connection, insight_id),
+        "principles": [shapes.brief_principle(each) for each in ranked],
         "why": {
-            "category": _category(found),
-            "domain": [asdict(each) for each in _grounds(found).domains],
-            "tags": [asdict(each) for each in _grounds(found).tags],
-            "confidence": _confidence(found, standing, now),
+            "category": _category(found, spoke.categories),
+            "domain": [asdict(each) for each in spoke.domains],
+            "tags": [asdict(each) for each in spoke.tags],
+            "confidence": _confidence(found, standing, call.clock.now()),
             "status": _status(found, told.get(whole or ""), against),
         },
-        "promotion": eligibility(connection, found, now=now, thresholds=thresholds),
+        "promotion": eligibility(connection, found, call=call),
     }
 
 
-def eligibility(
-    connection: Connection, found: Insight, *, now: int, thresholds: PromotionThresholds
-) -> dict[str, Any]:
+def eligibility(connection: Connection, found: Insight, *, call: Call) -> dict[str, Any]:
     """Return every check of promotion, what is missing most nearly, and what would become of it."""
+    now, thresholds = call.clock.now(), call.ruling().promotion
     standing = insight_evidence.load_merits(connection, [found.id])[found.id]
     checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
     missing = [each for each in checks if not each.met]
@@ -136,7 +136,12 @@ def overview(
     for each in some:
         checks = promotion.requirements(each, standings[each.id], now=now, thresholds=thresholds)
         rows.append((each, {check.need: check for check in checks if not check.met}))
-    rows.sort(key=lambda row: _nearness(row[0], row[1].values()))
+
+    def nearness(row: tuple[Insight, dict[Need, Requirement]]) -> tuple[float, float, float, str]:
+        found, missing = row
+        come = sum(map(_reached, missing.values())) / len(missing) if missing else _ENOUGH
+        return len(missing), -come, -found.confidence, found.id
+
     return [
         {
             **shapes.fields_of(each, "id", "content", "confidence", "projects"),
@@ -146,7 +151,7 @@ def overview(
             "because": next((str(need) for need in BLOCKS if need in missing), None),
             "missing": [_check(check) for check in missing.values()],
         }
-        for each, missing in rows
+        for each, missing in sorted(rows, key=nearness)
     ]
 
 
@@ -156,16 +161,10 @@ def reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     return {name: counted[name] for name in (READY, *map(str, BLOCKS))}
 
 
-def _nearness(found: Insight, missing: Collection[Requirement]) -> tuple[float, float, float, str]:
-    """Return what an overview sorts by, least first."""
-    come = sum(_reached(each) for each in missing) / len(missing) if missing else _ENOUGH
-    return len(missing), -come, -found.confidence, found.id
-
-
 def _check(each: Requirement) -> dict[str, Any]:
     """Return a check as clients get it; `gap` is None for what is no number."""
-    more = {"gap": _gap(each), "reached_percent": round(_reached(each), 1)}
-    return shapes.all_fields(each) | more
+    reached = round(_reached(each), 1)
+    return {**shapes.all_fields(each), "gap": _gap(each), "reached_percent": reached}
 
 
 def _gap(each: Requirement) -> float | None:
@@ -201,18 +200,10 @@ def _becomes(connection: Connection, found: Insight, now: int) -> dict[str, Any]
     }
 
 
-def _principles(connection: Connection, insight_id: str) -> list[dict[str, Any]]:
-    """Return the principles that come of an insight, the highest ranked first."""
-    found = principles.by_ids(connection, principles.coming_of(connection, [insight_id]))
-    ranked = sorted(found.values(), key=lambda each: (-each.rank, each.id))
-    return [shapes.brief_principle(each) for each in ranked]
-
-
-def _category(found: Insight) -> dict[str, Any]:
-    """Return what was said about the category, and by whom."""
+def _category(found: Insight, counts: Sequence[Count]) -> dict[str, Any]:
+    """Return what was said about the category, and by whom; `counts` are the words for each."""
     first = classify(found.content, found.heading)
     asked = first.decided_by is ClassifiedBy.NOBODY and bool(found.verdict)
-    counts = _grounds(found).categories
     # The categories for which as many words speak as for the first, with that.
     tied = [each.name for each in counts if len(each.words) == len(counts[0].words)]
     return {
@@ -221,11 +212,6 @@ def _category(found: Insight) -> dict[str, Any]:
         "words": [asdict(each) for each in counts],
         "tied": tied if len(tied) > 1 else [],
     }
-
-
-def _grounds(found: Insight) -> Grounds:
-    """Return which keywords spoke for what."""
-    return grounds(found.content, found.heading)
 
 
 def _confidence(found: Insight, standing: PromotionStanding, now: int) -> dict[str, Any]:
@@ -244,20 +230,16 @@ def _confidence(found: Insight, standing: PromotionStanding, now: int) -> dict[s
 
 def _status(found: Insight, whole: dict[str, Any] | None, against: Sequence[Contradiction]) -> str:
     """Return why an insight stands as it does, a sentence."""
+    number = sum(each.against(found.id) for each in against)
     return {
         InsightStatus.ACTIVE: "a file says it and nothing speaks against it",
         InsightStatus.WITHDRAWN: "no file says it any more",
         InsightStatus.SUPERSEDED: f"it says the same as {whole['id'] if whole else 'another'}",
         InsightStatus.PENDING_REVIEW: f"it waits for a person: {found.review}",
-        InsightStatus.CONTRADICTED: _opposed(sum(each.against(found.id) for each in against)),
+        InsightStatus.CONTRADICTED: "a contradiction speaks against a text that says the same"
+        if not number
+        else f"{number} contradiction{' speaks' if number == 1 else 's speak'} against it",
     }[found.status]
-
-
-def _opposed(number: int) -> str:
-    """Return how many contradictions speak against an insight; none: against what it stands for."""
-    if not number:
-        return "a contradiction speaks against a text that says the same"
-    return f"{number} contradiction{' speaks' if number == 1 else 's speak'} against it"
 
 
 def _cluster(connection: Connection, insight_id: str) -> dict[str, Any] | None:
@@ -323,13 +305,9 @@ async def insight(call: Call, insight: str) -> dict[str, Any]:
 
     Raises `NotFound`, and `BadInput` for what means several.
     """
-    now, thresholds = call.clock.now(), call.ruling().promotion
-
-    def look(connection: Connection) -> dict[str, Any]:
-        name = find(connection, Named.INSIGHT, insight)
-        return explain_insight(connection, name, now=now, thresholds=thresholds)
-
-    found = await call.records.read(look)
+    found = await call.records.read(
+        lambda c: explain_insight(c, find(c, Named.INSIGHT, insight), call=call)
+    )
     category = found["why"]["category"]
     if category["decided_by"] != ClassifiedBy.KEYWORDS:
         category["nearest"] = await _nearest(call, found["content"])
@@ -362,12 +340,11 @@ async def eligible(call: Call, insight: str) -> dict[str, Any]:
     Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
     says what its promotion would do. Raises as `insight`.
     """
-    now, thresholds = call.clock.now(), call.ruling().promotion
 
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.INSIGHT, insight)
         found = insight_lists.by_ids(connection, [name])[name]
-        checks = eligibility(connection, found, now=now, thresholds=thresholds)
+        checks = eligibility(connection, found, call=call)
         return {"id": name, "content": found.content, **checks}
 
     return await call.records.read(look)
@@ -394,11 +371,17 @@ async def promotions(
         some = insight_lists.listed(connection, wanted)
         rows = overview(connection, some, now=now, thresholds=thresholds)
         counted = reasons(rows)
+        told = [
+            row
+            for row in rows
+            if (row["because"] or READY) == reason
+            or (reason is None and row["because"] != Need.NOT_PROMOTED)
+        ]
         return {
             "looked_at": len(rows),
             "eligible": counted[READY],
             "reasons": counted,
-            "insights": [row for row in rows if _is_wanted(row, reason)][:limit],
+            "insights": told[:limit],
         }
 
     return await call.records.read(look)
@@ -413,72 +396,48 @@ async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
     return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]
 
 
-def _is_wanted(row: dict[str, Any], reason: str | None) -> bool:
-    """Tell whether an overview shows an insight: that of a reason, or what may still come."""
-    if reason is None:
-        return bool(row["because"] != Need.NOT_PROMOTED)
-    return reason == (row["because"] or READY)
-
-
-def shaped(
-    connection: Connection,
-    supposed: Supposed,
-    *,
-    now: int,
-    thresholds: PromotionThresholds,
-    scales: DecayScales,
-) -> dict[str, Any]:
+def shaped(connection: Connection, supposed: Supposed, *, call: Call) -> dict[str, Any]:
     """Return what an insight has and lacks, and what its promotion would do.
 
     It is told of the insight that stands for it, where another one does.
     """
-    lead = supposed.lead
+    lead, made = supposed.lead, supposed.principle
     found = insight_lists.by_ids(connection, [lead])[lead]
-    checks = eligibility(connection, found, now=now, thresholds=thresholds)
+    others = [each.other(made.id) for each in supposed.links] if made else []
+    linked = principles.by_ids(connection, others)
+    checks = eligibility(connection, found, call=call)
     # Only a promotion of the same words is foretold there, without a look at what is near.
     del checks["becomes"]
+    # Why it would come to that, where it is not plain.
+    cosine, reason = supposed.cosine, ""
+    if supposed.would is Would.NOTHING:
+        reason = "no file says it now, or it waits for a person"
+    elif supposed.would is Would.ALIKE:
+        reason = "in a cluster with it" if cosine is None else f"cosine {cosine:.2f}"
     return {
         "id": lead,
         "content": found.content,
         **checks,
         "together": [each for each in supposed.together if each != lead],
         **shapes.fields_of(supposed, "would", "replaces", compared="is_compared"),
-        "reason": _reason(supposed),
+        "reason": reason,
         "same_as": None if supposed.same_as is None else shapes.brief_principle(supposed.same_as),
-        "preview": _preview(connection, supposed, found, now=now, scales=scales),
-        "links": _links(connection, supposed),
+        "preview": _preview(connection, supposed, found, call=call),
+        "links": [shapes.link(e, made.id, linked) for e in supposed.links] if made else [],
     }
 
 
 def _preview(
-    connection: Connection, supposed: Supposed, found: Insight, *, now: int, scales: DecayScales
+    connection: Connection, supposed: Supposed, found: Insight, *, call: Call
 ) -> dict[str, Any] | None:
     """Return the principle as it would be, with what its rank would be made of."""
     made, evidence = supposed.principle, supposed.evidence
     if made is None or evidence is None:
         return None
-    day = today(connection, now)
+    day, scales = today(connection, call.clock.now()), DecayScales.of(call.settings().organisation)
     return {
         **shapes.principle_shape(made, evidence, {made.id: list(found.projects)}),
         "rank": evidence.rank(day, scales),
         "why": shapes.ranked(made, evidence, now=day, scales=scales),
         "made_of": list(supposed.members),
     }
-
-
-def _links(connection: Connection, supposed: Supposed) -> list[dict[str, Any]]:
-    """Return what the principle would be linked with."""
-    made = supposed.principle
-    if made is None:
-        return []
-    others = principles.by_ids(connection, [each.other(made.id) for each in supposed.links])
-    return [shapes.link(each, made.id, others) for each in supposed.links]
-
-
-def _reason(supposed: Supposed) -> str:
-    """Return why it would come to that, where it is not plain."""
-    if supposed.would is Would.NOTHING:
-        return "no file says it now, or it waits for a person"
-    if supposed.would is not Would.ALIKE:
-        return ""
-    return "in a cluster with it" if supposed.cosine is None else f"cosine {supposed.cosine:.2f}"

@@ -21,7 +21,6 @@ from cortex_actors.clock import DAY, iso
 from cortex_actors.domain.insight import (
     AgentVerdict,
     Decider,
-    InsightSource,
     Judgement,
     Relation,
 )
@@ -35,8 +34,9 @@ from cortex_actors.storage.pipeline import (
     insights,
     verdicts,
 )
-from cortex_actors.storage.pipeline.verdicts import AgentWord, Handout, PairKind
+from cortex_actors.storage.pipeline.verdicts import AgentWord, Handout, PairKind, PairWord
 from cortex_actors.storage.search.hits import load_sections
+from cortex_actors.text import terms
 from cortex_actors.text.hazards import wary
 from cortex_actors.text.sections import around, excerpt
 
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.agent import Caller
     from cortex_actors.pipeline.relations import Relations
     from cortex_actors.rules.clustering import Pair
-    from cortex_actors.rules.promotion import PromotionThresholds
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -133,7 +132,7 @@ async def judge_next(
 
     def look(connection: Connection) -> tuple[int, list[tuple[OpenPair, dict[str, Any]]]]:
         held = verdicts.handed(connection, who)
-        every = list_open(connection, now=now, thresholds=ruling.promotion, near=near)
+        every = list_open(connection, call, near=near)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
         has_effect = partial(_has_effect, connection, relations=ruling.relations())
         able = filter(has_effect, fresh[:LOOKED_AT])
@@ -162,9 +161,7 @@ def _told(
     return {"pairs": list(pairs), "more": more, "left_today": left, "note": note}
 
 
-def list_open(
-    connection: Connection, *, now: int, thresholds: PromotionThresholds, near: str | None = None
-) -> list[OpenPair]:
+def list_open(connection: Connection, call: Call, *, near: str | None) -> list[OpenPair]:
     """Return the pairs without a verdict: each kind in turn, the surest first.
 
     Those of which the project with the id `near` says a text come before all others.
@@ -175,7 +172,7 @@ def list_open(
     for each in verdicts.proposed(connection):
         kind = PairKind(each.kind)
         found[kind].append(OpenPair(each.id, kind, each.pair))
-    for offer in list_offers(connection, None, now=now, thresholds=thresholds):
+    for offer in list_offers(connection, call):
         for other in offer.others:
             two = pair(offer.insight.id, other)
             name = verdicts.proposal_id(PairKind.OFFER, two)
@@ -236,7 +233,11 @@ def _sides(connection: Connection, two: Pair) -> list[dict[str, Any]]:
     known, said = insight_lists.by_ids(connection, two), insight_lists.said(connection, two)
     if len(known) < len(two) or len(said) < len(two):
         return []
-    places = {each: _place(said[each], said[other]) for each, other in (two, two[::-1])}
+    places = {}
+    for each, other in (two, two[::-1]):
+        # In a project that says both, if there is one.
+        shared = {source.project for source in said[other]}
+        places[each] = min(said[each], key=lambda source: source.project not in shared)
     sections = load_sections(connection, [each.fragment_id for each in places.values()])
     found = []
     for name, place in places.items():
@@ -256,12 +257,6 @@ def _sides(connection: Connection, two: Pair) -> list[dict[str, Any]]:
     return found
 
 
-def _place(own: Sequence[InsightSource], others: Sequence[InsightSource]) -> InsightSource:
-    """Return where a text of a pair stands, in a project that says both if there is one."""
-    shared = {each.project for each in others}
-    return min(own, key=lambda each: each.project not in shared)
-
-
 @operation("judge.answer", http="POST /judge/{id}", agents=True)
 async def judge_answer(
     call: Call, id: str, verdict: str, *, reason: str | None = None, agent: str | None = None
@@ -274,7 +269,7 @@ async def judge_answer(
     verdict of the day.
     """
     who = call.caller.acting(agent, call.settings().memory.agent)
-    chosen = parameters.word(AgentVerdict, verdict, name="verdict")
+    chosen = terms.word(AgentVerdict, verdict, name="verdict")
     why, now, most = noted(reason), call.clock.now(), call.settings().judging.agent_verdicts
     if why is not None and (sign := wary(why)) is not None:  # others will read it
         raise Refused(f"cannot keep the reason for {id}: {sign}; say it in other words")
@@ -284,8 +279,9 @@ async def judge_answer(
         if held and (held[0].item, held[0].agent, held[0].said) == (id, who, chosen):
             item, said = id, []  # a call that is repeated changes nothing
         elif chosen is AgentVerdict.OPEN:
-            item, two = _take_back(connection, held, who=who, caller=call.caller, at=now)
-            said = [compare_again(two, now)]
+            newest = _own_newest(held, who=who, caller=call.caller)
+            verdicts.take_back(connection, [newest], by=call.caller.by, at=now)
+            item, said = newest.item, [compare_again(newest.pair, now)]
         else:
             handout = _handed(connection, id, who=who)
             item = handout.item
@@ -345,10 +341,8 @@ def _require_open(connection: Connection, handout: Handout, *, chosen: AgentVerd
         raise NotFound(f"{message}; go on with judge_next (cortex triage next)")
 
 
-def _take_back(
-    connection: Connection, held: Sequence[AgentWord], *, who: str, caller: Caller, at: int
-) -> tuple[str, Pair]:
-    """Take back the newest of agents' words about a pair; the owner may take back any agent's."""
+def _own_newest(held: Sequence[AgentWord], *, who: str, caller: Caller) -> AgentWord:
+    """Return the newest of agents' words about a pair, to take it back; the owner any agent's."""
     if not held:
         raise NotFound("no agent's verdict about that pair holds; see: cortex triage judged")
     newest = held[0]
@@ -356,8 +350,7 @@ def _take_back(
         raise BadInput(f"that means several pairs, one is {newest.item}; give more of the id")
     if newest.agent != who and not caller.is_owner:
         raise NotYours(f"cannot take back {newest.item}: {newest.agent} judged it, and not {who}")
-    verdicts.take_back(connection, [newest], by=caller.by, at=at)
-    return newest.item, newest.pair
+    return newest
 
 
 @operation("judge.list", http="GET /judge/verdicts")
@@ -371,7 +364,7 @@ async def judge_list(call: Call, limit: int = 20, *, skip: int = 0) -> dict[str,
     def look(connection: Connection) -> dict[str, Any]:
         some = verdicts.given(connection, limit=limit, skip=skip)
         texts = shapes.brief_insights(connection, [side for each in some for side in each.pair])
-        effect = partial(_effect, connection, people=verdicts.of_people(connection))
+        people = verdicts.of_people(connection)
         return {
             "total": verdicts.count_given(connection),
             "today": verdicts.count_given(connection, call.clock.now() // DAY * DAY),
@@ -379,7 +372,7 @@ async def judge_list(call: Call, limit: int = 20, *, skip: int = 0) -> dict[str,
                 {
                     **shapes.fields_of(each, "kind", "agent", "reason", "at"),
                     **shapes.fields_of(each, "undone_at", "undone_by", id="item", verdict="said"),
-                    "effect": effect(each),
+                    "effect": _effect(connection, each, people=people),
                     "a": texts.get(each.pair[0]),
                     "b": texts.get(each.pair[1]),
                 }
@@ -390,9 +383,7 @@ async def judge_list(call: Call, limit: int = 20, *, skip: int = 0) -> dict[str,
     return await call.records.read(look)
 
 
-def _effect(
-    connection: Connection, given: AgentWord, *, people: Mapping[Pair, verdicts.PairWord]
-) -> str:
+def _effect(connection: Connection, given: AgentWord, *, people: Mapping[Pair, PairWord]) -> str:
     """Return what has come of a verdict, as things are now."""
     if given.undone_at is not None:
         return "taken back"
@@ -404,11 +395,8 @@ def _effect(
     two = pair(*(heads.get(each, each) for each in given.pair))
     if given.said is AgentVerdict.CONTRADICT:
         found = contradictions.one(connection, contradictions.id_of(*two))
-        return (
-            "no effect: by the rules and their places both hold"
-            if found is None
-            else (f"shown as {found.id}")
-        )
+        held = "no effect: by the rules and their places both hold"
+        return held if found is None else f"shown as {found.id}"
     if two[0] == two[1]:
         return "merged"
     is_offered = two in insight_evidence.list_agreements(connection)

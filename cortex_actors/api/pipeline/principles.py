@@ -80,7 +80,7 @@ async def principle(call: Call, principle: str) -> dict[str, Any]:
 
     Raises `NotFound`, and `BadInput` for what means several.
     """
-    now, scales = call.clock.now(), _scales(call)
+    now, scales = call.clock.now(), DecayScales.of(call.settings().organisation)
 
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.PRINCIPLE, principle)
@@ -100,11 +100,7 @@ async def what_if(call: Call, insight: str) -> dict[str, Any]:
     """
     name = await call.records.read(lambda c: find(c, Named.INSIGHT, insight))
     supposed = await call.actors.organiser.within(SUPPOSE_TIMEOUT).ask(Organiser.suppose, name)
-    now, thresholds = call.clock.now(), call.ruling().promotion
-    scales = _scales(call)
-    return await call.records.read(
-        lambda c: insights.shaped(c, supposed, now=now, thresholds=thresholds, scales=scales)
-    )
+    return await call.records.read(lambda c: insights.shaped(c, supposed, call=call))
 
 
 @operation("insights.history", http="GET /history/{thing}")
@@ -125,12 +121,6 @@ async def history(call: Call, thing: str) -> dict[str, Any]:
         return provenance.history(connection, provenance.named(connection, thing))
 
     return await provenance.as_it_is(await call.records.read(look))
-
-
-def _scales(call: Call) -> DecayScales:
-    """Return how principles are ranked and faded now."""
-    chosen = call.settings().organisation
-    return DecayScales(chosen.weights, chosen.fading)
 
 
 @operation("principles.links", http="GET /links")

@@ -24,7 +24,7 @@ from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.rules import promotion
 from cortex_actors.rules.admission import noted
 from cortex_actors.rules.clustering import pair
-from cortex_actors.rules.promotion import Need, PromotionStanding, PromotionThresholds, Requirement
+from cortex_actors.rules.promotion import Need, PromotionStanding, Requirement
 from cortex_actors.rules.standalone import standalone
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import (
@@ -61,18 +61,12 @@ CONSIDERED = 5_000
 
 
 def listed(
-    connection: Connection,
-    project_id: str | None,
-    *,
-    now: int,
-    thresholds: PromotionThresholds,
-    is_free: bool,
-    limit: int,
-    skip: int,
+    connection: Connection, call: Call, *, project_id: str | None, limit: int, skip: int
 ) -> dict[str, Any]:
-    """Return one page of what waits for a person; `is_free` where all principles are written."""
+    """Return one page of what waits for a person."""
     held = _held(connection, project_id)
-    ready = list_offers(connection, project_id, now=now, thresholds=thresholds)
+    ready = list_offers(connection, call, project_id=project_id)
+    is_free = call.settings().resolution.unapproved  # all principles are written
     unwritten = [] if is_free else _unwritten(connection, project_id)
     rows = [*((Offered(e, str(e.review)), USE) for e in held), *((e, PROMOTION) for e in ready)]
     page = rows[skip : skip + limit]
@@ -136,9 +130,10 @@ def decided(
     }
 
 
-def principle(connection: Connection, principle_id: str, *, is_free: bool) -> dict[str, Any]:
+def principle(connection: Connection, principle_id: str, *, call: Call) -> dict[str, Any]:
     """Return one principle, whether it waits to be written, and where it comes from."""
     said = stored.load_approvals(connection, [principle_id]).get(principle_id)
+    is_free = call.settings().resolution.unapproved
     asks = not is_free and principle_id in principles.unapproved(connection)
     made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
     return {
@@ -153,9 +148,7 @@ def principle(connection: Connection, principle_id: str, *, is_free: bool) -> di
     }
 
 
-def whole_review(
-    connection: Connection, insight_id: str, *, now: int, thresholds: PromotionThresholds
-) -> dict[str, Any]:
+def whole_review(connection: Connection, insight_id: str, *, call: Call) -> dict[str, Any]:
     """Return one text, what there is to decide about it, and where it comes from."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
     said = stored.of(connection, [insight_id]).get(insight_id)
@@ -164,7 +157,7 @@ def whole_review(
         if found.status is InsightStatus.PENDING_REVIEW:
             asks, offered = USE, Offered(found, str(found.review))
         else:
-            ready = list_offers(connection, None, now=now, thresholds=thresholds)
+            ready = list_offers(connection, call)
             offered = next((each for each in ready if each.insight.id == insight_id), None)
             asks = PROMOTION if offered else None
     return {
@@ -174,7 +167,7 @@ def whole_review(
         "others": _others(connection, offered) if offered else [],
         "principles": sorted(principles.coming_of(connection, [insight_id])),
         "places": _places(connection, [insight_id]),
-        "promotion": whys.eligibility(connection, found, now=now, thresholds=thresholds),
+        "promotion": whys.eligibility(connection, found, call=call),
         **(_review(said) if said is not None else {"decision": None}),
     }
 
@@ -281,13 +274,14 @@ class Offered:
 
 
 def list_offers(
-    connection: Connection, project_id: str | None, *, now: int, thresholds: PromotionThresholds
+    connection: Connection, call: Call, *, project_id: str | None = None
 ) -> list[Offered]:
     """Return what a person can make a principle: what several projects say, then what is sure.
 
     Two that say nearly the same are asked about in the words of the one that can be used elsewhere;
     of two such, in the shorter ones.
     """
+    now, thresholds = call.clock.now(), call.ruling().promotion
     pairs = insight_evidence.list_agreements(connection)
     shared = insight_evidence.of_several(connection)
     ids = [*sorted(shared), *dict.fromkeys(each for pair in pairs for each in pair)][:CONSIDERED]
@@ -439,18 +433,9 @@ async def reviews(
     """
     parameters.page(limit, skip, of="reviews")
     project_id = await call.project_id(project)
-    now, thresholds = call.clock.now(), call.ruling().promotion
     if status == WAITING:
         return await call.records.read(
-            lambda c: listed(
-                c,
-                project_id,
-                now=now,
-                thresholds=thresholds,
-                is_free=call.settings().resolution.unapproved,
-                limit=limit,
-                skip=skip,
-            )
+            lambda c: listed(c, call, project_id=project_id, limit=limit, skip=skip)
         )
     decision = parameters.chosen(Decision, status, what="state of a review") or Decision.APPROVED
     return await call.records.read(
@@ -466,32 +451,25 @@ async def review(call: Call, insight: str) -> dict[str, Any]:
     could become a principle would be written into, each with the diff.
     Raises `NotFound`, and `BadInput` for what means several.
     """
-    now, thresholds = call.clock.now(), call.ruling().promotion
 
     def look(connection: Connection) -> dict[str, Any]:
         if _is_principle(insight):
-            name = find(connection, Named.PRINCIPLE, insight)
-            free = call.settings().resolution.unapproved
-            return principle(connection, name, is_free=free)
-        name = find(connection, Named.INSIGHT, insight)
-        return whole_review(connection, name, now=now, thresholds=thresholds)
+            return principle(connection, find(connection, Named.PRINCIPLE, insight), call=call)
+        return whole_review(connection, find(connection, Named.INSIGHT, insight), call=call)
 
     found = await call.records.read(look)
-    files = await _files(call, found["id"]) if found["asks"] == PROMOTION else []
-    return {**found, "files": files}
-
-
-async def _files(call: Call, insight_id: str) -> list[dict[str, Any]]:
-    """Return what would be written into files if an insight became a principle by approval."""
+    # What would be written into files if it became a principle by approval.
     asked = call.actors.organiser.within(PREVIEW_TIMEOUT)
-    supposed = await asked.ask(Organiser.suppose, insight_id)
-    if supposed.principle is None:
-        return []
+    is_asked = found["asks"] == PROMOTION
+    supposed = await asked.ask(Organiser.suppose, found["id"]) if is_asked else None
+    if supposed is None or supposed.principle is None:
+        return {**found, "files": []}
     name, members = supposed.principle.id, supposed.members
     owed = [Derivation(name, each, 1 / len(members)) for each in members]
     resolver = call.actors.resolver.within(PREVIEW_TIMEOUT)
     report = await resolver.ask(Resolver.preview, supposed.principle, owed)
-    return [shapes.fields_of(each, "path", "agent", "diff") for each in report.files]
+    files = [shapes.fields_of(each, "path", "agent", "diff") for each in report.files]
+    return {**found, "files": files}
 
 
 @operation("review.approve", http="POST /reviews/{insight}/approve")
@@ -524,7 +502,7 @@ async def _decide_review(
 ) -> dict[str, Any]:
     """Write a decision down, in place of an earlier one, and have it followed."""
     note = noted(note)
-    now, thresholds = call.clock.now(), call.ruling().promotion
+    now = call.clock.now()
     if _is_principle(name):
         return await _decide_principle(call, name, decision, note, now=now)
 
@@ -545,8 +523,7 @@ async def _decide_review(
                 stored.end_approvals(connection, [said.principle_id], at=now)
         insight_records.looked_at(connection, whole, now)
         done = event.AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
-        found = whole_review(connection, whole, now=now, thresholds=thresholds)
-        return found, [(topics.ACCUMULATION_COMPLETE, done)]
+        return whole_review(connection, whole, call=call), [(topics.ACCUMULATION_COMPLETE, done)]
 
     return await call.change_and_publish(work)
 
@@ -570,8 +547,7 @@ async def _decide_principle(
             for path, agent in sorted({(path, agent) for path, agent, _ in stands}):
                 again = event.ResolutionRequested(path, agent, refresh=True)
                 said.append((topics.RESOLUTION_REQUESTED, again))
-        free = call.settings().resolution.unapproved
-        return principle(connection, whole, is_free=free), said
+        return principle(connection, whole, call=call), said
 
     return await call.change_and_publish(work)
 

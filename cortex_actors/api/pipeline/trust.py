@@ -10,7 +10,7 @@ The verbs that bring what is known into instruction files, and take it out of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,23 +125,9 @@ def source_of(connection: Connection, word: str, place: str | None) -> Source:
 
 
 def take(
-    connection: Connection,
-    wanted: Source,
-    *,
-    at: int,
-    least: int,
-    note: str | None,
-    same: bool,
-    sections: Container[str],
+    connection: Connection, some: Sequence[Source], *, at: int, least: int, note: str | None
 ) -> Effect:
-    """Take a source back, and with `same` the texts that say the same as an insight.
-
-    `sections` are the files that have a section of ours now: no other is written.
-    """
-    some = [wanted]
-    if same and wanted.kind is SourceKind.INSIGHT:
-        others = insights.followers(connection, [wanted.key])
-        some += [Source(SourceKind.INSIGHT, each, each) for each in sorted(others)]
+    """Take sources back; returned are all files in which something stands that must go."""
     begun: list[Source] = []
     did = revoking.Revoked()
     for each in some:
@@ -151,9 +137,8 @@ def take(
     effect = Effect(tuple(begun), did, ())
     gone = did.gone | {each.key for each in begun if each.kind is SourceKind.INSIGHT}
     reviews.end_approvals(connection, effect.lost | {of_insight(each) for each in gone}, at=at)
-    rows: Iterable[tuple[str, str, Any]] = resolutions.standing(connection, effect.lost)
-    files = sorted({(path, agent) for path, agent, _ in rows if path in sections})
-    return replace(effect, files=tuple(files))
+    files = {(path, agent) for path, agent, _ in resolutions.standing(connection, effect.lost)}
+    return replace(effect, files=tuple(sorted(files)))
 
 
 def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
@@ -255,7 +240,13 @@ async def revoke(
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         wanted = source_of(connection, source, place)
-        effect = take(connection, wanted, at=at, least=least, note=note, same=same, sections=there)
+        some = [wanted]
+        if same and wanted.kind is SourceKind.INSIGHT:
+            others = sorted(insights.followers(connection, [wanted.key]))
+            some += [Source(SourceKind.INSIGHT, each, each) for each in others]
+        effect = take(connection, some, at=at, least=least, note=note)
+        # No file is written that has no section of ours now.
+        effect = replace(effect, files=tuple(each for each in effect.files if each[0] in there))
         answer = told(connection, wanted, effect)
         if not effect.begun:
             return answer, ()
@@ -527,7 +518,9 @@ async def _target(call: Call, path: str) -> tuple[Project, str]:
     if not Path(path).is_absolute():
         project = await call.project(path)
         return project, project.root
-    place = await asyncio.to_thread(_real, path)
+    place = await asyncio.to_thread(
+        lambda: (status.real(path) or path) if Path(path).is_dir() else reading.place(path)
+    )
     followed = await call.records.read(projects.followed)
     found = innermost(followed, place)
     if found is None:
@@ -544,11 +537,6 @@ def _only(connection: Connection, project: Project) -> str:
         return paths[0]
     several = f"give one of {', '.join(paths)}" if paths else "nothing was written into its files"
     raise BadInput(f"cannot undo a write in {project.root}: {several}")
-
-
-def _real(path: str) -> str:
-    """Return a path as the ledger has it; of a folder with every link resolved. Blocks."""
-    return (status.real(path) or path) if Path(path).is_dir() else reading.place(path)
 
 
 def _gone(known: Sequence[Project]) -> list[Project]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -200,7 +199,16 @@ async def runs(
     wanted = stored.RunFilter(
         kind=kind, project_id=await call.project_id(project), failed=failed, limit=limit
     )
-    return await call.records.read(partial(_runs, wanted=wanted))
+
+    def look(connection: Connection) -> dict[str, Any]:
+        kinds, names = stored.kinds(connection), stored.names(connection)
+        if kind is not None and kinds and kind not in kinds:
+            raise NotFound(f"there is no run of {kind}; there are runs of {', '.join(kinds)}")
+        found = stored.listed(connection, wanted)
+        told = [{**asdict(each), "project": names.get(each.project_id or "")} for each in found]
+        return {"kinds": kinds, "runs": told}
+
+    return await call.records.read(look)
 
 
 @operation("daemon.schedule", http="GET /jobs")
@@ -244,21 +252,6 @@ async def _commit(call: Call, work: Callable[[Connection], T], topic: str, proje
         return given, said
 
     return await call.change_and_publish(unit)
-
-
-def _runs(connection: Connection, *, wanted: stored.RunFilter) -> dict[str, Any]:
-    """Return runs as a client gets them. Raises `NotFound`."""
-    kinds = stored.kinds(connection)
-    if wanted.kind is not None and kinds and wanted.kind not in kinds:
-        raise NotFound(f"there is no run of {wanted.kind}; there are runs of {', '.join(kinds)}")
-    names = stored.names(connection)
-    return {
-        "kinds": kinds,
-        "runs": [
-            {**asdict(each), "project": names.get(each.project_id or "")}
-            for each in stored.listed(connection, wanted)
-        ],
-    }
 
 
 #: What comes first in each order of clusters.

@@ -50,7 +50,7 @@ async def status(call: Call) -> dict[str, Any]:
     ledger, model, index, failing, (moving, judge, read, *doors), kept = await asyncio.gather(
         states.guarded(_counts(call)),
         states.guarded(embedder(call)),
-        states.guarded(_index(call)),
+        states.guarded(call.actors.vectors.within(SOON).ask(Vectors.describe)),
         states.guarded(call.actors.scheduler.within(SOON).ask(Scheduler.describe)),
         _aside(call),
         _kept(call),
@@ -66,7 +66,11 @@ async def status(call: Call) -> dict[str, Any]:
         "state": "degraded" if reasons else "running",
         "reasons": reasons,
         "findings": states.findings(ledger.get("alerts", ())),
-        **_life(call),
+        "version": __version__,
+        "pid": os.getpid(),
+        "home": str(call.home.root),
+        "started_at": call.life.started_at,
+        "uptime_s": round(_uptime(call), 3),
         **({} if ledger.get("state") == "away" else ledger),
         "model": model,
         "migration": moving,
@@ -80,17 +84,6 @@ async def status(call: Call) -> dict[str, Any]:
         "mcp": {"sessions": call.life.mcp_sessions, "calls": dict(call.life.tool_calls)},
         **kept,
         "loop_lag_ms": round(call.life.loop_lag(), 3),
-    }
-
-
-def _life(call: Call) -> dict[str, Any]:
-    """Return which daemon this is, and since when."""
-    return {
-        "version": __version__,
-        "pid": os.getpid(),
-        "home": str(call.home.root),
-        "started_at": call.life.started_at,
-        "uptime_s": round(_uptime(call), 3),
     }
 
 
@@ -166,11 +159,6 @@ async def _counts(call: Call) -> dict[str, Any]:
     return {**found, "writing": await call.actors.ledger.within(SOON).ask(Ledger.describe)}
 
 
-async def _index(call: Call) -> dict[str, Any]:
-    """Return how the vector index is."""
-    return asdict(await call.actors.vectors.within(SOON).ask(Vectors.describe))
-
-
 async def _kept(call: Call) -> dict[str, Any]:
     """Return what is kept of the ledger beside it; nothing when the disk does not tell soon."""
     try:
@@ -208,7 +196,17 @@ async def model(call: Call) -> dict[str, Any]:
     Its files are hashed for that, so a damaged one is noticed.
     """
     moving = await migration(call)
-    found = await _look(call, moving["active"])
+    wanted = call.settings().embedding
+    # A home whose ledger knows no model yet has none that is active.
+    known = moving["active"] or {"model_id": call.model(), "provider": wanted.provider}
+    found = await asyncio.to_thread(
+        report,
+        call.home.models,
+        known["model_id"],
+        provider=known["provider"],
+        compiles=wanted.compile,
+    )
+    found = {**found, "embedder": await states.guarded(embedder(call))}
     return {**_in_hand(found, moving), "migration": moving}
 
 
@@ -261,23 +259,6 @@ async def moving_state(call: Call) -> dict[str, Any]:
     """Return what `status` says of all this."""
     info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
     return {**_shape(info), "reasons": reasons(info)}
-
-
-async def _look(call: Call, active: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return how the model that answers is, and its compiled form.
-
-    `active` is None in a home whose ledger knows no model yet.
-    """
-    wanted = call.settings().embedding
-    known = active or {"model_id": call.model(), "provider": wanted.provider}
-    found = await asyncio.to_thread(
-        report,
-        call.home.models,
-        known["model_id"],
-        provider=known["provider"],
-        compiles=wanted.compile,
-    )
-    return {**found, "embedder": await states.guarded(embedder(call))}
 
 
 async def embedder(call: Call) -> dict[str, Any]:

@@ -152,29 +152,13 @@ class FactLook:
     principles: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """What is asked: by its key first, then by what it says."""
-
-    query: str
-    limit: int
-    looks: tuple[FactLook, ...]
-
-    @property
-    def depth(self) -> int:
-        """How many statements are looked for."""
-        return min(self.limit * SPARE, fusion.MOST)
-
-
-def sought(
-    connection: Connection, query: str, limit: int, *, project: str | None, fundamentals: bool
-) -> Sought:
+def list_looks(
+    connection: Connection, project: str | None, *, fundamentals: bool
+) -> list[FactLook]:
     """Return where facts are looked for: everywhere, among principles, or in a project by name."""
     anywhere = Where(outward=True)
-    if project is None:
-        return Sought(query, limit, (FactLook(anywhere, statements=True, principles=True),))
-    if project == EVERYWHERE:
-        return Sought(query, limit, (FactLook(anywhere, statements=False, principles=True),))
+    if project is None or project == EVERYWHERE:
+        return [FactLook(anywhere, statements=project is None, principles=True)]
     known = [each.id for each in projects.followed(connection) if project in (each.id, each.name)]
     looks = [
         FactLook(Where(outward=True, project_id=each), statements=True, principles=fundamentals)
@@ -182,16 +166,17 @@ def sought(
     ]
     if fundamentals:
         looks.append(FactLook(anywhere, statements=False, principles=True))
-    return Sought(query, limit, tuple(looks))
+    return looks
 
 
 def load_facts(
-    connection: Connection, asked: Sought, found: Sequence[Sequence[RankedHit]]
+    connection: Connection, query: str, *, limit: int, found: Sequence[tuple[FactLook, Recall]]
 ) -> list[dict[str, Any]]:
-    """Return facts, best first; `found` is what each look came upon."""
+    """Return facts, best first, by their key and by what they say; `found` has what looks found."""
     roots = [each.root for each in projects.followed(connection)]
-    exact = _exact(connection, asked, roots)
-    near = _near(connection, asked, found, roots=roots)
+    exact = _exact(connection, query, limit=limit, looks=[look for look, _ in found], roots=roots)
+    pairs = [(hit, look) for look, each in found for hit in each.hits]
+    near = _near(connection, pairs, roots=roots)
     told: dict[str, dict[str, Any]] = {}
     for each in (*exact, *near):
         told.setdefault(each["id"], each)
@@ -204,35 +189,32 @@ def load_facts(
     return [{**each, "score": score} for each, score in ordered]
 
 
-def _exact(connection: Connection, asked: Sought, roots: Sequence[str]) -> list[dict[str, Any]]:
+def _exact(
+    connection: Connection, query: str, *, limit: int, looks: Sequence[FactLook], roots: list[str]
+) -> list[dict[str, Any]]:
     """Return what has the question for its key."""
     made: list[dict[str, Any]] = []
-    if any(look.principles for look in asked.looks):
-        ids = resolutions.principles_at(connection, asked.query, limit=asked.limit)
+    if any(look.principles for look in looks):
+        ids = resolutions.principles_at(connection, query, limit=limit)
         made += _principles(connection, ids).values()
-    for look in asked.looks:
+    for look in looks:
         if look.statements:
             ids = resolutions.statements_at(
-                connection, asked.query, project_id=look.where.project_id, limit=asked.limit
+                connection, query, project_id=look.where.project_id, limit=limit
             )
             # Those that are principles are left out.
             gone = resolutions.principles_of(connection, ids)
             items = {each: COLLECTION for each in ids if each not in gone}
-            query = Query(asked.query, None, "", asked.limit, where=look.where)
-            known = shown(connection, items, dict.fromkeys(items, fusion.FULL), query)
+            asked = Query(query, None, "", limit, where=look.where)
+            known = shown(connection, items, dict.fromkeys(items, fusion.FULL), asked)
             made += [statement(known[each], roots) for each in items if each in known]
     return [{**each, "match": "exact"} for each in made]
 
 
 def _near(
-    connection: Connection,
-    asked: Sought,
-    found: Sequence[Sequence[RankedHit]],
-    *,
-    roots: Sequence[str],
+    connection: Connection, pairs: list[tuple[RankedHit, FactLook]], *, roots: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return what the looks came upon, the best of all of them first."""
-    pairs = [(hit, look) for look, hits in zip(asked.looks, found, strict=True) for hit in hits]
     pairs.sort(key=lambda pair: -pair[0].score)
     became = resolutions.principles_of(connection, [hit.id for hit, _ in pairs])
     known = _principles(connection, list(set(became.values())))
@@ -337,16 +319,15 @@ async def outside_facts(
     """
     if limit < 1:
         return {"query": query, "project": project, "facts": [], "skipped": []}
-    records = call.records
-    asked = await records.read(
-        lambda c: sought(c, query, min(limit, MOST), project=project, fundamentals=fundamentals)
-    )
+    read, most = call.records.read, min(limit, MOST)
+    looks = await read(lambda c: list_looks(c, project, fundamentals=fundamentals))
+    depth = min(most * SPARE, fusion.MOST)
     found = [
-        await _outside(call, query, asked.depth, where=look.where, collections=(COLLECTION,))
-        for look in asked.looks
+        (look, await _outside(call, query, depth, where=look.where, collections=(COLLECTION,)))
+        for look in looks
     ]
-    facts = await records.read(lambda c: load_facts(c, asked, [each.hits for each in found]))
-    skipped = [why for each in found for why in _gaps(each)]
+    facts = await read(lambda c: load_facts(c, query, limit=most, found=found))
+    skipped = [why for _, each in found for why in _gaps(each)]
     return {"query": query, "project": project, "facts": facts[:limit], "skipped": skipped}
 
 
