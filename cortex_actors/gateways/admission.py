@@ -56,23 +56,23 @@ if TYPE_CHECKING:
     from cortex_actors.process.tokens import Tokens
 
 
-#: Kind of error -> status; the first that fits counts.
-_STATUSES: Final[tuple[tuple[type[errors.CortexError], int], ...]] = (
-    (errors.BadToken, 401),
-    (errors.Refused, 403),
-    (errors.NotFound, 404),
-    (errors.BadInput, 422),
-    (errors.StorageFull, 507),
-    (errors.HomeUnwritable, 507),
-    (errors.Busy, 503),
-    (errors.MailboxFull, 503),
-    (errors.ActorAway, 503),
-    (errors.LedgerDown, 503),
-    (errors.DaemonStopping, 503),
-    (errors.StoreDown, 502),
-    (errors.DeadlineExceeded, 504),
-    (errors.ConfigurationError, 500),
+#: What passes by itself: the same request may be answered in a moment.
+_AWAY: Final = (
+    *(errors.Busy, errors.MailboxFull, errors.ActorAway, errors.LedgerDown, errors.DaemonStopping),
 )
+
+#: Kind of error -> status; the first that fits counts, and every other one is 500.
+_STATUSES: Final[Mapping[type[errors.CortexError], int]] = {
+    errors.BadToken: 401,
+    errors.Refused: 403,
+    errors.NotFound: 404,
+    errors.BadInput: 422,
+    errors.StorageFull: 507,
+    errors.HomeUnwritable: 507,
+    **dict.fromkeys(_AWAY, 503),
+    errors.StoreDown: 502,
+    errors.DeadlineExceeded: 504,
+}
 
 #: What everybody without a token that counts is told, and no more.
 UNAUTHORIZED: Final = "unauthorized"
@@ -88,10 +88,8 @@ def status_of(
     error: errors.CortexError, other: Mapping[type[errors.CortexError], int] | None = None
 ) -> int:
     """Return the status of an expected failure; `other` are those that a contract has otherwise."""
-    for kind, status in (*(other or {}).items(), *_STATUSES):
-        if isinstance(error, kind):
-            return status
-    return 500
+    known = (*(other or {}).items(), *_STATUSES.items())
+    return next((status for kind, status in known if isinstance(error, kind)), 500)
 
 
 @contextmanager

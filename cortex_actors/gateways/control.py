@@ -53,20 +53,11 @@ EYES = "as_agent"
 #: Verb that does something in an agent's name -> its parameter with that agent. In every other verb
 #: an agent that is named is only looked for.
 ACTING = {
-    "remember": "agent",
-    "post": "agent",
-    "leave_crumb": "agent",
-    "import_crumb": "agent",
-    "judge_next": "agent",
-    "judge_answer": "agent",
-    "hook_start": "agent",
-    "hook_prompt": "agent",
-    "hook_compact": "agent",
-    "hook_end": "agent",
+    **dict.fromkeys(("remember", "post", "leave_crumb", "import_crumb"), "agent"),
+    **dict.fromkeys(("judge_next", "judge_answer"), "agent"),
+    **dict.fromkeys(("hook_start", "hook_prompt", "hook_compact", "hook_end"), "agent"),
+    **dict.fromkeys(("introduce", "agent_token", "revoke_token"), "agent"),
     "summon": "agent_id",
-    "introduce": "agent",
-    "agent_token": "agent",
-    "revoke_token": "agent",
 }
 
 
