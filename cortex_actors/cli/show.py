@@ -193,10 +193,17 @@ def facts(*facts: tuple[str, object], indent: int = 0) -> None:
         _beside(out, name, _cell(value), width=width, indent=indent)
 
 
-def page(entries: Sequence[ListEntry], total: int, *nouns: str, empty: str, more: str = "") -> None:
-    """Print entries below how many of all there are, in the singular and plural of their noun."""
-    heading = f"{len(entries):,} of {counted(total, *nouns)}{more}"
-    blocks(heading, entries, empty=empty, total=total)
+def page(
+    entries: Sequence[ListEntry],
+    total: int,
+    *nouns: str,
+    empty: str,
+    more: str = "",
+    skip: int = 0,
+) -> None:
+    """Print entries below which of all they are, in the singular and plural of their noun."""
+    shown = f"{skip + 1:,} to {skip + len(entries):,}" if skip else f"{len(entries):,}"
+    blocks(f"{shown} of {counted(total, *nouns)}{more}", entries, empty=empty, total=total)
 
 
 def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
-from cortex_actors.cli.pipeline.principles import check_line, is_narrow, page_of
+from cortex_actors.cli.pipeline.principles import check_line, is_narrow
 from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer
 
@@ -168,9 +168,14 @@ _ALONE = "say one of --explain and --approve, and nothing else; see: cortex insi
 def show_insights(found: Answer, given: Answer) -> None:
     """Print a list of insights, one of them whole, or what became of one that may be used."""
     if "insights" in found:
-        title = f"{page_of(found, 'insight', given)}, {_ORDERS[given['sort']]}"
-        empty = _NONE if is_narrow(given) else _NOTHING
-        show.blocks(title, map(_block, found["insights"]), empty=empty, total=found["total"])
+        show.page(
+            [*map(_block, found["insights"])],
+            found["total"],
+            "insight",
+            empty=_NONE if is_narrow(given) else _NOTHING,
+            more=f", {_ORDERS[given['sort']]}",
+            skip=given["skip"],
+        )
     elif given["approve"]:
         print(f"approved {found['id']}; it is {found['status']} now")
     else:
