@@ -44,6 +44,7 @@ from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.event import is_text
 from cortex_actors.federation.fan import QUESTION_LIMIT
+from cortex_actors.gateways import rpc
 from cortex_actors.text.hazards import BEARER
 
 if TYPE_CHECKING:
@@ -468,10 +469,6 @@ def seconds(at: int) -> float:
     return at / SECOND
 
 
-#: Who writes here.
-_ACTOR: Final = "http"
-
-
 class Visits:
     """Writes down what an owner would want to know."""
 
@@ -499,7 +496,7 @@ class Visits:
 
     def stranger(self) -> None:
         """Take down that a token was shown that is nobody's."""
-        self._say("warning", "a token that is nobody's was shown over http", actor=_AUDIT)
+        self._say("warning", "a token that is nobody's was shown over http", actor=rpc.AUDIT)
 
     def fault(self, error: Exception) -> None:
         """Take down what failed inside, with its traceback."""
@@ -507,7 +504,7 @@ class Visits:
         self._say("error", "a request failed inside", traceback=trace)
 
     def _say(
-        self, level: str, text: str, *, actor: str = _ACTOR, traceback: str | None = None
+        self, level: str, text: str, *, actor: str = "http", traceback: str | None = None
     ) -> None:
         """Write a line, unless there were many."""
         now = self._clock.monotonic()
@@ -536,7 +533,3 @@ _PATH: Final = 120
 
 #: Status from which on something is refused, and from which on it is our own fault.
 _REFUSED, _FAILED = 400, 500
-
-
-#: Who writes what an owner looks for when somebody was let in who should not be.
-_AUDIT: Final = "audit"
