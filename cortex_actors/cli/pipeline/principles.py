@@ -19,14 +19,15 @@ from cortex_actors.cli.show import brief, counted, cut, joined, shortened, stand
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import in_days
 
-#: What each order is called in the title.
-_ORDERS = {
+#: What each order of insights and principles is called in the title.
+ORDERS = {
     "rank": "highest rank first",
     "sure": "surest first",
     "seen": "most often seen first",
     "linked": "most linked first",
     "newest": "newest first",
     "oldest": "oldest first",
+    "doubt": "least surely classified first",
 }
 
 #: What each part of a rank is called.
@@ -41,6 +42,9 @@ _PARTS = {
 #: What is said where no principle is listed: of those that were asked for, and of any.
 _NONE = "no such principle is known; leave out a filter, or see: cortex principles --status all"
 _NOTHING = "no principles yet; what is nearest to it is shown by: cortex principles promotion"
+
+#: What is said where there is no insight either.
+_UNTAUGHT = "nothing was learned yet; follow a project with: cortex init PATH"
 
 #: What a principle was made of, by its origin.
 _ORIGINS = {
@@ -90,13 +94,7 @@ def show_principles(found: Answer, given: Answer) -> None:
             (f"Why {found['why']['rank']:.2f}", ranked(found)),
             ("What it was made of", _made_of(found)),
             ("What it is linked with", [linked(each) for each in found["links"]]),
-            (
-                "Files that have it",
-                [
-                    (when(each["resolved_at"]), f"{each['path']}\n{show.bullet(each)}")
-                    for each in found["files"]
-                ],
-            ),
+            ("Files that have it", [(when(e["resolved_at"]), _file(e)) for e in found["files"]]),
         )
         return
     waning = [f"{number:,} {name}" for name, number in found["by_status"].items() if number]
@@ -106,9 +104,14 @@ def show_principles(found: Answer, given: Answer) -> None:
         found["total"],
         "principle",
         empty=_NONE if is_narrow(given) or waning else _NOTHING,
-        more=f", {_ORDERS[given['sort']]}{more}",
+        more=f", {ORDERS[given['sort']]}{more}",
         skip=given["skip"],
     )
+
+
+def _file(place: Answer) -> str:
+    """Return a file that has a principle, and where in it that is."""
+    return f"{place['path']}\n{show.bullet(place)}"
 
 
 def is_narrow(given: Answer) -> bool:
@@ -162,15 +165,11 @@ def linked(link: Answer) -> tuple[str, str]:
 
 def _facts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what a principle is, by name."""
+    undo = f"cortex projects revoke --undo {brief(found['id'])}"
     return [
         ("id", found["id"]),
         ("is a", f"{found['category']}, {found['status']}, of {_ORIGINS[found['origin']]}"),
-        (
-            "given",
-            f"to no file: it was taken back (cortex projects revoke --undo {brief(found['id'])})"
-            if found["revoked"]
-            else "",
-        ),
+        ("given", f"to no file: it was taken back ({undo})" if found["revoked"] else ""),
         ("bullet", found["bullet"] or f"none: {found['no_bullet']}"),
         ("domains", ", ".join(found["domains"])),
         ("tags", ", ".join(found["tags"])),
@@ -310,19 +309,13 @@ def show_links(found: Answer, given: Answer) -> None:
         return
     hidden = found["total"] - len(texts)
     more = f", {hidden:,} more are linked" if hidden else ""
-    show.blocks(
-        f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}",
-        [
-            show.ListEntry(
-                f"{each['rank']:.2f}",
-                shortened(each["content"], _TEXT),
-                [_about(each), *(link["line"] for link in links)],
-            )
-            for name, each in texts.items()
-            if (links := told[name])
-        ],
-        empty=_NO_LINK if narrow else _NO_LINKS,
-    )
+    entries = []
+    for name, each in texts.items():
+        if lines := [link["line"] for link in told[name]]:
+            text = shortened(each["content"], _TEXT)
+            entries.append(show.ListEntry(f"{each['rank']:.2f}", text, [_about(each), *lines]))
+    title = f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}"
+    show.blocks(title, entries, empty=_NO_LINK if narrow else _NO_LINKS)
 
 
 def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:
@@ -380,11 +373,9 @@ def show_nearest(found: Answer) -> None:
         return
     ready = found["eligible"]
     verb = "has" if ready == 1 else "have"
-    show.blocks(
-        f"{ready:,} of {counted(found['looked_at'], 'insight')} {verb} earned it, nearest first",
-        map(_entry, found["insights"]),
-        empty="nothing was learned yet; follow a project with: cortex init PATH",
-    )
+    looked_at = counted(found["looked_at"], "insight")
+    title = f"{ready:,} of {looked_at} {verb} earned it, nearest first"
+    show.blocks(title, map(_entry, found["insights"]), empty=_UNTAUGHT)
 
 
 def _entry(each: Answer) -> show.ListEntry:
@@ -408,10 +399,8 @@ def _verdict(found: Answer) -> str:
     if "not_promoted" in missing:
         return "it is a principle already"
     if missing == ["projects"]:
-        return (
-            "one project has kept it long enough: it waits for another project, or for a person"
-            f" (cortex review approve {brief(found['id'])})"
-        )
+        kept = "one project has kept it long enough: it waits for another project, or for a person"
+        return f"{kept} (cortex review approve {brief(found['id'])})"
     if {*missing} <= {"projects", "not_wary"}:
         return f"a person has to look at it: cortex review show {brief(found['id'])}"
     nearest = f"; nearest is {need(found['nearest'])}" if found["nearest"] else ""
@@ -467,12 +456,10 @@ def show_promotion(found: Answer, given: Answer) -> None:
     reason, known = given["reason"], {name: n for name, n in found["reasons"].items() if n}
     if reason is None:
         show.title(f"{counted(found['looked_at'], 'insight')} on the way to a principle")
-        show.facts(
-            *(
-                (need(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
-                for name, number in known.items()
-            )
-        )
+        rows = [
+            (need(name), f"{n:,}  {_MEANS.get(name, '')}".rstrip()) for name, n in known.items()
+        ]
+        show.facts(*rows)
         print()
         what, empty = "nearest first", "all of them are principles: cortex principles"
     else:
@@ -480,12 +467,9 @@ def show_promotion(found: Answer, given: Answer) -> None:
         what = f"held up by: {label}"
         empty = f"no insight is held up by {label}; leave out --reason to see what is"
     if not found["looked_at"]:
-        empty = "nothing was learned yet; follow a project with: cortex init PATH"
-    show.blocks(
-        f"{counted(len(found['insights']), 'insight')}, {what}",
-        map(_entry, found["insights"]),
-        empty=empty,
-    )
+        empty = _UNTAUGHT
+    title = f"{counted(len(found['insights']), 'insight')}, {what}"
+    show.blocks(title, map(_entry, found["insights"]), empty=empty)
 
 
 def _show_what_if(found: Answer) -> None:
