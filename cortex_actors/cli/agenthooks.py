@@ -70,7 +70,8 @@ def run(words: Sequence[str], *, limit: float = LIMIT) -> int:
         if os.environ.get("CORTEX_OFF") == "1":
             return 0
         home = Home.of(_option(words, "--home") or None)
-        _end_within(limit)
+        signal.signal(signal.SIGALRM, partial(_give_up, limit))
+        signal.setitimer(signal.ITIMER_REAL, limit)
         said = _read()
         ask = partial(_ask, home, event, said=said, agent=_option(words, "--agent"))
         try:
@@ -88,14 +89,9 @@ def run(words: Sequence[str], *, limit: float = LIMIT) -> int:
     return 0
 
 
-def _end_within(seconds: float) -> None:
-    """Have `DeadlineExceeded` raised after so many seconds, wherever this process is then."""
-
-    def give_up(_number: int, _frame: object) -> NoReturn:
-        raise DeadlineExceeded(f"the hook gave up after {seconds:g} s; see cortex status")
-
-    signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+def _give_up(seconds: float, _number: int, _frame: object) -> NoReturn:
+    """Raise `DeadlineExceeded`, wherever this process is at the signal."""
+    raise DeadlineExceeded(f"the hook gave up after {seconds:g} s; see cortex status")
 
 
 def _ask(home: Home, event: str, *, said: dict[str, Any], agent: str) -> dict[str, Any]:
@@ -105,9 +101,7 @@ def _ask(home: Home, event: str, *, said: dict[str, Any], agent: str) -> dict[st
     """
     method, named = EVENTS[event]
     params = {name: _first(said, keys) for name, keys in (named | _COMMON).items()}
-    given = {name: text for name, text in params.items() if text}
-    if event == "prompt":
-        given.setdefault("prompt", "")
+    given = {name: text for name, text in params.items() if text or name == "prompt"}
     return Client(home, timeout=LIMIT, agent=agent or None).call(method, **given)
 
 

@@ -97,14 +97,7 @@ class TableCommand(click.Command):
 
     def __init__(self, name: str, row: Row, *, hidden: bool = False) -> None:
         self.row = row
-        super().__init__(
-            name,
-            params=[_parameter(each) for each in row.get("params", ())],
-            callback=partial(_perform, row),
-            help=row["help"],
-            epilog=_epilog(row),
-            hidden=hidden,
-        )
+        super().__init__(name, callback=partial(_perform, row), hidden=hidden, **_shown(row))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words, unless `fast` does that."""
@@ -124,14 +117,12 @@ class CommandGroup(click.Group):
         self.row, self._path = row, path
         super().__init__(
             name,
-            params=[_parameter(each) for each in row.get("params", ())],
             callback=partial(_perform, row) if "run" in row else None,
             invoke_without_command="run" in row,
             no_args_is_help=False,
-            help=row["help"],
-            epilog=_epilog(row),
             hidden=hidden,
             context_settings=None if path else _HELP,
+            **_shown(row),
         )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -212,13 +203,12 @@ def show_waiting(sock: socket.socket, *, method: str, seconds: float) -> None:
     """Say in the terminal that an answer is late, until it comes or its time is over."""
     if select.select([sock], [], [], min(SLOW, seconds))[0]:
         return
-    sys.stderr.write(f"cortex: still waiting for the daemon ({method})...")
-    sys.stderr.flush()
+    say = partial(print, end="", file=sys.stderr, flush=True)
+    say(f"cortex: still waiting for the daemon ({method})...")
     try:
         ready = select.select([sock], [], [], max(seconds - SLOW, 0.0))[0]
     finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        say("\r\x1b[K")
     if not ready:
         # The caller's own wait is over, too.
         sock.settimeout(1e-6)
@@ -250,10 +240,12 @@ def _first_paragraph(path: str) -> str:
     return " ".join(found[1]["help"].split("\n\n")[0].split()) if found else ""
 
 
-def _epilog(row: Row) -> str | None:
-    r"""Return the end of a command's help; `\b` keeps its lines as they are."""
-    examples = row.get("examples", ())
-    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in examples)]) if examples else None
+def _shown(row: Row) -> dict[str, Any]:
+    r"""Return a command's parameters and help; `\b` keeps the lines of its end as they are."""
+    lines = [f"  {line}" for line in row.get("examples", ())]
+    epilog = "\n".join(["\b", "Examples:", *lines]) if lines else None
+    params = [_parameter(each) for each in row.get("params", ())]
+    return {"params": params, "help": row["help"], "epilog": epilog}
 
 
 def _perform(row: Row, **words: Any) -> Any:  # noqa: ANN401 - what was given, and what comes of it
@@ -366,8 +358,7 @@ def _parameter(row: Row) -> click.Parameter:
         "help": row.get("help"),
         "shell_complete": _completer(row["complete"]) if "complete" in row else None,
     }
-    if "default" in row:
-        about["default"] = row["default"]
+    about |= {"default": row["default"]} if "default" in row else {}
     if "names" not in row:
         return click.Argument([row["name"]], nargs=-1 if row.get("many") else 1, **about)
     names = [*row["names"]]

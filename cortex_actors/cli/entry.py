@@ -192,20 +192,17 @@ def _full(words: list[str]) -> int:
         # All that click leaves the process for in this mode is a reader that hung up.
         raise BrokenPipeError from ended
     except click.ClickException as error:
-        said = f"{error.format_message().rstrip('.')}{_dashed(words, error)}"
+        said = error.format_message().rstrip(".")
+        # A text that begins with a dash, which was taken for an option.
+        is_text = any(word.startswith("-") and " " in word.partition("=")[0] for word in words)
+        if is_text and getattr(error, "option_name", None) is not None:
+            said += " (before a text that begins with a dash write -- )"
         # The command that explains the one that was misused.
         path = getattr(getattr(error, "ctx", None), "command_path", "cortex")
         raise UsageError(f"{said}; see: {path} --help") from error
     except click.Abort as error:
         # Ctrl-C, or the end of the input, where a question was asked.
         raise KeyboardInterrupt from error
-
-
-def _dashed(words: list[str], error: Exception) -> str:
-    """Return how a text that begins with a dash is given, where one was taken for an option."""
-    taken = getattr(error, "option_name", None) is not None
-    meant = any(word.startswith("-") and " " in word.partition("=")[0] for word in words)
-    return " (before a text that begins with a dash write -- )" if taken and meant else ""
 
 
 def _home_last(words: list[str]) -> list[str]:

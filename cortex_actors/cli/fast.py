@@ -12,8 +12,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any, NoReturn
 
@@ -67,7 +67,9 @@ def _publish(home: Home, options: argparse.Namespace) -> int:
     except errors.UnknownTopic as error:
         raise errors.UnknownTopic(f"{error}{near(options.topic, to_say=True)}") from None
     number = "not stored" if event.get("seq") is None else f"seq {event['seq']}"
-    print(f"published {event['topic']}, {number}, {event['id']}{_more(event)}")
+    more = " (no daemon runs: the next start has it)" if event.get("offline") else ""
+    more = " (said before under this key)" if event.get("duplicate") else more
+    print(f"published {event['topic']}, {number}, {event['id']}{more}")
     return 0
 
 
@@ -84,16 +86,62 @@ def _said(home: Home, options: argparse.Namespace, said: dict[str, Any]) -> dict
         unsure = isinstance(error, errors.AnswerLost) and options.idempotency_key is None
         if unsure or options.transient or options.no_offline or not home.ledger.exists():
             raise
-    from cortex_actors.cli import offline  # noqa: PLC0415 - only where no daemon answers
-
-    return offline.publish(home, online, **said)
+    return publish_offline(home, online, **said)
 
 
-def _more(event: dict[str, Any]) -> str:
-    """Return what is special about an event that was published."""
-    if event.get("duplicate"):
-        return " (said before under this key)"
-    return " (no daemon runs: the next start has it)" if event.get("offline") else ""
+#: Seconds to wait for a daemon that stops, or for others that publish like this; and for one that
+#: starts, as long as `cortex start` does. And between two tries.
+PATIENCE, START_PATIENCE, PAUSE = 10.0, 60.0, 0.05
+
+
+def publish_offline(
+    home: Home,
+    online: Callable[[], dict[str, Any]],
+    *,
+    topic: str,
+    payload: dict[str, Any],
+    source: str,
+    idempotency_key: str | None = None,
+) -> dict[str, Any]:
+    """Write an event into the ledger under the home's lock, while no daemon runs; return it.
+
+    The daemon that starts next finds it there and handles it, as it would after a crash.
+
+    While another process has the lock, a daemon may be starting: then `online` is tried again.
+    Raises what publishing online raises, `DaemonDown` when neither works for too long, and what
+    `storage.offline.commit` raises.
+    """
+    # SQLAlchemy, and what it needs: only where no daemon answers.
+    from cortex_actors.api import events  # noqa: PLC0415
+    from cortex_actors.clock import SystemClock  # noqa: PLC0415
+    from cortex_actors.storage.ledger import offline  # noqa: PLC0415
+
+    # What the socket would not carry: no JSON, or half characters.
+    try:
+        json.dumps([payload, source, idempotency_key], allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        message = f"cannot publish {topic}: it cannot be written as JSON in UTF-8: {error}"
+        raise errors.BadInput(message) from None
+    clock, key = SystemClock(), idempotency_key
+    begun = clock.monotonic()
+    work = partial(events.write, topic=topic, payload=payload, source=source, key=key, clock=clock)
+    while True:
+        try:
+            # Not taken over: the file goes on telling how the last daemon ended.
+            held = lock.acquire(home)
+        except errors.AlreadyRunning:
+            try:
+                return online()
+            except errors.DaemonDown as error:
+                unsure = isinstance(error, errors.AnswerLost) and key is None
+                is_starting = lock.state(home) is lock.HomeState.STARTING
+                patience = START_PATIENCE if is_starting else PATIENCE
+                if unsure or clock.monotonic() - begun > patience:
+                    raise
+            lifecycle.pause(PAUSE)
+            continue
+        with closing(held):
+            return {**offline.commit(home.ledger, work), "offline": True}
 
 
 def _json(text: str, name: str) -> object:
@@ -123,8 +171,8 @@ def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "insights", f"{found['insights']}{more}"
     yield from _principles(found)
     yield from _unresolved(found)
-    waiting = f"{found['waiting']} to handle, {found['unembedded']} to embed"
-    yield "waiting", f"{waiting}, {found['unindexed']} to index, {found['dead']} set aside"
+    some = "{waiting} to handle, {unembedded} to embed, {unindexed} to index, {dead} set aside"
+    yield "waiting", some.format(**found)
     model = found.get("model", {})
     yield "model", _model(model)
     yield from _migration(found.get("migration", {}), model)
@@ -203,47 +251,34 @@ def _migration(migration: dict[str, Any], model: dict[str, Any]) -> Iterator[tup
     until = "the one above answers until then"
     if model.get("state") == _MISSING:
         until = "texts are found by their words until then"
-    if state == "compiling":
-        yield "coming", f"the model is being compiled; {until}"
-        return
-    coming, total = migration.get("coming") or {}, migration.get("total", 0)
-    text = f"{coming.get('model_id', 'another model')}, {migration.get('done', 0):,} of {total:,}"
-    left = migration.get("left_s")
-    how = state if state != "migrating" or left is None else f"{duration(left)} left"
-    yield "coming", f"{text} texts, {how}; {until}"
+    text = "the model is being compiled"
+    if state != "compiling":
+        name = (migration.get("coming") or {}).get("model_id", "another model")
+        done, left = migration.get("done", 0), migration.get("left_s")
+        how = state if state != "migrating" or left is None else f"{duration(left)} left"
+        text = f"{name}, {done:,} of {migration.get('total', 0):,} texts, {how}"
+    yield "coming", f"{text}; {until}"
 
 
 def _index(index: dict[str, Any], found: dict[str, Any]) -> str:
     """Return how the index is, and who answers while it is not there."""
-    state, waits = index.get("state", "?"), found.get("unindexed", 0)
-    text = _state(index)
-    if index.get("generation"):
-        text = f"{state}, generation {index['generation']}"
-        text += f": {index['reason']}" if index.get("reason") else ""
-    if state != "ready":
+    number = index.get("generation")
+    text = _state(index, f", generation {number}" if number else "")
+    if index.get("state") != "ready":
         return f"{text}; exact search answers meanwhile"
-    held = found.get("passages", 0)
-    if waits and held:
-        text += (
-            f"; {min(waits, held):,} of {held:,} texts not indexed yet (exact search covers them)"
-        )
-    return text
+    waits, held = found.get("unindexed", 0), found.get("passages", 0)
+    some = f"{min(waits, held):,} of {held:,} texts not indexed yet (exact search covers them)"
+    return f"{text}; {some}" if waits and held else text
 
 
-def _state(part: dict[str, Any]) -> str:
+def _state(part: dict[str, Any], more: str = "") -> str:
     """Return how a part is, and why."""
     reason = part.get("reason")
-    return f"{part.get('state', '?')}: {reason}" if reason else str(part.get("state", "?"))
+    return f"{part.get('state', '?')}{more}{f': {reason}' if reason else ''}"
 
 
 #: `status` answers with LSB's numbers: 2 (a stale pid file) cannot happen here.
 RUNNING, CRASHED, STOPPED, SILENT = 0, 1, 3, 4
-
-#: What is said of a daemon that did not say why it ended.
-_WORDLESS = "it ended without a word: it was killed, or the machine went down"
-
-#: Blanks between the names of a status and their values.
-_GAP = 2
 
 #: State -> the number of its colour: green, yellow, red.
 _COLOURS = {"running": 32, "degraded": 33, "starting": 33, "crashed": 31}
@@ -289,10 +324,8 @@ def run(words: Sequence[str]) -> int:
     home.require_entry()
     if words[0] == "status":
         return status(home, timeout=options.timeout, as_json=options.json)
-    if words[0] == "publish":
-        return _publish(home, options)
-    if words[0] == "hook":
-        return _hook(home, options)
+    if words[0] in {"publish", "hook"}:
+        return (_publish if words[0] == "publish" else _hook)(home, options)
     if words[0] == "mcp":
         from cortex_actors.cli import mcp  # noqa: PLC0415 - a session of its own
 
@@ -353,6 +386,9 @@ def overview() -> int:
     home.require_entry()
     found, _ = _status(home, STATUS_TIMEOUT)
     rows = _rows({key: each for key, each in found.items() if key != "unindexed"})
+    # The command that is of most use now.
+    is_down = found["state"] in {lock.HomeState.STOPPED, lock.HomeState.CRASHED}
+    command = "cortex start" if is_down else "cortex status"
     if "projects" in found:
         counts = [
             f"{found[key]:,} {key.removesuffix('s') if found[key] == 1 else key}"
@@ -360,20 +396,12 @@ def overview() -> int:
             if key in found
         ]
         rows.append(("known", ", ".join(counts)))
-    lines = _columns([*rows, ("next", _next(found)), ("all", "cortex --help")])
+        command = "cortex init PATH (a folder with instruction files)"
+        if found["projects"]:
+            command = "cortex recall QUESTION"
+    lines = _columns([*rows, ("next", command), ("all", "cortex --help")])
     print("\n".join(_coloured(lines, found["state"])))
     return 0
-
-
-def _next(found: dict[str, Any]) -> str:
-    """Return the command that is of most use now."""
-    if found["state"] in {lock.HomeState.STOPPED, lock.HomeState.CRASHED}:
-        return "cortex start"
-    if "projects" not in found:
-        return "cortex status"
-    if not found["projects"]:
-        return "cortex init PATH (a folder with instruction files)"
-    return "cortex recall QUESTION"
 
 
 def _coloured(lines: Sequence[str], state: str) -> list[str]:
@@ -385,40 +413,35 @@ def _coloured(lines: Sequence[str], state: str) -> list[str]:
 
 def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
     """Return a status, degraded when the daemon that gave it has lost its lock."""
-    held = lock.state(home) in lock.HELD
-    if held or lifecycle.listener(home) is None:
+    if lock.state(home) in lock.HELD or lifecycle.listener(home) is None:
         return found
-    reason = (
-        f"its lock {home.lock} was removed, so a second daemon could start: cortex daemon restart"
-    )
-    return {**found, "state": "degraded", "reasons": [*found.get("reasons", []), reason]}
+    why = f"its lock {home.lock} was removed, so a second daemon could start: cortex daemon restart"
+    return {**found, "state": "degraded", "reasons": [*found.get("reasons", []), why]}
 
 
 def _without_answer(home: Home) -> tuple[dict[str, Any], int]:
     """Return what is known of a daemon that does not answer, and the exit code."""
     state, said = lock.state(home), lock.read(home)
-    pid = lifecycle.listener(home)
-    if pid and state not in lock.HELD:
+    listener = lifecycle.listener(home)
+    pid = listener or said.pid
+    if listener and state not in lock.HELD:
         # It listens, so it lives; its lock was removed.
         state = lock.HomeState.RUNNING
     found: dict[str, Any] = {"state": state.value, "home": str(home.root)}
-    if pid or said.pid:
-        found["pid"] = pid or said.pid
+    found |= {"pid": pid} if pid else {}
     if state in lock.HELD:
-        found["reason"] = _silence(home, state, found.get("pid", 0))
-        return found, SILENT
-    if reason := said.reason or (_WORDLESS if state is lock.HomeState.CRASHED else ""):
-        found["reason"] = reason
-    return found, CRASHED if state is lock.HomeState.CRASHED else STOPPED
-
-
-def _silence(home: Home, state: lock.HomeState, pid: int) -> str:
-    """Return why somebody who holds the lock may not answer."""
-    if is_paused(pid):
-        return f"it is paused (SIGSTOP): kill -CONT {pid} lets it go on, cortex stop ends it"
-    if state is lock.HomeState.STARTING:
-        return "it is starting and does not answer yet"
-    return f"it holds the lock and does not answer; see {home.logs}/stderr.log"
+        code, reason = SILENT, f"it holds the lock and does not answer; see {home.logs}/stderr.log"
+        if state is lock.HomeState.STARTING:
+            reason = "it is starting and does not answer yet"
+        if is_paused(pid):
+            reason = f"it is paused (SIGSTOP): kill -CONT {pid} lets it go on, cortex stop ends it"
+    elif state is lock.HomeState.CRASHED:
+        # A daemon that did not say why it ended.
+        wordless = "it ended without a word: it was killed, or the machine went down"
+        code, reason = CRASHED, said.reason or wordless
+    else:
+        code, reason = STOPPED, said.reason
+    return found | ({"reason": reason} if reason else {}), code
 
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -440,8 +463,8 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Return rows as lines, with the names in a column."""
-    width = max(len(name) for name, _ in rows) + _GAP
-    return [f"{name:<{width}}{value}" for name, value in rows]
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {value}" for name, value in rows]
 
 
 def _flag(about: str) -> dict[str, Any]:

@@ -112,18 +112,21 @@ class Repository:
 
         Raises `CortexError` when the disk refuses, `BadInput` for a path that no script can hold.
         """
-        return [self._install(self.hooks / name, _command(home)) for name in HOOKS]
+        return [self._install(path, _command(home)) for path in self._paths()]
 
     def uninstall(self) -> list[Hook]:
         """Take our lines out of every hook; return what became of each. Raises as `install`."""
-        return [self._uninstall(self.hooks / name) for name in HOOKS]
+        found = {path: None if path.is_symlink() else _read(path) for path in self._paths()}
+        return [_written(path, before, _without(before)) for path, before in found.items()]
 
     def installed(self) -> list[Path]:
         """Return the hooks in which our lines are. Raises `CortexError` when the disk refuses."""
-        paths = [self.hooks / name for name in HOOKS]
-        return [
-            each for each in paths if not each.is_symlink() and _BLOCK.search(_read(each) or b"")
-        ]
+        found = (each for each in self._paths() if not each.is_symlink())
+        return [each for each in found if _BLOCK.search(_read(each) or b"")]
+
+    def _paths(self) -> list[Path]:
+        """Return where the hooks are, whether they are there or not."""
+        return [self.hooks / name for name in HOOKS]
 
     def _install(self, path: Path, command: str) -> Hook:
         """Put our lines into one hook, or leave it alone and say why."""
@@ -132,11 +135,6 @@ class Repository:
         if reason:
             return Hook(path.name, str(path), HookChange.LEFT, f"{reason}; have it run: {command}")
         return _written(path, before, _with(before, command))
-
-    def _uninstall(self, path: Path) -> Hook:
-        """Take our lines out of one hook."""
-        before = None if path.is_symlink() else _read(path)
-        return _written(path, before, _without(before))
 
     def _unfit(self, path: Path, text: bytes | None) -> str:
         """Return why our lines cannot stand in a hook; "" for one in which they can."""
@@ -208,13 +206,12 @@ def _command(home: Home) -> str:
 
     `-P`, because a module that lies in the repository must never be imported.
     """
-    root = Path(__file__).resolve().parents[2]
-    words = [sys.executable, str(home.root), str(root)]
+    words = [sys.executable, str(home.root), lifecycle.checkout()]
     if not all(word.isprintable() for word in words):
         raise BadInput(f"no script can hold {words}; choose paths without control codes")
     python, place, source = (shlex.quote(word) for word in words)
     # A checkout that is not installed is found by this alone.
-    found = f"PYTHONPATH={source} " if (root / "pyproject.toml").exists() else ""
+    found = f"PYTHONPATH={source} " if words[2] else ""
     asked = f"{found}{python} -P -m cortex_actors daemon hook run git --home {place}"
     return f"[ -x {python} ] && {asked}"
 
@@ -259,7 +256,10 @@ def run(home: Home, options: argparse.Namespace) -> int:
         found = {"hooks": str(repository.hooks), "changed": [asdict(each) for each in changed]}
         print(json.dumps(found, indent=2))
     else:
-        _say(repository, changed)
+        for each in changed:
+            print(visible(f"{each.change:<11}{': '.join(filter(None, (each.path, each.reason)))}"))
+        if repository.is_moved:
+            print(visible(f"note: core.hooksPath has them in {repository.hooks}"))
     if is_put and all(each.change is HookChange.LEFT for each in changed):
         raise Refused(f"no hook in {repository.hooks} could take our lines; see above")
     return 0
@@ -281,11 +281,3 @@ def _tell(home: Home, path: Path, *, as_json: bool) -> None:
     else:
         lack = f"no followed project lies in or around {path.absolute()}"
         print(visible(f"{lack}; see: cortex projects"))
-
-
-def _say(repository: Repository, changed: list[Hook]) -> None:
-    """Print what became of the hooks."""
-    for each in changed:
-        print(visible(f"{each.change:<11}{': '.join(filter(None, (each.path, each.reason)))}"))
-    if repository.is_moved:
-        print(visible(f"note: core.hooksPath has them in {repository.hooks}"))

@@ -148,9 +148,9 @@ def start(home: Home, *, timeout: float, as_json: bool) -> int:
     child, took = launch(home, timeout=timeout)
     report = max(_recoveries(home) - before, default=None)
     if as_json:
-        found = {} if report is None else {"recovered": str(report)}
-        running = {"state": "running", "pid": child.pid, "took_s": round(took, 3)}
-        print(json.dumps({**running, **found}))
+        found = {"state": "running", "pid": child.pid, "took_s": round(took, 3)}
+        found |= {} if report is None else {"recovered": str(report)}
+        print(json.dumps(found))
         return 0
     print(f"started, pid {child.pid}, in {took:.2f} s")
     if report is not None:
@@ -348,8 +348,11 @@ def listener(home: Home) -> int | None:
 
 def environment() -> dict[str, str]:
     """Return the child's environment, in which a checkout that is not installed is importable."""
+    known = filter(None, (checkout(), os.environ.get("PYTHONPATH")))
+    return {**os.environ, **({"PYTHONPATH": os.pathsep.join(known)} if checkout() else {})}
+
+
+def checkout() -> str:
+    """Return the folder of a checkout that is not installed; "" where nothing has to be added."""
     root = Path(__file__).resolve().parents[2]
-    if not (root / "pyproject.toml").exists():
-        return dict(os.environ)
-    known = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(root), known)))}
+    return str(root) if (root / "pyproject.toml").exists() else ""

@@ -17,7 +17,7 @@ from typing import Annotated
 
 from cortex_actors.cli import fast
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command
-from cortex_actors.cli.lifecycle import replace_file
+from cortex_actors.cli.lifecycle import checkout, replace_file
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, Refused
 from cortex_actors.home import Home
 
@@ -63,6 +63,7 @@ def unit(home: Home) -> ServiceUnit:
     if set(sys.executable) & set("\"'\\"):
         message = f"systemd runs no program called {sys.executable}; install cortex in a folder "
         raise BadInput(message + "without quotes and backslashes in its name")
+    source = checkout()
     writable = ["%h", _quoted(str(home.root))]
     if not home.socket.is_relative_to(home.root):
         writable.append("%t")
@@ -73,7 +74,7 @@ def unit(home: Home) -> ServiceUnit:
             name=NAME,
             command=_command("daemon run", home),
             reload=_command("daemon reload", home),
-            environment=_environment(),
+            environment=f"Environment={_quoted(f'PYTHONPATH={source}')}\n" if source else "",
             writable=" ".join(writable),
             private_tmp=_private_tmp(home),
         )
@@ -85,14 +86,6 @@ def _command(verb: str, home: Home) -> str:
     # ":" keeps systemd from taking "$" for a variable.
     words = [f":{sys.executable}", "-m", "cortex_actors", *verb.split(), "--home", str(home.root)]
     return " ".join(_quoted(word) for word in words)
-
-
-def _environment() -> str:
-    """Return what makes a checkout that is not installed importable; nothing when it is."""
-    root = Path(__file__).resolve().parents[2]
-    if not (root / "pyproject.toml").exists():
-        return ""
-    return f"Environment={_quoted(f'PYTHONPATH={root}')}\n"
 
 
 def _private_tmp(home: Home) -> str:
@@ -233,9 +226,8 @@ def agent(home: Home) -> bytes:
         "StandardOutPath": os.devnull,
         "StandardErrorPath": str(home.logs / "stderr.log"),
     }
-    root = Path(__file__).resolve().parents[2]
-    if (root / "pyproject.toml").exists():
-        found["EnvironmentVariables"] = {"PYTHONPATH": str(root)}
+    if source := checkout():
+        found["EnvironmentVariables"] = {"PYTHONPATH": source}
     try:
         return plistlib.dumps(found)
     except ValueError as error:

@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -100,9 +100,8 @@ class FileChange:
             if done.state is not WriteState.DONE:
                 if done.displaced is None:
                     place.unlink(keep)
-                raise errors.Refused(
-                    f"{self.path} was saved meanwhile and stays as it is; try again"
-                )
+                why = "was saved meanwhile and stays as it is"
+                raise errors.Refused(f"{self.path} {why}; try again")
         if self.before is None and not self.shared:
             self.path.chmod(FILE_MODE)
         did = "removed" if self.after is None else "wrote"
@@ -139,19 +138,20 @@ def plan_setup(
 
     Raises `BadInput`, `Refused`, `UsageError`, and `ConfigurationError` where the plugin is.
     """
-    _refuse_plugin(client)
+    if clients.uses_plugin(client):
+        raise errors.ConfigurationError(
+            f"{client.title} has the plugin {clients.PLUGIN} enabled, and its hooks would run "
+            f"twice; first: claude plugin uninstall {clients.PLUGIN}"
+        )
     path = locate(client, root)
-    text = clients.with_server(client, read_text(path), wiring=wiring, path=str(path))
-    found = [change_text(path, text, shared=root is not None)]
+    new = {path: clients.with_server(client, read_text(path), wiring=wiring, path=str(path))}
     if client.hooks is not None:
-        hooks = client.locate(client.hooks, root)
-        text = clients.with_hooks(client, read_text(hooks), wiring=wiring, path=str(hooks))
-        found.append(change_text(hooks, text, shared=root is not None))
+        path = client.locate(client.hooks, root)
+        new[path] = clients.with_hooks(client, read_text(path), wiring=wiring, path=str(path))
     if instructions:
-        lines = _instructions(client, root)
-        new = clients.with_lines(read_text(lines))
-        found.append(change_text(lines, new, shared=root is not None))
-    return [each for each in found if each is not None]
+        path = _instructions(client, root)
+        new[path] = clients.with_lines(read_text(path))
+    return _changes(new, root)
 
 
 def plan_removal(client: McpClient, root: Path | None) -> list[FileChange]:
@@ -165,6 +165,11 @@ def plan_removal(client: McpClient, root: Path | None) -> list[FileChange]:
     if root is not None or client.instructions.user:
         lines = _instructions(client, root)
         new[lines] = clients.without_lines(read_text(lines))
+    return _changes(new, root)
+
+
+def _changes(new: Mapping[Path, str], root: Path | None) -> list[FileChange]:
+    """Return what changes in files that are to have a text; a project's may be read by others."""
     changes = (change_text(path, text, shared=root is not None) for path, text in new.items())
     return [each for each in changes if each is not None]
 
@@ -213,11 +218,11 @@ def setup(
     if name is None:
         _list(place)
     elif name in SNIPPETS:
-        _print_snippet(name, Wiring.of(agent_id(agent or name), place))
+        print(f"put this into {SNIPPETS[name][0]}:", file=sys.stderr)
+        print(clients.snippet(name, Wiring.of(agent_id(agent or name), place)))
     elif client is None:
-        raise errors.NotFound(
-            f"there is no client {name!r}; there are {', '.join([*CLIENTS, *SNIPPETS])}"
-        )
+        there = ", ".join([*CLIENTS, *SNIPPETS])
+        raise errors.NotFound(f"there is no client {name!r}; there are {there}")
     elif plugin:
         _print_plugin(client)
     else:
@@ -303,24 +308,15 @@ def _instructions(client: McpClient, root: Path | None) -> Path:
             f"{client.title} has no file of yours for instructions: --scope project"
         )
     path = client.locate(client.instructions, root)
+    other = path.with_name("AGENTS.md")
     # A CLAUDE.md beside an AGENTS.md would keep Claude Code from reading that one.
-    others = [path.with_name("AGENTS.md")] if root is not None and not path.exists() else []
-    return next((each for each in others if each.exists()), path)
+    return other if root is not None and not path.exists() and other.exists() else path
 
 
 def _project() -> Path:
     """Return the folder of the project that we are in: where git begins, else this one."""
     here = Path.cwd()
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
-
-
-def _refuse_plugin(client: McpClient) -> None:
-    """Raise `ConfigurationError` where the plugin is enabled: hooks would run twice."""
-    if clients.uses_plugin(client):
-        raise errors.ConfigurationError(
-            f"{client.title} has the plugin {clients.PLUGIN} enabled, and its hooks would run "
-            f"twice; first: claude plugin uninstall {clients.PLUGIN}"
-        )
 
 
 def _next(client: McpClient, root: Path | None, *, remove: bool) -> Iterator[str]:
@@ -335,12 +331,6 @@ def _next(client: McpClient, root: Path | None, *, remove: bool) -> Iterator[str
         text = read_text(locate(client, root))
         if clients.has_inline_hooks(text):
             yield f"note: {client.title} will say that it reads hooks from two files; it reads both"
-
-
-def _print_snippet(name: str, wiring: Wiring) -> None:
-    """Print what a person puts into another client's configuration."""
-    print(f"put this into {SNIPPETS[name][0]}:", file=sys.stderr)
-    print(clients.snippet(name, wiring))
 
 
 def _print_plugin(client: McpClient) -> None:

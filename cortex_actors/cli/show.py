@@ -56,16 +56,12 @@ def progress(*, is_shown: bool, follow: str) -> Iterator[Progress]:
     )
 
     out = console()
-    columns = (
-        TextColumn("{task.description:<16}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f}{task.fields[pace]}"),
-        TimeElapsedColumn(),
-    )
+    name = TextColumn("{task.description:<16}")
+    done = TextColumn("{task.completed:,.0f} of {task.total:,.0f}{task.fields[pace]}")
+    columns = (name, BarColumn(), done, TimeElapsedColumn())
+    is_off = not (is_shown and out.is_terminal)
     try:
-        with Progress(
-            *columns, console=out, transient=True, disable=not (is_shown and out.is_terminal)
-        ) as bar:
+        with Progress(*columns, console=out, transient=True, disable=is_off) as bar:
             yield bar
     except KeyboardInterrupt:
         if is_shown:
@@ -125,11 +121,11 @@ def _whole(columns: Sequence[str], rows: Sequence[Sequence[Text]], *, width: int
     """
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
 
-    wide = {
-        number: max(cell_len(columns[number]), *(row[number].cell_len for row in rows))
-        for number in range(len(columns))
-        if not any(char.isspace() for row in rows for char in row[number].plain)
-    }
+    wide = {}
+    for number, column in enumerate(columns):
+        cells = [row[number] for row in rows]
+        if not any(char.isspace() for cell in cells for char in cell.plain):
+            wide[number] = max(cell_len(column), *(cell.cell_len for cell in cells))
     kept: set[int] = set()
     room = width - _FRAME * len(columns) - 1 - _ROOM * len(columns)
     for number in sorted(wide, key=wide.__getitem__):
@@ -193,10 +189,17 @@ def facts(*facts: tuple[str, object], indent: int = 0) -> None:
         _beside(out, name, _cell(value), width=width, indent=indent)
 
 
-def page(entries: Sequence[ListEntry], total: int, *nouns: str, empty: str, more: str = "") -> None:
-    """Print entries below how many of all there are, in the singular and plural of their noun."""
-    heading = f"{len(entries):,} of {counted(total, *nouns)}{more}"
-    blocks(heading, entries, empty=empty, total=total)
+def page(
+    entries: Sequence[ListEntry],
+    total: int,
+    *nouns: str,
+    empty: str,
+    more: str = "",
+    skip: int = 0,
+) -> None:
+    """Print entries below which of all they are, in the singular and plural of their noun."""
+    shown = f"{skip + 1:,} to {skip + len(entries):,}" if skip else f"{len(entries):,}"
+    blocks(f"{shown} of {counted(total, *nouns)}{more}", entries, empty=empty, total=total)
 
 
 def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:

@@ -6,6 +6,7 @@ a file again, and each part is undone by what made it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -128,12 +129,9 @@ def _find_sections(found: Traces, paths: list[str]) -> None:
 
 def _find_hooks(found: Traces, roots: list[Path]) -> None:
     """Add the repositories whose hooks have lines of ours, each once."""
-    seen: set[Path] = set()
     for root in roots:
-        try:
+        with suppress(CortexError):  # no repository, or no git
             repository = githooks.Repository.at(root)
-            if repository.hooks not in seen and repository.installed():
+            known = {each.hooks for each in found.hooks}
+            if repository.hooks not in known and repository.installed():
                 found.hooks.append(repository)
-            seen.add(repository.hooks)
-        except CortexError:  # no repository, or no git
-            continue

@@ -160,25 +160,22 @@ class Client:
             ask(self.home)
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.settimeout(seconds)
+        failure: errors.CortexError = self.foreign()
         try:
             sock.connect(str(self.home.socket))
-            ours = peer(sock).ours
+            if peer(sock).ours:
+                return sock
         except TimeoutError:
-            sock.close()
-            raise self.silent("connect", seconds) from None
+            failure = self.silent("connect", seconds)
         except BlockingIOError:
-            sock.close()
-            raise self.crowded() from None
-        except OSError as error:
-            sock.close()
-            start = type(self).when_down
-            if start is not None and start(self.home):
-                return self._connect(seconds)
-            raise self.down() from error
-        if not ours:
-            sock.close()
-            raise self.foreign()
-        return sock
+            failure = self.crowded()
+        except OSError:
+            failure = self.down()
+        sock.close()
+        start = type(self).when_down
+        if isinstance(failure, errors.DaemonDown) and start is not None and start(self.home):
+            return self._connect(seconds)
+        raise failure
 
     def crowded(self) -> errors.DeadlineExceeded:
         """Return the error of a daemon that lets nobody in; the kernel does not wait for it."""

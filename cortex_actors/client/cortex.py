@@ -66,7 +66,7 @@ class AsyncCortex(Operations):
 
     async def close(self) -> None:
         """Let go of everything; an embedded tree ends."""
-        await self._door.close()
+        await self._door.on_thread(self._door.close)
 
     async def __aenter__(self) -> Self:
         await self._door.open()

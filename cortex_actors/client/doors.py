@@ -111,28 +111,17 @@ async def _line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> b
         return b""
 
 
-class _Entrance:
-    """Knows whom to ask: a daemon, or a tree of ours."""
-
-    def __init__(self, client: Client, embedded: Embed) -> None:
-        """Remember whom to ask."""
-        self._client = client
-        self._way = DaemonWay(client, embedded)
-        #: The home that is asked.
-        self.home = client.home
-
-
-class Blocking(_Entrance):
+class Blocking(DaemonWay):
     """Waits for answers by keeping the calling thread; may be shared by threads."""
 
     def __init__(self, client: Client, embedded: Embed) -> None:
         """Start a tree where it is to be ours; raises as `DaemonWay.host`."""
         super().__init__(client, embedded)
-        self._way.host()
+        self.host()
 
     async def ask(self, verb: str, said: Mapping[str, Any]) -> Answer:
         """Ask, without ever suspending."""
-        host = self._way.host()
+        host = self.host()
         if host is None:
             return self._client.call(verb, **said)
         seconds = self._client.patience(verb)
@@ -151,23 +140,19 @@ class Blocking(_Entrance):
         """Run it here: whoever called us waits anyway."""
         return call(*args, **kwargs)
 
-    def close(self) -> None:
-        """End the tree, if it is ours."""
-        self._way.close()
 
-
-class Awaited(_Entrance):
+class Awaited(DaemonWay):
     """Asks on the caller's loop; may be shared by tasks, and by loops one after another."""
 
     async def open(self) -> None:
         """Start a tree where it is to be ours; raises as `DaemonWay.host`."""
-        if not self._way.is_known:
-            await asyncio.to_thread(self._way.host)
+        if not self.is_known:
+            await asyncio.to_thread(self.host)
 
     async def ask(self, verb: str, said: Mapping[str, Any]) -> Answer:
         """Ask; a cancelled ask is called off."""
         await self.open()
-        host = self._way.host()
+        host = self.host()
         if host is None:
             return await AsyncClient(self._client).call(verb, **said)
         line = _awaited(host.submit(self._client.encoded(verb, said)), verb)
@@ -176,10 +161,6 @@ class Awaited(_Entrance):
     async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it on one of the loop's threads."""
         return await asyncio.to_thread(call, *args, **kwargs)
-
-    async def close(self) -> None:
-        """End the tree, if it is ours."""
-        await asyncio.to_thread(self._way.close)
 
 
 def finished(work: Coroutine[Any, Any, R]) -> R:

@@ -198,6 +198,8 @@ class DaemonWay:
         if embedded not in {True, False, AUTO}:
             raise BadInput(f'cannot embed {embedded!r}: embedded is True, False or "{AUTO}"')
         self._client = client
+        #: The home that is asked.
+        self.home = client.home
         self._embedded = embedded
         self._guard = threading.Lock()
         self._host: Host | None = None
@@ -230,7 +232,7 @@ class DaemonWay:
                 with contextlib.suppress(DaemonDown):
                     self._client.pid()
                     return None
-            host = Host(self._client.home)
+            host = Host(self.home)
             try:
                 host.start()
             except AlreadyRunning:

@@ -320,7 +320,10 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
             raise replies.broken(error) from None
         response = await self.send(request)
         try:
-            if response.is_success and _length(response) > self.most:
+            # The bytes that it says it has, where it does.
+            told = response.headers.get("content-length", "")
+            is_number = told.isascii() and told.isdigit() and len(told) < 20  # noqa: PLR2004
+            if response.is_success and is_number and int(told) > self.most:
                 raise large
             pieces, now = cast("AsyncIterable[bytes]", response.stream), self._clock.now()
             answer = await read_answer(response, pieces, large, most=self.most, now=now)
@@ -407,9 +410,3 @@ def silence() -> None:
     """Keep httpx2 from writing a line for every request."""
     for name in ("httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
-
-
-def _length(response: Response) -> int:
-    """Return the bytes an answer says it has; 0 when it does not say."""
-    text = response.headers.get("content-length", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0  # noqa: PLR2004

@@ -44,6 +44,7 @@ from cortex_actors.clock import SECOND, Clock
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.event import is_text
 from cortex_actors.federation.fan import QUESTION_LIMIT
+from cortex_actors.gateways import rpc
 from cortex_actors.text.hazards import BEARER
 
 if TYPE_CHECKING:
@@ -56,23 +57,23 @@ if TYPE_CHECKING:
     from cortex_actors.process.tokens import Tokens
 
 
-#: Kind of error -> status; the first that fits counts.
-_STATUSES: Final[tuple[tuple[type[errors.CortexError], int], ...]] = (
-    (errors.BadToken, 401),
-    (errors.Refused, 403),
-    (errors.NotFound, 404),
-    (errors.BadInput, 422),
-    (errors.StorageFull, 507),
-    (errors.HomeUnwritable, 507),
-    (errors.Busy, 503),
-    (errors.MailboxFull, 503),
-    (errors.ActorAway, 503),
-    (errors.LedgerDown, 503),
-    (errors.DaemonStopping, 503),
-    (errors.StoreDown, 502),
-    (errors.DeadlineExceeded, 504),
-    (errors.ConfigurationError, 500),
+#: What passes by itself: the same request may be answered in a moment.
+_AWAY: Final = (
+    *(errors.Busy, errors.MailboxFull, errors.ActorAway, errors.LedgerDown, errors.DaemonStopping),
 )
+
+#: Kind of error -> status; the first that fits counts, and every other one is 500.
+_STATUSES: Final[Mapping[type[errors.CortexError], int]] = {
+    errors.BadToken: 401,
+    errors.Refused: 403,
+    errors.NotFound: 404,
+    errors.BadInput: 422,
+    errors.StorageFull: 507,
+    errors.HomeUnwritable: 507,
+    **dict.fromkeys(_AWAY, 503),
+    errors.StoreDown: 502,
+    errors.DeadlineExceeded: 504,
+}
 
 #: What everybody without a token that counts is told, and no more.
 UNAUTHORIZED: Final = "unauthorized"
@@ -88,10 +89,8 @@ def status_of(
     error: errors.CortexError, other: Mapping[type[errors.CortexError], int] | None = None
 ) -> int:
     """Return the status of an expected failure; `other` are those that a contract has otherwise."""
-    for kind, status in (*(other or {}).items(), *_STATUSES):
-        if isinstance(error, kind):
-            return status
-    return 500
+    known = (*(other or {}).items(), *_STATUSES.items())
+    return next((status for kind, status in known if isinstance(error, kind)), 500)
 
 
 @contextmanager
@@ -470,10 +469,6 @@ def seconds(at: int) -> float:
     return at / SECOND
 
 
-#: Who writes here.
-_ACTOR: Final = "http"
-
-
 class Visits:
     """Writes down what an owner would want to know."""
 
@@ -501,7 +496,7 @@ class Visits:
 
     def stranger(self) -> None:
         """Take down that a token was shown that is nobody's."""
-        self._say("warning", "a token that is nobody's was shown over http", actor=_AUDIT)
+        self._say("warning", "a token that is nobody's was shown over http", actor=rpc.AUDIT)
 
     def fault(self, error: Exception) -> None:
         """Take down what failed inside, with its traceback."""
@@ -509,7 +504,7 @@ class Visits:
         self._say("error", "a request failed inside", traceback=trace)
 
     def _say(
-        self, level: str, text: str, *, actor: str = _ACTOR, traceback: str | None = None
+        self, level: str, text: str, *, actor: str = "http", traceback: str | None = None
     ) -> None:
         """Write a line, unless there were many."""
         now = self._clock.monotonic()
@@ -538,7 +533,3 @@ _PATH: Final = 120
 
 #: Status from which on something is refused, and from which on it is our own fault.
 _REFUSED, _FAILED = 400, 500
-
-
-#: Who writes what an owner looks for when somebody was let in who should not be.
-_AUDIT: Final = "audit"

@@ -22,7 +22,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import traceback
 from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
     from cortex_actors.process.logs import Follower, LogStream
 
 
-#: What the notes are by.
-AUDIT = "audit"
-
 #: Parameter with the agent through whose eyes somebody reads, or with whose rights changes
 #: something, in whichever verb.
 EYES = "as_agent"
@@ -53,20 +49,11 @@ EYES = "as_agent"
 #: Verb that does something in an agent's name -> its parameter with that agent. In every other verb
 #: an agent that is named is only looked for.
 ACTING = {
-    "remember": "agent",
-    "post": "agent",
-    "leave_crumb": "agent",
-    "import_crumb": "agent",
-    "judge_next": "agent",
-    "judge_answer": "agent",
-    "hook_start": "agent",
-    "hook_prompt": "agent",
-    "hook_compact": "agent",
-    "hook_end": "agent",
+    **dict.fromkeys(("remember", "post", "leave_crumb", "import_crumb"), "agent"),
+    **dict.fromkeys(("judge_next", "judge_answer"), "agent"),
+    **dict.fromkeys(("hook_start", "hook_prompt", "hook_compact", "hook_end"), "agent"),
+    **dict.fromkeys(("introduce", "agent_token", "revoke_token"), "agent"),
     "summon": "agent_id",
-    "introduce": "agent",
-    "agent_token": "agent",
-    "revoke_token": "agent",
 }
 
 
@@ -87,14 +74,12 @@ class Porter:
         try:
             return await asyncio.to_thread(self._tokens.caller, request.token)
         except errors.BadToken:
-            self._logs.write("warning", "a token that is nobody's was shown", actor=AUDIT)
+            self._logs.write("warning", "a token that is nobody's was shown", actor=rpc.AUDIT)
             raise
 
-    def refused(self, request: rpc.Request, caller: Caller, error: Exception) -> None:
-        """Note that an agent asked for what is not its own."""
-        if isinstance(error, errors.NotYours):
-            text = f"{caller.by} was refused {request.method}"
-            self._logs.write("warning", text, actor=AUDIT, verb=request.method, by=caller.by)
+    def failed(self, request: rpc.Request, caller: Caller, error: Exception) -> None:
+        """Note that an agent asked for what is not its own, or that we failed."""
+        rpc.note_failure(self._logs, error, method=request.method, caller=caller, actor="control")
 
     def done(self, request: rpc.Request, caller: Caller) -> None:
         """Note what the owner has done for an agent, or read and changed as one."""
@@ -106,7 +91,8 @@ class Porter:
                 if (given := request.params.get(name)) is not None:
                     agent = agent_id(given)
                     text = f"the owner did {verb} {how} {agent}"
-                    self._logs.write("info", text, actor=AUDIT, verb=verb, agent=agent, by=OWNER.by)
+                    about = {"verb": verb, "agent": agent, "by": OWNER.by}
+                    self._logs.write("info", text, actor=rpc.AUDIT, **about)
                     return
 
 
@@ -324,12 +310,7 @@ class Control:
             late = errors.DeadlineExceeded(f"{request.method} was not done within {DEADLINE:g} s")
             return rpc.failure(request.id, late)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the connection
-            self._porter.refused(request, caller, error)
-            if rpc.is_fault(error):
-                trace = "".join(traceback.format_exception(error))
-                self._logs.write(
-                    "error", f"{request.method} failed", actor="control", traceback=trace
-                )
+            self._porter.failed(request, caller, error)
             return rpc.failure(request.id, error)
 
     def _require_place(self, method: str) -> None:
@@ -360,12 +341,10 @@ class Control:
                 raise rpc.refusal(caller, request.method)
             wanted, last, follow = _wishes(request.params)
             begun = await self._begun(wanted, last=last, follow=follow)
-        except errors.Refused as error:
-            self._porter.refused(request, caller, error)
-            await connection.send(rpc.failure(request.id, error))
-            return
-        except errors.BadInput as error:
-            await connection.send(rpc.failure(request.id, error, code=rpc.INVALID_PARAMS))
+        except (errors.Refused, errors.BadInput) as error:
+            self._porter.failed(request, caller, error)
+            code = rpc.INVALID_PARAMS if isinstance(error, errors.BadInput) else None
+            await connection.send(rpc.failure(request.id, error, code=code))
             return
         if isinstance(begun, list):
             await connection.send(b"".join(rpc.notice("logs", r.encoded) for r in begun))
@@ -383,7 +362,7 @@ class Control:
             mcp.require_place()
             session = mcp.session(caller, request.params)
         except errors.CortexError as error:
-            self._porter.refused(request, caller, error)
+            self._porter.failed(request, caller, error)
             await connection.send(rpc.failure(request.id, error))
             return
         reads = [name for name, tool in session.tools.items() if tool.reads]
@@ -400,8 +379,8 @@ class Control:
         except ValueError:
             pass  # a line that is too long: nothing behind it can be read
         except Exception as error:  # noqa: BLE001 - one bad session must not end the daemon's task
-            trace = "".join(traceback.format_exception(error))
-            self._logs.write("error", "an MCP session failed", actor="mcp", traceback=trace)
+            why = "an MCP session"
+            rpc.note_failure(self._logs, error, method=why, caller=caller, actor="mcp")
         # What an agent sends behind it must not be taken for the owner's requests.
         raise _SessionOverError
 

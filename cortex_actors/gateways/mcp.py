@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -46,9 +45,6 @@ DEADLINE: Final = 120.0
 
 #: Characters of a folder's path.
 _PATH: Final = 4_096
-
-#: Who writes what an owner looks for when an agent was refused.
-_AUDIT: Final = "audit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +164,12 @@ class McpHost:
             message = f"{tool.name} was not done within {DEADLINE:g} s; ask for less"
             raise errors.DeadlineExceeded(message) from None
         except Exception as error:
-            self._note(one.method, error, caller=session.caller)
+            who = session.caller
+            rpc.note_failure(self._logs, error, method=one.method, caller=who, actor="mcp")
             if not rpc.is_fault(error):
                 raise
             text = f"the daemon failed inside: {type(error).__name__}; see cortex daemon logs"
             raise errors.InternalError(text) from error
-
-    def _note(self, method: str, error: Exception, *, caller: Caller) -> None:
-        """Write down what was refused, and a fault of ours with its traceback."""
-        if isinstance(error, errors.NotYours):
-            text = f"{caller.by} was refused {method}"
-            self._logs.write("warning", text, actor=_AUDIT, verb=method, by=caller.by)
-        elif rpc.is_fault(error):
-            trace = "".join(traceback.format_exception(error))
-            self._logs.write("error", f"{method} failed", actor="mcp", traceback=trace)
 
     async def loaded(self) -> ModuleType:
         """Return the module with the SDK, imported on a thread once."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import traceback
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ from cortex_actors.errors import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from cortex_actors.process.logs import LogStream
+
 #: Codes of the specification.
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL = -32601, -32602, -32603
@@ -42,6 +45,9 @@ VERBS = 256
 
 #: The parameter that only the door may give: a verb that takes it may be called by agents.
 CALLER = "caller"
+
+#: What an owner's notes in the log are by: who asked for what, and never a text or a token.
+AUDIT = "audit"
 
 Id = str | int | float | None
 
@@ -189,6 +195,21 @@ def notice(method: str, params: str) -> bytes:
 def is_fault(error: Exception) -> bool:
     """Say whether an exception is our own mistake rather than an expected failure."""
     return not isinstance(error, CortexError) or isinstance(error, InternalError)
+
+
+def note_failure(
+    logs: LogStream, error: Exception, *, method: str, caller: Caller, actor: str
+) -> None:
+    """Write down that an agent asked for what is not its own, and a fault of ours with its trace.
+
+    Other failures are the asker's affair.
+    """
+    if isinstance(error, NotYours):
+        text = f"{caller.by} was refused {method}"
+        logs.write("warning", text, actor=AUDIT, verb=method, by=caller.by)
+    elif is_fault(error):
+        trace = "".join(traceback.format_exception(error))
+        logs.write("error", f"{method} failed", actor=actor, traceback=trace)
 
 
 def _is_open(verb: Callable[..., Awaitable[object]], caller: Caller) -> bool:

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -57,9 +58,7 @@ STATUSES: Final = ("healthy", "degraded", "unhealthy", "unknown")
 _MEASURES: Final = ("store_rank", "base_relevance", "native_score", "raw_distance")
 
 #: What is told of a store.
-_STORE: Final = (
-    *("name", "type", "url", "weight", "floor", "enabled", "managed", "auth", "status"),
-)
+_STORE: Final = "name type url weight floor enabled managed auth status".split()
 
 #: Where a hit stands, if it stands somewhere.
 _PLACE: Final = ("project", "path", "line_start", "heading")
@@ -78,9 +77,6 @@ _OURS: Final = frozenset(
 
 #: What we say under `source` of what stands beside an answer; a store has other words there.
 _WAYS: Final = (federation.SOURCE, federation.HOP_SOURCE, *_AROUND)
-
-#: Milliseconds of a second.
-_MS: Final = 1_000
 
 #: Callosum's switch for what is told with a `satellite_budget` above 0 here.
 SATELLITES: Final = "satellite_edges_enabled"
@@ -182,18 +178,16 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
 
 def _answered(body: admission.FanSearch, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a recall as the answer of a search."""
-    cut = _cut(body.query, wanted=body.n_results, given=len(found.get("hits", ())))
+    hits, skipped = found.get("hits", ()), _reasons(found.get("skipped", ()))
+    cut = _cut(body.query, wanted=body.n_results, given=len(hits))
     return {
         "query": body.query,
-        "hits": [_hit(each) for each in (*found.get("hits", ()), *found.get("beside", ()))],
+        "hits": [_hit(each) for each in (*hits, *found.get("beside", ()))],
         "budget_tokens": body.budget_tokens,
         "tokens": found.get("tokens", 0),
         "stores_searched": list(found.get("stores_searched", ())),
         "failed": _reasons(found.get("failed", ())),
-        "skipped": [
-            *_reasons(found.get("skipped", ())),
-            *({"name": name, "reason": reason} for name, reason in cut.items()),
-        ],
+        "skipped": [*skipped, *({"name": name, "reason": why} for name, why in cut.items())],
     }
 
 
@@ -285,9 +279,9 @@ def _health(row: Mapping[str, Any]) -> dict[str, Any]:
         "successful_calls": row["succeeded"],
         "failed_calls": row["failed"],
         "success_rate": row["success_rate"],
-        "avg_latency": row["latency_ms"] / _MS,
-        "max_latency": row["max_latency_ms"] / _MS,
-        "last_latency": row["last_latency_ms"] / _MS,
+        "avg_latency": row["latency_ms"] / 1_000,
+        "max_latency": row["max_latency_ms"] / 1_000,
+        "last_latency": row["last_latency_ms"] / 1_000,
         "last_call_ts": admission.seconds(row["asked_at"] or 0),
         "last_success_ts": admission.seconds(row["answered_at"] or 0),
         "error_count": row["failed"],
@@ -297,13 +291,6 @@ def _health(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-#: How the status of a store begins that cannot be asked.
-_SKIPPED: Final = "skipped: "
-
-#: What everybody is told of why: the reason itself names addresses, and where tokens lie.
-_WHY: Final = "it cannot be asked; GET /stores says why, to the owner"
-
-
 def _everybody(router: APIRouter, premises: Premises) -> None:
     """Add what everybody may know."""
 
@@ -311,12 +298,13 @@ def _everybody(router: APIRouter, premises: Premises) -> None:
     async def root() -> dict[str, Any]:
         """Return who answers here; stores are left out while nobody knows them."""
         told: dict[str, Any] = {"service": premises.service, "version": premises.version}
-        try:
+        found: dict[str, Any] = {"stores": [], "active": []}
+        with suppress(CortexError):
             found = await premises.desk.stores()
-        except CortexError:
-            return {**told, "stores": [], "skipped": []}
-        rows = [each for each in found["stores"] if each["status"].startswith(_SKIPPED)]
-        skipped = [{"name": each["name"], "reason": _WHY} for each in rows]
+        # The reason itself names addresses, and where tokens lie.
+        why = "it cannot be asked; GET /stores says why, to the owner"
+        rows = [each for each in found["stores"] if each["status"].startswith("skipped: ")]
+        skipped = [{"name": each["name"], "reason": why} for each in rows]
         return {**told, "stores": found["active"], "skipped": skipped}
 
     _alive(router, premises)
@@ -459,9 +447,6 @@ LAYERS: Final[Mapping[str, tuple[str, ...]]] = {
 #: Layer -> its tier.
 _TIER: Final = {layer: tier for tier, layers in LAYERS.items() for layer in layers}
 
-#: What stands between the tags of a topic.
-_COMMA: Final = ", "
-
 #: What is found where nothing is asked.
 _NOTHING: dict[str, Any] = {"hits": []}
 
@@ -492,7 +477,11 @@ def _memories(router: APIRouter, premises: Premises) -> None:
             found = await premises.desk.outside_topics(
                 body.topics, body.n_results, layers=_layers(tiers), exclude_ids=body.exclude_ids
             )
-        hits = [_matching(each) for each in found["hits"]]
+        matched = [[admission.clean(tag) for tag in each["matched"]] for each in found["hits"]]
+        hits = [
+            _row(each, matched_topics=some, overlap=len(some))
+            for each, some in zip(found["hits"], matched, strict=True)
+        ]
         return {"topics": body.topics, "hits": hits, "searched_tiers": tiers}
 
     @router.get("/")
@@ -514,12 +503,6 @@ def _tiers(body: admission.Tiers) -> list[str]:
 def _layers(tiers: Sequence[str]) -> list[str]:
     """Return the layers of some tiers."""
     return [layer for tier in tiers for layer in LAYERS[tier]]
-
-
-def _matching(each: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a memory as a hit of its tags."""
-    matched = [admission.clean(tag) for tag in each["matched"]]
-    return _row(each, matched_topics=matched, overlap=len(matched))
 
 
 def _hits(found: Sequence[Mapping[str, Any]], *, inline: bool) -> list[dict[str, Any]]:
@@ -546,7 +529,7 @@ def _hits(found: Sequence[Mapping[str, Any]], *, inline: bool) -> list[dict[str,
 def _row(found: Mapping[str, Any], **more: object) -> dict[str, Any]:
     """Return what both kinds of hits say of a memory, and what only one of them says."""
     tier = _TIER[found["layer"]]
-    topic = admission.clean(_COMMA.join(found["tags"])) or None
+    topic = admission.clean(", ".join(found["tags"])) or None
     metadata = {
         "topic": topic,
         "created_at": admission.seconds(found["created_at"]),

@@ -106,7 +106,10 @@ def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
         if len(at) == 2:  # noqa: PLR2004 - one pair, but another tool's marks stand around it
             raise errors.BrokenSection.of(path, line=at[0] + 1)
         raise errors.TwoSections.of(path, count=len(at) // 2)
-    raise errors.BrokenSection.of(path, line=at[_lonely(begins)] + 1)
+    # The first mark that has no counterpart.
+    pairs = range(0, len(begins), 2)
+    lonely = next(number for number in pairs if begins[number : number + 2] != [True, False])
+    raise errors.BrokenSection.of(path, line=at[lonely] + 1)
 
 
 def splice(
@@ -194,14 +197,6 @@ def _read(data: bytes, path: str) -> list[Line]:
 def _is_mark(line: Line) -> bool:
     """Whether a line begins with a mark of ours."""
     return markdown.begins_ours(line.text) or markdown.ends_ours(line.text)
-
-
-def _lonely(begins: Sequence[bool]) -> int:
-    """Return the number of the first mark that has no counterpart."""
-    for number in range(0, len(begins), 2):
-        if list(begins[number : number + 2]) != [True, False]:
-            return number
-    return 0
 
 
 def _fence(data: bytes, found: Sequence[Line], *, begin: int, end: int, path: str) -> Fence:

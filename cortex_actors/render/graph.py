@@ -8,30 +8,16 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.domain.insight import Decider
-from cortex_actors.domain.principle import Link, LinkType
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 #: Letters of a line of text in a box, and lines of one box; what is longer is cut.
 COLUMNS, LINES = 28, 3
 
 #: Types that say which end is which.
-DIRECTED: Final = frozenset({LinkType.GENERALIZES, LinkType.SPECIALIZES, LinkType.DEPENDS_ON})
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """One principle: its text, a line below it, and whether it was asked for."""
-
-    id: str
-    text: str
-    about: str = ""
-    is_asked: bool = False
+DIRECTED: Final = frozenset({"generalizes", "depends_on"})
 
 
 def plain(text: str) -> str:
@@ -46,13 +32,12 @@ def wrapped(text: str) -> list[str]:
 
 
 #: Type of a link -> how its line is drawn.
-_LINES: Final[Mapping[LinkType, str]] = {
-    LinkType.REINFORCES: 'color="#1a7f37", penwidth=2',
-    LinkType.GENERALIZES: 'color="#0969da"',
-    LinkType.SPECIALIZES: 'color="#0969da"',
-    LinkType.CONTRADICTS: 'color="#cf222e", style=dashed, penwidth=2',
-    LinkType.DEPENDS_ON: 'color="#9a6700"',
-    LinkType.RELATED: 'color="#8c959f"',
+_LINES: Final = {
+    "reinforces": 'color="#1a7f37", penwidth=2',
+    "generalizes": 'color="#0969da"',
+    "contradicts": 'color="#cf222e", style=dashed, penwidth=2',
+    "depends_on": 'color="#9a6700"',
+    "related": 'color="#8c959f"',
 }
 
 _HEAD = (
@@ -64,63 +49,43 @@ _HEAD = (
 
 
 def graph_of(found: Mapping[str, Any]) -> str:
-    """Return what `principles.links` answers as a graph in DOT."""
-    boxes = [_box_of(each, asked=found["principle"]) for each in found["principles"]]
-    return dot(boxes, [_link_of(each) for each in found["links"]])
+    """Return what `principles.links` answers as a graph in DOT, each link told one way.
 
-
-def _box_of(principle: Mapping[str, Any], *, asked: str | None) -> Box:
-    """Return the box of a principle in an answer: its text, its rank and its category."""
-    return Box(
-        principle["id"],
-        principle["content"],
-        about=f"{principle['rank']:.2f} · {principle['category'].replace('_', ' ')}",
-        is_asked=principle["id"] == asked,
-    )
-
-
-def _link_of(answer: Mapping[str, Any]) -> Link:
-    """Return a link of an answer."""
-    return Link(
-        answer["source_id"],
-        answer["target_id"],
-        LinkType(answer["type"]),
-        answer["strength"],
-        Decider(answer["decided_by"]),
-        answer["reason"],
-    )
-
-
-def dot(boxes: Sequence[Box], links: Sequence[Link]) -> str:
-    """Return boxes and the links between them as DOT, each told one way; the same for the same.
-
-    One line for each box and each link; links of other ends are left out.
+    One line for each box and each link; links of other ends are left out. The same for the same.
     """
-    known = {each.id for each in boxes}
-    told = [
-        each.turned() if each.type is LinkType.SPECIALIZES else each
-        for each in links
-        if known.issuperset(each.pair)
+    known = {each["id"] for each in found["principles"]}
+    links = [
+        _general(each) for each in found["links"] if {each["source_id"], each["target_id"]} <= known
     ]
-    told.sort(key=lambda each: (each.pair, each.type, each.source_id))
-    return "\n".join([*_HEAD, *map(_box, boxes), *map(_link, told), "}", ""])
+    links.sort(key=lambda e: (*sorted((e["source_id"], e["target_id"])), e["type"], e["source_id"]))
+    boxes = [_box(each, asked=found["principle"]) for each in found["principles"]]
+    return "\n".join([*_HEAD, *boxes, *map(_link, links), "}", ""])
 
 
-def _box(box: Box) -> str:
-    """Return the line of a box."""
-    about = [box.about] if box.about else []
-    text = r"\n".join(map(_escaped, [*wrapped(box.text), *about]))
-    bold = ", penwidth=2" if box.is_asked else ""
-    return f'  {_quoted(box.id)} [label="{text}"{bold}];'
+def _general(link: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a link from the other end where it says which one is special."""
+    if link["type"] != "specializes":
+        return link
+    ends = {"source_id": link["target_id"], "target_id": link["source_id"]}
+    return {**link, **ends, "type": "generalizes"}
 
 
-def _link(link: Link) -> str:
+def _box(principle: Mapping[str, Any], *, asked: str | None) -> str:
+    """Return the line of a principle: its text, its rank and its category."""
+    about = f"{principle['rank']:.2f} · {principle['category'].replace('_', ' ')}"
+    text = r"\n".join(map(_escaped, [*wrapped(principle["content"]), about]))
+    bold = ", penwidth=2" if principle["id"] == asked else ""
+    return f'  {_quoted(principle["id"])} [label="{text}"{bold}];'
+
+
+def _link(link: Mapping[str, Any]) -> str:
     """Return the line of a link; what has no direction gets no arrow."""
-    arrow = "" if link.type in DIRECTED else ", dir=none"
-    name = link.type.replace("_", " ")
+    kind = link["type"]
+    arrow = "" if kind in DIRECTED else ", dir=none"
     return (
-        f"  {_quoted(link.source_id)} -> {_quoted(link.target_id)}"
-        f' [label="{name}", tooltip={_quoted(link.reason)}, {_LINES[link.type]}{arrow}];'
+        f"  {_quoted(link['source_id'])} -> {_quoted(link['target_id'])}"
+        f' [label="{kind.replace("_", " ")}", tooltip={_quoted(link["reason"])},'
+        f" {_LINES[kind]}{arrow}];"
     )
 
 

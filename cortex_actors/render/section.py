@@ -27,6 +27,7 @@ written there a second time.
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
 from dataclasses import dataclass
@@ -271,13 +272,6 @@ class BulletEntry(NamedTuple):
     line: str
 
 
-class TopicGroup(NamedTuple):
-    """A topic and what is known of it, in the order in which it is written."""
-
-    name: str
-    entries: tuple[BulletEntry, ...]
-
-
 class SectionDraft(NamedTuple):
     """A text, and its entries from top to bottom."""
 
@@ -295,59 +289,25 @@ def entry(bullet: Bullet, options: Options) -> BulletEntry | None:
     said = line_of(bullet.content, bullet.topic)
     if not said:
         return None
-    mark = "" if bullet.conflict is None else _CONFLICT
-    return BulletEntry(
-        bullet, f"- {mark}{said}{_metadata(bullet) if options.include_metadata else ''}"
-    )
+    mark, worth = "" if bullet.conflict is None else _CONFLICT, ""
+    if options.include_metadata:  # as the document writes it
+        worth = f" *(confidence: {round(bullet.confidence, 2)}, rank: {round(bullet.rank, 2)})*"
+    return BulletEntry(bullet, f"- {mark}{said}{worth}")
 
 
-def grouped(entries: Iterable[BulletEntry]) -> tuple[TopicGroup, ...]:
+def grouped(entries: Iterable[BulletEntry]) -> dict[str, list[BulletEntry]]:
     """Return entries by topic: the largest group first, of two the one with the highest rank.
 
     Within a group, the highest ranked comes first, and what contradicts the file after the rest.
     """
     topics: dict[str, list[BulletEntry]] = {}
-    for each in entries:
+    for each in sorted(entries, key=_place):
         topics.setdefault(each.bullet.topic, []).append(each)
-    groups = [TopicGroup(name, tuple(sorted(each, key=_place))) for name, each in topics.items()]
-    return tuple(sorted(groups, key=_weight))
 
+    def weight(name: str) -> tuple[int, float, str]:
+        return -len(topics[name]), -max(each.bullet.rank for each in topics[name]), name
 
-def section(entries: Iterable[BulletEntry], options: Options) -> SectionDraft:
-    """Return the section of a Markdown file; without entries, its heading and the notice."""
-    groups = grouped(entries)
-    blocks = [f"## {neutral(options.title) or TITLE}", _notice(groups)]
-    for group in groups:
-        blocks += [f"### {group.name}", "\n".join(each.line for each in group.entries)]
-    return _draft(blocks, groups)
-
-
-def prompt(entries: Iterable[BulletEntry], _: Options) -> SectionDraft:
-    """Return the same as a system prompt: for a reader of plain text, who has no file."""
-    groups = grouped(entries)
-    blocks = [_PROMPT]
-    blocks += [
-        "\n".join([f"{group.name}:", *(each.line for each in group.entries)]) for group in groups
-    ]
-    return _draft(blocks, groups)
-
-
-def _draft(blocks: Sequence[str], groups: Sequence[TopicGroup]) -> SectionDraft:
-    """Return blocks with a blank line between two, as a text that ends its last line."""
-    entries = tuple(each for group in groups for each in group.entries)
-    return SectionDraft("\n\n".join(blocks) + "\n", entries)
-
-
-def _notice(groups: Sequence[TopicGroup]) -> str:
-    """Return what stands under the heading, as a quotation."""
-    differs = any(each.bullet.conflict is not None for group in groups for each in group.entries)
-    sentences = [_MADE, _MEANT, *([_OF_CONFLICTS] if differs else [])]
-    return "\n".join(f"> {sentence}" for sentence in sentences)
-
-
-def _metadata(bullet: Bullet) -> str:
-    """Return what a bullet is worth, as the document writes it."""
-    return f" *(confidence: {round(bullet.confidence, 2)}, rank: {round(bullet.rank, 2)})*"
+    return {name: topics[name] for name in sorted(topics, key=weight)}
 
 
 def _place(each: BulletEntry) -> tuple[bool, float, str]:
@@ -355,9 +315,28 @@ def _place(each: BulletEntry) -> tuple[bool, float, str]:
     return each.bullet.conflict is not None, -each.bullet.rank, each.bullet.principle_id
 
 
-def _weight(group: TopicGroup) -> tuple[int, float, str]:
-    """Return where a group stands."""
-    return -len(group.entries), -max(each.bullet.rank for each in group.entries), group.name
+def section(entries: Sequence[BulletEntry], options: Options) -> SectionDraft:
+    """Return the section of a Markdown file; without entries, its heading and the notice."""
+    differs = any(each.bullet.conflict is not None for each in entries)
+    notice = [_MADE, _MEANT, *([_OF_CONFLICTS] if differs else [])]
+    blocks = [f"## {neutral(options.title) or TITLE}", "\n".join(f"> {each}" for each in notice)]
+    groups = grouped(entries)
+    for name, group in groups.items():
+        blocks += [f"### {name}", "\n".join(each.line for each in group)]
+    return _draft(blocks, groups)
+
+
+def prompt(entries: Sequence[BulletEntry], _: Options) -> SectionDraft:
+    """Return the same as a system prompt: for a reader of plain text, who has no file."""
+    groups = grouped(entries)
+    topics = ["\n".join([f"{name}:", *(e.line for e in group)]) for name, group in groups.items()]
+    return _draft([_PROMPT, *topics], groups)
+
+
+def _draft(blocks: Sequence[str], groups: Mapping[str, list[BulletEntry]]) -> SectionDraft:
+    """Return blocks with a blank line between two, as a text that ends its last line."""
+    entries = tuple(each for group in groups.values() for each in group)
+    return SectionDraft("\n\n".join(blocks) + "\n", entries)
 
 
 _DEFAULTS = Options()
@@ -409,12 +388,15 @@ class Formatter:
         bullets in another order give the same text.
         """
         entries, silent = _entries(bullets, options)
+        room = math.inf
+        if self.most_characters is not None:  # the section's marks and what is above it count, too
+            room = self.most_characters - len(self.top) - _MARKS
 
-        def fits(draft: SectionDraft) -> bool:
-            small = self.most_characters is None or len(draft.text) <= self._room
-            return small and count(draft.text) <= options.max_tokens
+        def fits(kept: int) -> bool:
+            text = self.layout(entries[:kept], options).text
+            return len(text) <= room and count(text) <= options.max_tokens
 
-        number = _most(len(entries), lambda kept: fits(self.layout(entries[:kept], options)))
+        number = _most(len(entries), fits)
         draft = self.layout(entries[: max(number, 0)], options)
         return Rendered(
             text=draft.text if number >= 0 else "",
@@ -423,11 +405,6 @@ class Formatter:
             dropped=tuple(each.bullet for each in entries[max(number, 0) :]) + silent,
             tokens=count(draft.text) if number >= 0 else 0,
         )
-
-    @property
-    def _room(self) -> int:
-        """Characters of a section, given that its marks and what is above it count, too."""
-        return (self.most_characters or 0) - len(self.top) - _MARKS
 
 
 #: Characters of the two marks around a section, at most.
@@ -597,7 +574,7 @@ def targets(
     found = _Found({path: each for path, each in there.items() if path in PLACES})
     for formatter in asked:
         found.look(formatter)
-    if agent is not None and asked[0].places and not found.has(asked[0]):
+    if agent is not None and asked[0].places and there.keys().isdisjoint(asked[0].places):
         found.lacks(asked[0], create=create)
     elif agent is None and create:
         for formatter in _wanted(there):
@@ -628,10 +605,6 @@ class _Found:
         self.write: dict[str, Target] = {}
         self.left: list[Left] = []
 
-    def has(self, formatter: Formatter) -> bool:
-        """Tell whether an agent has a file."""
-        return not self._there.keys().isdisjoint(formatter.places)
-
     def look(self, formatter: Formatter) -> None:
         """Take the first file of an agent that is there; it may only lead to another one."""
         path = next((each for each in formatter.places if each in self._there), None)
@@ -660,8 +633,7 @@ class _Found:
         self.write[path] = Target(path, formatter, formatter.begins(path))
 
     def _take(self, path: str) -> None:
-        owner = next(each for each in FORMATTERS if path in each.places)
-        self.write.setdefault(path, Target(path, owner))
+        self.write.setdefault(path, Target(path, _BY_PLACE[path]))
 
     def _leave(self, path: str, formatter: Formatter, reason: str) -> None:
         self.left.append(Left(path, formatter.name, reason))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.cli import entry, offline
+from cortex_actors.cli import entry, fast
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import AnswerLost, BadInput, DaemonDown
 from cortex_actors.home import Home
@@ -146,7 +146,7 @@ class TestRefused:
         for _ in range(2_000):
             nested = {"a": nested}
         with pytest.raises(BadInput, match="cannot be written as JSON"):
-            offline.publish(home, dict, topic="custom:x", payload=nested, source="me")
+            fast.publish_offline(home, dict, topic="custom:x", payload=nested, source="me")
 
     def test_not_of_the_project(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """A file that is no instruction file, or of another project, is refused."""
@@ -173,7 +173,7 @@ class TestWhoHasTheLock:
                 raise found
             return {"answer": found}
 
-        return offline.publish(
+        return fast.publish_offline(
             home, online, topic="custom:x", payload={}, source="me", idempotency_key=key
         )
 
@@ -187,7 +187,7 @@ class TestWhoHasTheLock:
 
     def test_for_too_long(self, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
         """After a while the command fails, and nothing is stored."""
-        monkeypatch.setattr(offline, "START_PATIENCE", 0.0)
+        monkeypatch.setattr(fast, "START_PATIENCE", 0.0)
         with starting(home), pytest.raises(DaemonDown, match="still not"):
             self.said(home, DaemonDown("still not"))
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain.insight import Decider
-from cortex_actors.domain.principle import Link, LinkType
-from cortex_actors.render.graph import COLUMNS, LINES, Box, dot, plain, wrapped
+from cortex_actors.render.graph import COLUMNS, LINES, graph_of, plain, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,15 +25,16 @@ HOSTILE = (
 )
 
 
-def link(one: str, other: str, kind: LinkType = LinkType.RELATED, reason: str = "x") -> Link:
-    """Return a link."""
-    return Link(one, other, kind, 0.6, Decider.RULES, reason)
+def link(one: str, other: str, kind: str = "related", reason: str = "x") -> dict[str, Any]:
+    """Return a link, as an answer has it."""
+    return {"source_id": one, "target_id": other, "type": kind, "reason": reason}
 
 
-def graph(*texts: str, links: Sequence[Link] = ()) -> str:
-    """Return a graph of boxes `a`, `b`, ... that say that."""
-    boxes = [Box(name, text, about="0.50 · heuristic") for name, text in zip("abcdefgh", texts)]  # noqa: B905 - fewer texts than names
-    return dot(boxes, links)
+def graph(*texts: str, links: Sequence[dict[str, Any]] = ()) -> str:
+    """Return a graph of principles `a`, `b`, ... that say that."""
+    about = {"rank": 0.5, "category": "heuristic"}
+    rows = [{"id": name, "content": text, **about} for name, text in zip("abcdefgh", texts)]  # noqa: B905 - fewer texts than names
+    return graph_of({"principle": None, "principles": rows, "links": links})
 
 
 class TestText:
@@ -68,7 +67,7 @@ class TestGraph:
     def test_one_way(self) -> None:
         """One meaning has one arrow, and a link to somebody who is not shown has none."""
         found = graph(
-            "A", "B", links=[link("a", "b", LinkType.SPECIALIZES), link("a", "z"), link("z", "y")]
+            "A", "B", links=[link("a", "b", "specializes"), link("a", "z"), link("z", "y")]
         )
 
         assert ['"b" -> "a" [label="generalizes"'] == re.findall(r'".+" -> .+?"generalizes"', found)
@@ -81,7 +80,7 @@ class TestDot:
         found = graph(
             'Use "ruff".',
             "Lint.",
-            links=[link("a", "b", LinkType.DEPENDS_ON), link("b", "a", reason="alike")],
+            links=[link("a", "b", "depends_on"), link("b", "a", reason="alike")],
         )
 
         assert r'  "a" [label="Use \"ruff\".\n0.50 · heuristic"];' in found

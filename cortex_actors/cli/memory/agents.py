@@ -158,14 +158,10 @@ def show_thread(found: Answer) -> None:
 @shows("agents threads", "", "--json")
 def show_threads(found: Answer) -> None:
     """Print the conversations."""
-    entries = [
-        show.ListEntry(
-            f"{each['posts']:,}",
-            each["thread"],
-            [joined(", ".join(each["agents"]), f"last {when(each['last_at'])}")],
-        )
-        for each in found["threads"]
-    ]
+    entries = []
+    for each in found["threads"]:
+        about = joined(", ".join(each["agents"]), f"last {when(each['last_at'])}")
+        entries.append(show.ListEntry(f"{each['posts']:,}", each["thread"], [about]))
     empty = "no posts in threads yet; see: cortex agents post --help"
     show.page(entries, found["total"], "thread", empty=empty, more=", with their posts")
 
@@ -221,11 +217,9 @@ def show_convergence(found: Answer, given: Answer) -> None:
         for group in found["groups"]:
             print()
             entries = [
-                show.ListEntry(
-                    agent, message["preview"], [joined(message["id"], message["thread"])]
-                )
+                show.ListEntry(agent, each["preview"], [joined(each["id"], each["thread"])])
                 for agent, messages in group["by_agent"].items()
-                for message in messages
+                for each in messages
             ]
             title = f"{counted(len(entries), 'message')} alike by {group['likeness']:.2f} at least"
             show.blocks(title, entries, empty="")
@@ -318,14 +312,10 @@ def show_latest(found: Answer) -> None:
 @shows("agents crumb tasks", "", "--json", asks="crumbs.unfinished", is_global=GLOBAL)
 def show_tasks(found: Answer) -> None:
     """Print what sessions left to do."""
-    entries = [
-        show.ListEntry(
-            f"{number}.",
-            each["task"],
-            [joined(each["agent"], each["priority"], when(each["left_at"]), each["crumb"])],
-        )
-        for number, each in enumerate(found["tasks"], 1)
-    ]
+    entries = []
+    for number, each in enumerate(found["tasks"], 1):
+        about = joined(each["agent"], each["priority"], when(each["left_at"]), each["crumb"])
+        entries.append(show.ListEntry(f"{number}.", each["task"], [about]))
     title = counted(len(entries), "unfinished task")
     show.blocks(title, entries, empty="nothing was left unfinished in that time")
 

@@ -73,12 +73,10 @@ def show_topics(found: Answer) -> None:
         (each["topic"], each["documents"], each["pieces"], each["withdrawn"], iso(each["read_at"]))
         for each in found["topics"]
     ]
-    show.table(
-        f"{counted(found['documents'], 'document')}, {counted(found['pieces'], 'piece')}",
-        ("topic", "documents", "pieces", "taken out", "last read"),
-        rows,
-        empty="no document was read yet; read some with: cortex memory knowledge ingest FOLDER",
-    )
+    title = f"{counted(found['documents'], 'document')}, {counted(found['pieces'], 'piece')}"
+    columns = ("topic", "documents", "pieces", "taken out", "last read")
+    empty = "no document was read yet; read some with: cortex memory knowledge ingest FOLDER"
+    show.table(title, columns, rows, empty=empty)
 
 
 @shows(

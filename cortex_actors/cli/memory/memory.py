@@ -111,11 +111,8 @@ def forget(
         some = [client.call("memory", id=each) for each in names]
         show.lines(*(f"{each['id']}  {shortened(each['content'])}" for each in some[:_SHOWN]))
         show.lines(f"and {len(some) - _SHOWN:,} more" if some[_SHOWN:] else None)
-        show.confirm(
-            "Delete that for good?",
-            refusal="refused to forget without being asked to",
-            no="nothing was forgotten",
-        )
+        refusal, no = "refused to forget without being asked to", "nothing was forgotten"
+        show.confirm("Delete that for good?", refusal=refusal, no=no)
     return client.call("forget", ids=names)
 
 
@@ -241,15 +238,12 @@ def show_changes(found: Answer) -> None:
 @shows("memory conflicts", "")
 def show_conflicts(found: Answer, given: Answer) -> None:
     """Print pairs of memories that cannot both hold."""
-    entries = [
-        show.ListEntry(
-            str(number),
-            f"{shortened(each['left']['content'], _LISTED)}\n"
-            f"{shortened(each['right']['content'], _LISTED)}",
-            [each["reason"], joined(each["left"]["id"], each["right"]["id"])],
-        )
-        for number, each in enumerate(found["conflicts"], start=given["skip"] + 1)
-    ]
+    entries = []
+    for number, each in enumerate(found["conflicts"], start=given["skip"] + 1):
+        sides = (each["left"], each["right"])
+        text = "\n".join(shortened(side["content"], _LISTED) for side in sides)
+        about = [each["reason"], joined(*(side["id"] for side in sides))]
+        entries.append(show.ListEntry(str(number), text, about))
     title = f"{counted(found['total'], 'pair')} of memories that cannot both hold"
     empty = "no memory conflicts with another"
     show.blocks(title, entries, empty=empty, total=found["total"])
@@ -268,10 +262,8 @@ def _entry(found: Answer) -> show.ListEntry:
         when(found["created_at"]),
         None if found["status"] == "active" else found["status"],
     )
-    tags = ", ".join(found["tags"])
-    return show.ListEntry(
-        "*" if found["pinned"] else "-", shortened(found["content"], _LISTED), [facts, tags]
-    )
+    mark, about = "*" if found["pinned"] else "-", [facts, ", ".join(found["tags"])]
+    return show.ListEntry(mark, shortened(found["content"], _LISTED), about)
 
 
 def _facts(found: Answer) -> list[tuple[str, object]]:
@@ -314,31 +306,20 @@ def _standing(found: Answer) -> str:
 
 def _done(each: Answer) -> list[str]:
     """Return what there is to say of a change."""
-    undone = f"undone by {each['undone_by']} {when(each['undone_at'])}"
-    return [
-        joined(
-            ", ".join(each["others"]),
-            f"by {each['by']} {when(each['at'])}",
-            undone if each["undone_at"] else None,
-        ),
-        each["reason"] or "",
-    ]
+    facts = [", ".join(each["others"]), f"by {each['by']} {when(each['at'])}"]
+    if each["undone_at"]:
+        facts.append(f"undone by {each['undone_by']} {when(each['undone_at'])}")
+    return [joined(*facts), each["reason"] or ""]
 
 
 @shows("memory health", "", "--duplicates --json")
 def show_health(found: Answer) -> None:
     """Print how the memories of each realm are."""
-    rows = [
-        (
-            realm,
-            each["total"],
-            ", ".join(f"{layer} {count}" for layer, count in each["by_layer"].items() if count),
-            f"{each['avg_attention']:.3f}",
-            each["stale_count"],
-            each["promotion_candidates"],
-        )
-        for realm, each in found["realms"].items()
-    ]
+    rows = []
+    for realm, each in found["realms"].items():
+        layers = ", ".join(f"{name} {count}" for name, count in each["by_layer"].items() if count)
+        health = (f"{each['avg_attention']:.3f}", each["stale_count"], each["promotion_candidates"])
+        rows.append((realm, each["total"], layers, *health))
     columns = ("realm", "memories", "layers", "attention", "stale", "to promote")
     show.table("Memories", columns, rows, empty="there are no memories yet")
     twins = found["summary"]["total_duplicates"]
@@ -352,23 +333,17 @@ def show_health(found: Answer) -> None:
 @shows("memory stale", "", "--days 90 --below 0.3 --realm private")
 def show_stale(found: Answer) -> None:
     """Print the memories that nobody has read for long."""
-    days = found["days"]
-    blocks = [
-        show.ListEntry(
-            each["id"],
-            shortened(each["content_preview"], 150),
-            [
-                joined(
-                    f"{in_days(each['days_since_access'])}, since {when(each['last_accessed'])}",
-                    f"read {counted(each['access_count'], 'time')}",
-                    f"attention {each['attention_weight']:.2f}",
-                    f"{each['agent']}, {each['realm']}, {each['layer']}",
-                    "pinned" if each["pinned"] else None,
-                )
-            ],
+    days, blocks = found["days"], []
+    for each in found["stale"]:
+        about = joined(
+            f"{in_days(each['days_since_access'])}, since {when(each['last_accessed'])}",
+            f"read {counted(each['access_count'], 'time')}",
+            f"attention {each['attention_weight']:.2f}",
+            f"{each['agent']}, {each['realm']}, {each['layer']}",
+            "pinned" if each["pinned"] else None,
         )
-        for each in found["stale"]
-    ]
+        text = shortened(each["content_preview"], 150)
+        blocks.append(show.ListEntry(each["id"], text, [about]))
     empty = f"every memory was read or said within {in_days(days)}"
     more = f" not read for {in_days(days)}"
     show.page(blocks, found["total"], "memory", "memories", empty=empty, more=more)
@@ -421,29 +396,20 @@ def show_decay(found: Answer, given: Answer) -> None:
     """Print how many memories were weighed anew, have faded, were archived."""
     would = "would be " if given["dry_run"] else ""
     among = f"of {counted(found['total_records'], 'memory', 'memories')}"
-    print(
-        f"{found['updated']} {among} {would}computed again; {found['below_threshold']} have faded"
-    )
-    if found["archive_days"]:
-        print(
-            f"{len(found['archived'])} {would}archived: faded for {in_days(found['archive_days'])}"
-        )
+    faded = f"{found['below_threshold']} have faded"
+    print(f"{found['updated']} {among} {would}computed again; {faded}")
+    if days := found["archive_days"]:
+        print(f"{len(found['archived'])} {would}archived: faded for {in_days(days)}")
 
 
 def _pair(pair: Answer) -> show.ListEntry:
     """Return two memories that say nearly the same."""
-    sides = [pair["first"], pair["second"]]
-    about = [
-        joined(each["id"], f"{each['agent']}, {each['realm']}, {each['layer']}", _read(each))
-        for each in sides
-    ]
+    sides, about = [pair["first"], pair["second"]], []
+    for each in sides:
+        whose = f"{each['agent']}, {each['realm']}, {each['layer']}"
+        about.append(joined(each["id"], whose, f"read {counted(each['access_count'], 'time')}"))
     texts = "\n".join(dict.fromkeys(shortened(each["content_preview"]) for each in sides))
     return show.ListEntry(f"{pair['similarity']:.3f}", texts, about)
-
-
-def _read(memory: Answer) -> str:
-    """Return how often a memory was read."""
-    return f"read {counted(memory['access_count'], 'time')}"
 
 
 def _accesses(found: Answer) -> str:

@@ -70,10 +70,8 @@ def question_of(question: str) -> str:
     try:
         question.encode()
     except UnicodeEncodeError as error:
-        raise BadInput(
-            f"cannot search: the question is no valid text at character {error.start + 1}; write "
-            "it in UTF-8"
-        ) from error
+        where = f"the question is no valid text at character {error.start + 1}"
+        raise BadInput(f"cannot search: {where}; write it in UTF-8") from error
     return question
 
 
@@ -95,22 +93,21 @@ def show_hits(found: Answer, empty: str = NOTHING, *, question: str = "") -> Non
         out.print(visible(f"{_gap(found, store['store'])}: {store['reason']}"))
     if not found["hits"]:
         out.print(empty)
-    out.print(f"{len(found['hits'])} found in {found['took_ms']:.0f} ms{_price(found)}")
+    budget = found.get("budget_tokens")
+    price = "" if budget is None else f", {found['tokens']:,} of {budget:,} tokens"
+    out.print(f"{len(found['hits'])} found in {found['took_ms']:.0f} ms{price}")
 
 
 def show_lists(hits: list[dict[str, Any]]) -> None:
     """Print which list put each hit where, and how vectors were compared."""
     told = [(hit.get("extra") or {}).get("explain") or {} for hit in hits]
-    elsewhere = ("other stores",) if any(map(_given, hits)) else ()
-    rows = [
-        (
-            number,
-            *(_rank(explained.get(name)) for name in _LISTS),
-            *(_given(hit) for _ in elsewhere),
-        )
-        for number, (hit, explained) in enumerate(zip(hits, told, strict=True), 1)
-    ]
-    show.table("places in the lists", ("", *_LISTS.values(), *elsewhere), rows, empty="")
+    places = [[_rank(each.get(name)) for name in _LISTS] for each in told]
+    columns = ["", *_LISTS.values()]
+    if any(map(_given, hits)):
+        columns.append("other stores")
+        places = [[*row, _given(hit)] for row, hit in zip(places, hits, strict=True)]
+    rows = [(number, *row) for number, row in enumerate(places, 1)]
+    show.table("places in the lists", columns, rows, empty="")
     ours = next(filter(None, told), None)
     if ours is None:  # nothing was found here: there is nothing to say of our own search
         return
@@ -202,12 +199,6 @@ def _way(hit: dict[str, Any]) -> str:
     return f"by way of: {extra.get('hop_bridge', '')}"
 
 
-def _price(found: Answer) -> str:
-    """Return what an answer costs, where a budget was set."""
-    budget = found.get("budget_tokens")
-    return "" if budget is None else f", {found['tokens']:,} of {budget:,} tokens"
-
-
 def _excerpt(hit: dict[str, Any], extra: dict[str, Any]) -> str:
     """Return how a text begins; where the rest of it is, for what is long."""
     text = str(hit["text"])
@@ -254,18 +245,13 @@ def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> Non
         if refs := extra.get("cross_refs"):
             out.print(visible(f"   points at {', '.join(refs)}"), style="dim")
         return
-    merged, believed = extra.get("merged_from"), None
+    facts = [hit["id"], ", ".join(f"#{tag}" for tag in extra.get("tags") or ())]
+    facts += ["pinned"] if extra.get("pinned") else []
+    facts += [f"made of {extra['merged_from']}"] if extra.get("merged_from") else []
+    facts.append(_BECAME.get(str(extra.get("status")), ""))
     if "believed_from" in extra:
         until = when(extra["believed_until"]) or "today"
-        believed = f"believed from {when(extra['believed_from'])} until {until}"
-    facts = [
-        hit["id"],
-        ", ".join(f"#{tag}" for tag in extra.get("tags") or ()),
-        "pinned" if extra.get("pinned") else None,
-        f"made of {merged}" if merged else None,
-        _BECAME.get(str(extra.get("status"))),
-        believed,
-    ]
+        facts.append(f"believed from {when(extra['believed_from'])} until {until}")
     out.print(visible(f"   {joined(*facts)}"), style="dim")
     newer, conflicts = extra.get("newer_than") or (), extra.get("conflicts") or ()
     if newer:

@@ -80,12 +80,8 @@ def show_pair(found: Answer) -> None:
     ]
     for name in "ab":
         side = found[name] or {}
-        about = joined(
-            brief(side.get("id", "")),
-            side.get("status"),
-            side.get("domain"),
-            f"sure {side['confidence']:.2f}" if side else None,
-        )
+        sure = f"sure {side['confidence']:.2f}" if side else None
+        about = joined(brief(side.get("id", "")), side.get("status"), side.get("domain"), sure)
         places = standing(side.get("sources", ())) or [_NOWHERE]
         facts.append((name, "\n".join([_said(side), about, *places])))
     facts += [
@@ -192,9 +188,8 @@ def triage(
     for number, item in enumerate(found["items"], 1):
         name = item["kind"]
         if (word := always.get(name)) is None:
-            show.blocks(
-                f"{number} of {found['total']:,}: {_TITLES[name][0]}", [_waiting(item)], empty=""
-            )
+            title = f"{number} of {found['total']:,}: {_TITLES[name][0]}"
+            show.blocks(title, [_waiting(item)], empty="")
             word, is_all = _word(_CHOICES.get(name, _OFFER))
             if is_all:
                 always[name] = word
@@ -207,10 +202,8 @@ def triage(
 def _waiting(item: Answer) -> show.ListEntry:
     """Return what is shown of one item before it is decided."""
     if item["kind"] not in _CHOICES:
-        places = standing(item["sources"], most=2)
-        return show.ListEntry(
-            brief(item["id"]), shortened(item["content"], 300), [item["because"], *places]
-        )
+        about = [item["because"], *standing(item["sources"], most=2)]
+        return show.ListEntry(brief(item["id"]), shortened(item["content"], 300), about)
     return _pair(item, item["reason"], letters=300)
 
 
@@ -231,9 +224,8 @@ def _word(choices: Mapping[str, object]) -> tuple[str, bool]:
         if word in keys.values():
             return word, is_all
         if not is_terminal:
-            raise BadInput(
-                f"cannot decide {line.strip()!r}; say one of: {', '.join(keys.values())}"
-            )
+            words = ", ".join(keys.values())
+            raise BadInput(f"cannot decide {line.strip()!r}; say one of: {words}")
 
 
 def _key() -> str:
@@ -264,15 +256,11 @@ def show_verdict(found: Answer) -> None:
 @shows("triage next", "", "--limit 5 --agent VAJRA", asks="judge.next")
 def show_handed(found: Answer) -> None:
     """Print the pairs that an agent is to judge, and how it answers."""
-    entries = [
-        show.ListEntry(
-            each["id"],
-            each["question"],
-            [line for name in "ab" for line in _quoted(name, each[name])]
-            + [f"cortex triage answer {each['id']} {'|'.join(each['answers'])}"],
-        )
-        for each in found["pairs"]
-    ]
+    entries = []
+    for each in found["pairs"]:
+        about = [line for name in "ab" for line in _quoted(name, each[name])]
+        about.append(f"cortex triage answer {each['id']} {'|'.join(each['answers'])}")
+        entries.append(show.ListEntry(each["id"], each["question"], about))
     title = joined(
         f"{counted(len(entries), 'pair')} to judge",
         f"{found['more']:,} more open",
@@ -304,27 +292,16 @@ def show_answered(found: Answer) -> None:
 @shows("triage judged", "", "--limit 50 --json", asks="judge.list")
 def show_given(found: Answer) -> None:
     """Print what agents said, and what came of it."""
-    entries = [
-        show.ListEntry(
-            each["id"],
-            "\n".join(f"{name}  {shortened(_said(each[name]), 160)}" for name in "ab"),
-            [
-                joined(f"{each['agent']} said {each['verdict']}", when(each["at"]), each["reason"]),
-                joined(each["effect"], _undone(each)),
-            ],
-        )
-        for each in found["verdicts"]
-    ]
+    entries = []
+    for each in found["verdicts"]:
+        text = "\n".join(f"{name}  {shortened(_said(each[name]), 160)}" for name in "ab")
+        said = joined(f"{each['agent']} said {each['verdict']}", when(each["at"]), each["reason"])
+        undone = each["undone_at"] and f"by {each['undone_by']} {when(each['undone_at'])}"
+        entries.append(show.ListEntry(each["id"], text, [said, joined(each["effect"], undone)]))
     empty = "no agent has judged a pair yet; pairs are handed out with: cortex triage next"
     show.page(entries, found["total"], "verdict", empty=empty)
     if entries:
         print("\ntake one back with: cortex triage answer ID open")
-
-
-def _undone(found: Answer) -> str | None:
-    """Return by whom a verdict was taken back, and when."""
-    at = found["undone_at"]
-    return None if at is None else f"by {found['undone_by']} {when(at)}"
 
 
 def _entry(found: Answer) -> show.ListEntry:
@@ -450,12 +427,9 @@ def show_calibrated(found: Answer, given: Answer) -> None:
         rows = [_row("now", each["now"])]
         if each["better"]:
             rows.append(_row("suggested", each["then"]))
-        show.table(
-            f"{name}, pairs decided: {', '.join(parts) or 'none'}",
-            ("", "cluster", "judged", "merges", "contradictions", "merged wrongly"),
-            rows,
-            empty="",
-        )
+        title = f"{name}, pairs decided: {', '.join(parts) or 'none'}"
+        columns = ("", "cluster", "judged", "merges", "contradictions", "merged wrongly")
+        show.table(title, columns, rows, empty="")
         print(f"nothing else is suggested: {each['reason']}\n" if each["reason"] else "")
     if few := [each for each in others if each not in enough]:
         names = ", ".join(f"{each['domain']} {sum(each['counts'].values())}" for each in few)
@@ -465,14 +439,9 @@ def show_calibrated(found: Answer, given: Answer) -> None:
 
 def _row(name: str, figures: Answer) -> tuple[object, ...]:
     """Return a line of figures: precision and recall where there are any."""
-    return (
-        name,
-        f"{figures['cluster']:.2f}",
-        f"{figures['judged']:.2f}",
-        _both(figures["merges"]),
-        _both(figures["contradictions"]),
-        figures["contradictions_merged"],
-    )
+    cosines = [f"{figures[each]:.2f}" for each in ("cluster", "judged")]
+    shares = [_both(figures[each]) for each in ("merges", "contradictions")]
+    return (name, *cosines, *shares, figures["contradictions_merged"])
 
 
 def _both(score: dict[str, Any]) -> str:

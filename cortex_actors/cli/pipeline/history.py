@@ -65,13 +65,9 @@ def show_history(found: Answer) -> None:
     print()
     show.title("In the order of time")
     width = max(map(len, _EVENTS.values()))
-    show.facts(
-        *(
-            (when(each["at"]), joined(f"{_EVENTS[each['what']]:<{width}}", each["text"]))
-            for each in found["events"]
-        ),
-        indent=2,
-    )
+    for each in found["events"]:
+        text = joined(f"{_EVENTS[each['what']]:<{width}}", each["text"])
+        show.facts((when(each["at"]), text), indent=2)
     if not found["principles"]:
         # The insight that could become one: what the first text counts for.
         first = [brief(each["counts_for"] or each["id"]) for each in found["insights"][:1]]
@@ -256,56 +252,33 @@ def _show_match(match: Answer, question: Answer) -> None:
 
 def _principle(each: Answer, match: Answer, *, is_new: bool) -> None:
     """Print a principle, and whether a person took it back."""
-    taken = [
-        row for row in match["revocations"] if row["key"] == each["id"] and not row["ended_at"]
-    ]
-    show.facts(
-        ("says", cut(each["content"]) if is_new else ""),
-        (
-            "principle",
-            joined(
-                each["id"],
-                each["category"],
-                each["status"],
-                f"rank {each['rank']:.2f}",
-                f"since {when(each['created_at'])}",
-                "taken back" if taken else None,
-                *_approved(each, match),
-            ),
-        ),
-    )
-
-
-def _approved(each: Answer, match: Answer) -> Iterator[str]:
-    """Yield who decided that a principle may be written, how and when."""
+    about = [each["id"], each["category"], each["status"], f"rank {each['rank']:.2f}"]
+    about.append(f"since {when(each['created_at'])}")
+    if any(e["key"] == each["id"] and not e["ended_at"] for e in match["revocations"]):
+        about.append("taken back")
     for said in match["approvals"]:
         if said["principle_id"] == each["id"] and said["ended_at"] is None:
-            about = f"{said['decision']} by {said['decided_by']} ({said['way']})"
-            yield f"{about} {when(said['at'])}"
+            by = f"{said['decision']} by {said['decided_by']} ({said['way']})"
+            about.append(f"{by} {when(said['at'])}")
+    says = cut(each["content"]) if is_new else ""
+    show.facts(("says", says), ("principle", joined(*about)))
 
 
 def _insight(each: Answer, match: Answer) -> None:
     """Print a text, how a person decided about it, and the lines that say it."""
-    said = [row for row in match["reviews"] if row["insight_id"] == each["id"]]
-    weights = [
-        part["weight"]
-        for made in match["principles"]
-        for part in made["made_of"]
-        if part["id"] == each["id"]
-    ]
-    owes = f"weight {weights[0]:.2f}" if weights else None
+    about = [each["id"], each["status"]]
+    parts = (part for made in match["principles"] for part in made["made_of"])
+    weight = next((part["weight"] for part in parts if part["id"] == each["id"]), None)
+    about += [] if weight is None else [f"weight {weight:.2f}"]
+    for said in match["reviews"]:
+        if said["insight_id"] == each["id"]:
+            note = f" ({said['note']})" if said["note"] else ""
+            about.append(f"{said['decision']} by a person {when(said['at'])}{note}")
     print()
     show.facts(
         ("from", cut(each["content"])),
-        ("insight", joined(each["id"], each["status"], owes, *_reviewed(said))),
+        ("insight", joined(*about)),
         ("said in", "\n".join(map(said_in, each["lines"][:_MOST]))),
         ("", f"and {len(each['lines']) - _MOST} more" if each["lines"][_MOST:] else ""),
         indent=2,
     )
-
-
-def _reviewed(said: list[Answer]) -> Iterator[str]:
-    """Yield what a person said, and when."""
-    for each in said:
-        note = f" ({each['note']})" if each["note"] else ""
-        yield f"{each['decision']} by a person {when(each['at'])}{note}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
-from cortex_actors.cli.pipeline.principles import check_line, is_narrow, page_of
+from cortex_actors.cli.pipeline.principles import ORDERS, check_line, is_narrow
 from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
 from cortex_actors.client.connection import Answer
 
@@ -69,10 +69,9 @@ def _category(found: Answer) -> list[tuple[str, object]]:
     rows: list[tuple[str, object]] = [(each["name"], _words(each)) for each in category["words"]]
     if category["tied"]:
         rows.append(("a tie", "goes to the first in the alphabet"))
-    rows += [
-        (each["category"], f"cosine {each['cosine']:.2f}, such as: {each['example']}")
-        for each in category.get("nearest", [])[:NEAREST]
-    ]
+    for each in category.get("nearest", [])[:NEAREST]:
+        text = f"cosine {each['cosine']:.2f}, such as: {each['example']}"
+        rows.append((each["category"], text))
     rows.append(("decided by", _decided(category)))
     rows += [(f"domain {each['name']}", _words(each)) for each in why["domain"]]
     rows += [(f"tag {each['name']}", _words(each)) for each in why["tags"]]
@@ -118,15 +117,6 @@ def _words(count: Answer) -> str:
     return ", ".join(count["words"])
 
 
-#: What each order is called in the title.
-_ORDERS = {
-    "sure": "surest first",
-    "seen": "most often seen first",
-    "newest": "newest first",
-    "oldest": "oldest first",
-    "doubt": "least surely classified first",
-}
-
 #: Kinds worth a word in a list; that it is a rule or a fact is what its category says better.
 _SHOWN_KINDS = frozenset({"command", "example"})
 
@@ -168,9 +158,14 @@ _ALONE = "say one of --explain and --approve, and nothing else; see: cortex insi
 def show_insights(found: Answer, given: Answer) -> None:
     """Print a list of insights, one of them whole, or what became of one that may be used."""
     if "insights" in found:
-        title = f"{page_of(found, 'insight', given)}, {_ORDERS[given['sort']]}"
-        empty = _NONE if is_narrow(given) else _NOTHING
-        show.blocks(title, map(_block, found["insights"]), empty=empty, total=found["total"])
+        show.page(
+            [*map(_block, found["insights"])],
+            found["total"],
+            "insight",
+            empty=_NONE if is_narrow(given) else _NOTHING,
+            more=f", {ORDERS[given['sort']]}",
+            skip=given["skip"],
+        )
     elif given["approve"]:
         print(f"approved {found['id']}; it is {found['status']} now")
     else:
@@ -204,9 +199,8 @@ def _block(insight: Answer) -> show.ListEntry:
         about.insert(1, f"waits for a person: {insight['review']}")
     if other := insight.get("represented_by"):
         about.insert(1, f"counts for {brief(other['id'])}: {shortened(other['content'])}")
-    return show.ListEntry(
-        f"{insight['confidence']:.2f}", shortened(insight["content"], show.LONGEST), about
-    )
+    text = shortened(insight["content"], show.LONGEST)
+    return show.ListEntry(f"{insight['confidence']:.2f}", text, about)
 
 
 #: What is said where no cluster is listed: of those that were asked for, and of any.
@@ -273,9 +267,8 @@ def _entry(found: Answer) -> show.ListEntry:
         lines.append(f"and {len(others) - MEMBERS} more")
     names = sorted({name for each in found["members"] for name in each["projects"]})
     facts = joined(f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"]))
-    return show.ListEntry(
-        str(len(found["members"])), shortened(first["content"], show.LONGEST), [*lines, facts]
-    )
+    text = shortened(first["content"], show.LONGEST)
+    return show.ListEntry(str(len(found["members"])), text, [*lines, facts])
 
 
 def _show_cluster(found: Answer) -> None:
@@ -304,7 +297,5 @@ def _part(each: Answer) -> show.ListEntry:
         each["project"],
         f"in {each['scope']}" if each["scope"] else None,
     )
-    lines = f"{each['line_start']}-{each['line_end']}"
-    return show.ListEntry(
-        lines, each["heading"] or "(before the first heading)", [facts, each["path"]]
-    )
+    lines, name = f"{each['line_start']}-{each['line_end']}", each["heading"]
+    return show.ListEntry(lines, name or "(before the first heading)", [facts, each["path"]])

@@ -11,7 +11,7 @@ How the checks of a promotion are shown: what there is, what is asked for, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
@@ -19,14 +19,15 @@ from cortex_actors.cli.show import brief, counted, cut, joined, shortened, stand
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import in_days
 
-#: What each order is called in the title.
-_ORDERS = {
+#: What each order of insights and principles is called in the title.
+ORDERS = {
     "rank": "highest rank first",
     "sure": "surest first",
     "seen": "most often seen first",
     "linked": "most linked first",
     "newest": "newest first",
     "oldest": "oldest first",
+    "doubt": "least surely classified first",
 }
 
 #: What each part of a rank is called.
@@ -41,6 +42,9 @@ _PARTS = {
 #: What is said where no principle is listed: of those that were asked for, and of any.
 _NONE = "no such principle is known; leave out a filter, or see: cortex principles --status all"
 _NOTHING = "no principles yet; what is nearest to it is shown by: cortex principles promotion"
+
+#: What is said where there is no insight either.
+_UNTAUGHT = "nothing was learned yet; follow a project with: cortex init PATH"
 
 #: What a principle was made of, by its origin.
 _ORIGINS = {
@@ -90,15 +94,24 @@ def show_principles(found: Answer, given: Answer) -> None:
             (f"Why {found['why']['rank']:.2f}", ranked(found)),
             ("What it was made of", _made_of(found)),
             ("What it is linked with", [linked(each) for each in found["links"]]),
-            ("Files that have it", _files(found)),
+            ("Files that have it", [(when(e["resolved_at"]), _file(e)) for e in found["files"]]),
         )
         return
-    known = is_narrow(given) or any(found["by_status"].values())
-    title = f"{page_of(found, 'principle', given)}, {_ORDERS[given['sort']]}"
     waning = [f"{number:,} {name}" for name, number in found["by_status"].items() if number]
     more = f" ({', '.join(waning)})" if len(waning) > 1 else ""
-    empty, entries = _NONE if known else _NOTHING, map(_block, found["principles"])
-    show.blocks(f"{title}{more}", entries, empty=empty, total=found["total"])
+    show.page(
+        [*map(_block, found["principles"])],
+        found["total"],
+        "principle",
+        empty=_NONE if is_narrow(given) or waning else _NOTHING,
+        more=f", {ORDERS[given['sort']]}{more}",
+        skip=given["skip"],
+    )
+
+
+def _file(place: Answer) -> str:
+    """Return a file that has a principle, and where in it that is."""
+    return f"{place['path']}\n{show.bullet(place)}"
 
 
 def is_narrow(given: Answer) -> bool:
@@ -121,9 +134,8 @@ def _block(principle: Answer) -> show.ListEntry:
         ", ".join(principle["projects"]),
         brief(principle["id"]),
     )
-    return show.ListEntry(
-        f"{principle['rank']:.2f}", shortened(principle["content"], show.LONGEST), [facts]
-    )
+    text = shortened(principle["content"], show.LONGEST)
+    return show.ListEntry(f"{principle['rank']:.2f}", text, [facts])
 
 
 def ranked(found: Answer) -> Iterable[tuple[str, object]]:
@@ -153,15 +165,11 @@ def linked(link: Answer) -> tuple[str, str]:
 
 def _facts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what a principle is, by name."""
+    undo = f"cortex projects revoke --undo {brief(found['id'])}"
     return [
         ("id", found["id"]),
         ("is a", f"{found['category']}, {found['status']}, of {_ORIGINS[found['origin']]}"),
-        (
-            "given",
-            f"to no file: it was taken back (cortex projects revoke --undo {brief(found['id'])})"
-            if found["revoked"]
-            else "",
-        ),
+        ("given", f"to no file: it was taken back ({undo})" if found["revoked"] else ""),
         ("bullet", found["bullet"] or f"none: {found['no_bullet']}"),
         ("domains", ", ".join(found["domains"])),
         ("tags", ", ".join(found["tags"])),
@@ -177,23 +185,9 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
 def _made_of(found: Answer) -> Iterable[tuple[str, object]]:
     """Yield the insights it came of, with the share of each and the lines that say it."""
     for each in found["made_of"]:
-        lines = [each["content"], *standing(each["sources"])]
         about = "" if each["status"] == "active" else f"  ({each['status']})"
-        lines[0] = f"{cut(lines[0], show.LONGEST)}{about}"
+        lines = [f"{cut(each['content'])}{about}", *standing(each["sources"])]
         yield f"{each['weight']:.2f}  {brief(each['id'])}", "\n".join(lines)
-
-
-def _files(found: Answer) -> Iterable[tuple[str, object]]:
-    """Yield the files it was resolved into."""
-    for each in found["files"]:
-        yield when(each["resolved_at"]), f"{each['path']}\n{show.bullet(each)}"
-
-
-def page_of(found: Answer, noun: str, given: Answer) -> str:
-    """Return which are shown, of how many."""
-    shown, skip = len(found[f"{noun}s"]), given["skip"]
-    which = f"{skip + 1:,} to {skip + shown:,}" if skip else f"{shown:,}"
-    return f"{which} of {counted(found['total'], noun)}"
 
 
 #: What checks are called where people read it, of which the name alone says too little.
@@ -298,7 +292,10 @@ _TEXT, _OTHER = 200, 120
 def show_links(found: Answer, given: Answer) -> None:
     """Print principles with their links, each link once, under the end that stands higher."""
     if given["as_dot"]:
-        _show_dot(found)
+        # For this alone: the domain is not loaded for a list.
+        from cortex_actors.render.graph import graph_of  # noqa: PLC0415
+
+        print(graph_of(found), end="")
         return
     texts = {each["id"]: each for each in found["principles"]}
     order = {name: number for number, name in enumerate(texts)}
@@ -312,27 +309,13 @@ def show_links(found: Answer, given: Answer) -> None:
         return
     hidden = found["total"] - len(texts)
     more = f", {hidden:,} more are linked" if hidden else ""
-    show.blocks(
-        f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}",
-        [
-            show.ListEntry(
-                f"{each['rank']:.2f}",
-                shortened(each["content"], _TEXT),
-                [_about(each), *(link["line"] for link in links)],
-            )
-            for name, each in texts.items()
-            if (links := told[name])
-        ],
-        empty=_NO_LINK if narrow else _NO_LINKS,
-    )
-
-
-def _show_dot(found: Answer) -> None:
-    """Print a graph for Graphviz."""
-    # For this alone: the domain is not loaded for a list.
-    from cortex_actors.render.graph import graph_of  # noqa: PLC0415
-
-    print(graph_of(found), end="")
+    entries = []
+    for name, each in texts.items():
+        if lines := [link["line"] for link in told[name]]:
+            text = shortened(each["content"], _TEXT)
+            entries.append(show.ListEntry(f"{each['rank']:.2f}", text, [_about(each), *lines]))
+    title = f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}"
+    show.blocks(title, entries, empty=_NO_LINK if narrow else _NO_LINKS)
 
 
 def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:
@@ -378,21 +361,31 @@ def _sentence(link: Answer, first: str, other: Answer) -> str:
 def show_nearest(found: Answer) -> None:
     """Print which insights are nearest to becoming principles, or what one has and lacks."""
     if "checks" in found:
-        _show_checks(found)
+        _open(found)
+        show.console().print(_verdict(found))
+        becomes = found["becomes"]
+        text = {
+            "principle": "it would become a principle: {category}, rank {rank:.2f}",
+            "derivation": "it would only add to {id}, which says the same",
+            "nothing": "it is part of {id}",
+        }.get(becomes["does"])
+        show.lines(text and text.format(**becomes))
         return
     ready = found["eligible"]
     verb = "has" if ready == 1 else "have"
-    show.blocks(
-        f"{ready:,} of {counted(found['looked_at'], 'insight')} {verb} earned it, nearest first",
-        map(_entry, found["insights"]),
-        empty="nothing was learned yet; follow a project with: cortex init PATH",
-    )
+    looked_at = counted(found["looked_at"], "insight")
+    title = f"{ready:,} of {looked_at} {verb} earned it, nearest first"
+    show.blocks(title, map(_entry, found["insights"]), empty=_UNTAUGHT)
 
 
 def _entry(each: Answer) -> show.ListEntry:
     """Return an insight's entry in the overview."""
+    missing = each["missing"]
+    numbers = ", ".join(gap(check) for check in missing if not is_trouble(check))
     lines = [
-        *_lacks(each),
+        f"lacks {numbers}" if numbers else "",
+        *(f"but {gap(check)}" for check in missing if is_trouble(check)),
+        "" if missing else "lacks nothing: the next run promotes it",
         joined(f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])),
     ]
     return show.ListEntry(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
@@ -406,26 +399,12 @@ def _verdict(found: Answer) -> str:
     if "not_promoted" in missing:
         return "it is a principle already"
     if missing == ["projects"]:
-        return (
-            "one project has kept it long enough: it waits for another project, or for a person"
-            f" (cortex review approve {brief(found['id'])})"
-        )
+        kept = "one project has kept it long enough: it waits for another project, or for a person"
+        return f"{kept} (cortex review approve {brief(found['id'])})"
     if {*missing} <= {"projects", "not_wary"}:
         return f"a person has to look at it: cortex review show {brief(found['id'])}"
     nearest = f"; nearest is {need(found['nearest'])}" if found["nearest"] else ""
     return f"{len(missing)} of {len(found['checks'])} are missing{nearest}"
-
-
-def _lacks(each: Answer) -> Iterator[str]:
-    """Yield what an insight lacks, and what speaks against it, in words."""
-    numbers = [check for check in each["missing"] if not is_trouble(check)]
-    if numbers:
-        yield f"lacks {', '.join(gap(check) for check in numbers)}"
-    for check in each["missing"]:
-        if is_trouble(check):
-            yield f"but {gap(check)}"
-    if not each["missing"]:
-        yield "lacks nothing: the next run promotes it"
 
 
 def _open(found: Answer) -> None:
@@ -436,26 +415,9 @@ def _open(found: Answer) -> None:
     print()
 
 
-def _show_checks(found: Answer) -> None:
-    """Print every check of one insight, and what its promotion would do."""
-    _open(found)
-    out = show.console()
-    out.print(_verdict(found))
-    becomes = found["becomes"]
-    if becomes["does"] == "principle":
-        out.print(f"it would become a principle: {becomes['category']}, rank {becomes['rank']:.2f}")
-    elif becomes["does"] == "derivation":
-        out.print(f"it would only add to {becomes['id']}, which says the same")
-    elif becomes["does"] == "nothing":
-        out.print(f"it is part of {becomes['id']}")
-
-
-#: What is said of insights that nothing holds up.
-READY = "ready"
-
 #: What each reason means, where it is said of many.
 _MEANS = {
-    READY: "nothing is missing: the next run promotes them",
+    "ready": "nothing is missing: the next run promotes them",
     "not_promoted": "they are principles already",
     "no_contradiction": "something speaks against them: cortex contradictions",
     "no_difference": "another project chooses differently: cortex review",
@@ -494,43 +456,33 @@ def show_promotion(found: Answer, given: Answer) -> None:
     reason, known = given["reason"], {name: n for name, n in found["reasons"].items() if n}
     if reason is None:
         show.title(f"{counted(found['looked_at'], 'insight')} on the way to a principle")
-        show.facts(
-            *(
-                (_label(name), f"{number:,}  {_MEANS.get(name, '')}".rstrip())
-                for name, number in known.items()
-            )
-        )
+        rows = [
+            (need(name), f"{n:,}  {_MEANS.get(name, '')}".rstrip()) for name, n in known.items()
+        ]
+        show.facts(*rows)
         print()
         what, empty = "nearest first", "all of them are principles: cortex principles"
     else:
-        label = _label(reason)
+        label = need(reason)
         what = f"held up by: {label}"
         empty = f"no insight is held up by {label}; leave out --reason to see what is"
     if not found["looked_at"]:
-        empty = "nothing was learned yet; follow a project with: cortex init PATH"
-    show.blocks(
-        f"{counted(len(found['insights']), 'insight')}, {what}",
-        map(_entry, found["insights"]),
-        empty=empty,
-    )
-
-
-def _label(name: str) -> str:
-    """Return what a reason is called."""
-    return name if name == READY else need(name)
+        empty = _UNTAUGHT
+    title = f"{counted(len(found['insights']), 'insight')}, {what}"
+    show.blocks(title, map(_entry, found["insights"]), empty=empty)
 
 
 def _show_what_if(found: Answer) -> None:
     """Print what an insight has and lacks, and what its promotion would do now."""
     _open(found)
     out = show.console()
-    if found["would"] != _ALREADY:
+    if found["would"] != "already_promoted":
         out.print(_verdict(found))
     if found["together"] and not found["eligible"]:
         others = counted(len(found["together"]), "other")
         out.print(f"but it has earned it together with {others} of its cluster")
     show.lines(_would(found))
-    if found["would"] != _PROMOTE and not found["replaces"]:
+    if found["would"] != "would_promote" and not found["replaces"]:
         return
     preview = found["preview"]
     facts = [
@@ -545,25 +497,20 @@ def _show_what_if(found: Answer) -> None:
     show.sections(("What it would be", facts), ("What it would be linked with", links))
 
 
-#: What would come of a promotion.
-_PROMOTE, _EXACT = "would_promote", "would_dedup_exact"
-_ALREADY, _USELESS = "already_promoted", "would_do_nothing"
-
-
 def _would(found: Answer) -> str:
     """Return what a promotion would do, a sentence."""
-    other = found["same_as"]
-    if found["would"] == _USELESS:
+    would, other = found["would"], found["same_as"]
+    if would == "would_do_nothing":
         return f"nothing would come of it: {found['reason']}"
-    if found["would"] == _PROMOTE:
+    if would == "would_promote":
         preview = found["preview"]
         text = f"it would become {preview['id']}: {preview['category']}, rank {preview['rank']:.2f}"
         return text if found["compared"] else f"{text}; it has no vector yet: ask again later"
     name = f"{brief(other['id'])} ({cut(other['content'])})"
-    if found["would"] == _ALREADY:
+    if would == "already_promoted":
         return f"it is part of {name} already"
     if found["replaces"]:
         return f"it would take the place of {name}, which says the same: {found['reason']}"
-    if found["would"] == _EXACT:
+    if would == "would_dedup_exact":
         return f"it would only add to {name}, which says it word for word"
     return f"it would only add to {name}, which says the same: {found['reason']}"

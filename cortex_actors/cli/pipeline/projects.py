@@ -94,14 +94,20 @@ def init(
     client = Client(home)
     found: list[Answer] = []
     wrong: list[CortexError] = []
-    for path in paths or _here(user_files):
+    # Who decides about their own files in their home means these alone.
+    is_own = user_files is not None and Path.cwd() == Path.home()
+    for path in paths or ([] if is_own else [Path()]):
         try:
-            found.append(client.call("add_project", path=str(path.absolute())))
+            found.append(one := client.call("add_project", path=str(path.absolute())))
         except (BadInput, NotFound) as error:
             wrong.append(error)
             continue
         if not as_json:
-            show.lines(*_followed(found[-1]))
+            verb = "following" if one["new"] else "already following"
+            show.lines(f"{verb} {one['name']} ({one['id']}) in {one['root']}")
+        if not as_json and one.get("revoked"):
+            undo = f"cortex projects revoke --undo {one['id']}"
+            show.lines(f"it is taken back, nothing is learned of it: {undo}")
     found += _own_files(client, user_files, as_json=as_json)
     took = _watched(client, wait=wait, as_json=as_json) if found else None
     if took is not None:
@@ -116,11 +122,6 @@ def init(
         print(f"cortex: {each}", file=sys.stderr)
     if wrong:
         raise wrong[-1]
-
-
-def _here(user_files: bool | None) -> list[Path]:
-    """Return this folder; none for who decides about their own files in their home."""
-    return [] if user_files is not None and Path.cwd() == Path.home() else [Path()]
 
 
 def _own_files(client: Client, on: bool | None, *, as_json: bool) -> list[Answer]:
@@ -141,15 +142,6 @@ def _own_files(client: Client, on: bool | None, *, as_json: bool) -> list[Answer
     if not as_json:
         print(f"{'following' if on else 'not following'} your own instruction files in ~")
     return [found] if on else []
-
-
-def _followed(found: Answer) -> Iterator[str]:
-    """Yield what is said of a project that is followed now."""
-    verb = "following" if found["new"] else "already following"
-    yield f"{verb} {found['name']} ({found['id']}) in {found['root']}"
-    if found.get("revoked"):
-        undo = f"cortex projects revoke --undo {found['id']}"
-        yield f"it is taken back, nothing is learned of it: {undo}"
 
 
 def _file_lines(found: Answer) -> Iterator[str]:
@@ -227,18 +219,11 @@ def _watched(client: Client, *, wait: bool | None, as_json: bool) -> float | Non
 )
 def show_projects(found: Answer) -> None:
     """Print the projects that are followed, and files that cannot be read."""
-    rows = [
-        (
-            f"{p['name']} (taken back)" if p.get("revoked") else p["name"],
-            p["files"],
-            p["insights"],
-            p["watch_mode"] or "-",
-            "by itself" if p["auto"] else "when asked",
-            p["id"],
-            p["root"],
-        )
-        for p in found["projects"]
-    ]
+    rows = []
+    for each in found["projects"]:
+        name = f"{each['name']} (taken back)" if each.get("revoked") else each["name"]
+        how = (each["watch_mode"] or "-", "by itself" if each["auto"] else "when asked")
+        rows.append((name, each["files"], each["insights"], *how, each["id"], each["root"]))
     empty = "no project is followed; follow one with: cortex init PATH"
     names = ("name", "files", "insights", "watched by", "resolved", "id", "folder")
     show.table("Projects", names, rows, empty=empty)
@@ -272,12 +257,10 @@ def is_on(state: str) -> bool:
 def show_auto(found: Answer) -> None:
     """Print whether a project is resolved by itself now."""
     again = "" if found["new"] else " already"
+    how = "only when you ask: cortex resolve"
     if found["auto"]:
-        print(
-            f"{found['name']} is{again} resolved by itself; see: cortex debug runs --kind resolver"
-        )
-    else:
-        print(f"{found['name']} is{again} resolved only when you ask: cortex resolve")
+        how = "by itself; see: cortex debug runs --kind resolver"
+    show.lines(f"{found['name']} is{again} resolved {how}")
 
 
 def meant(word: str | None) -> str | None:
@@ -296,11 +279,8 @@ def meant(word: str | None) -> str | None:
 @shows("insights reconcile", "", "--full")
 def show_reconciling(found: Answer, given: Answer) -> None:
     """Print that insights are compared, and where to look."""
-    how = "from nothing" if given["full"] else "again"
-    print(
-        f"comparing all insights {how}, seq {found['seq']}; "
-        "see: cortex debug runs --kind reconciler"
-    )
+    how = f"{'from nothing' if given['full'] else 'again'}, seq {found['seq']}"
+    print(f"comparing all insights {how}; see: cortex debug runs --kind reconciler")
 
 
 @shows("principles organise", "")
@@ -318,12 +298,10 @@ def show_organising(found: Answer) -> None:
 )
 def show_runs(found: Answer, given: Answer) -> None:
     """Print what the pipeline did."""
-    show.table(
-        counted(len(found["runs"]), "run"),
-        ("at", "kind", "of", "state", "ms", "what came of it"),
-        [_row(run) for run in found["runs"]],
-        empty="no run failed" if given["failed"] else "nothing was done yet",
-    )
+    rows = [*map(_row, found["runs"])]
+    columns = ("at", "kind", "of", "state", "ms", "what came of it")
+    empty = "no run failed" if given["failed"] else "nothing was done yet"
+    show.table(counted(len(rows), "run"), columns, rows, empty=empty)
 
 
 def _row(run: Answer) -> tuple[object, ...]:
@@ -334,14 +312,11 @@ def _row(run: Answer) -> tuple[object, ...]:
         for name, number in run["counts"].items()
         if number
     ]
-    return (
-        iso(run["finished_at"]),
-        run["kind"],
-        run["path"] or run["project"] or "",
-        f"{run['state']}, dry run" if run.get("dry_run") else run["state"],
-        round((run["finished_at"] - run["started_at"]) / 1_000, 1),
-        shortened(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new",
-    )
+    of, state = run["path"] or run["project"] or "", run["state"]
+    state = f"{state}, dry run" if run.get("dry_run") else state
+    took = round((run["finished_at"] - run["started_at"]) / 1_000, 1)
+    said = shortened(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new"
+    return (iso(run["finished_at"]), run["kind"], of, state, took, said)
 
 
 @shows(

@@ -170,13 +170,9 @@ def resolve(
     if not as_json and (text_only or not all(each["path"] for each in found["files"])):
         return _text(found, output)
     show.json(found) if as_json else _show(found, dry_run=dry_run)
-    return 0 if _is_done(found) else Refused.exit_code
-
-
-def _is_done(found: Answer) -> bool:
-    """Tell whether all that was asked for was done."""
     states = {each["state"] for each in found["files"]}
-    return not states & _NOT_DONE and bool(states or not found["left"])
+    is_done = not states & _NOT_DONE and (states or not found["left"])
+    return 0 if is_done else Refused.exit_code
 
 
 def _is_watched() -> bool:

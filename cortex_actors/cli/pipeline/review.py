@@ -122,23 +122,17 @@ def _entry(found: Answer) -> show.ListEntry:
         ", ".join(found["projects"]),
         *map(show.TRUSTS.get, found.get("trust", ())),
     )
-    lines = [
-        found.get("because") or "",
-        found.get("note") or "",
-        facts,
-        *standing(found["sources"]),
-        *_others(found),
-    ]
+    said = [found.get("because") or "", found.get("note") or ""]
+    lines = [*said, facts, *standing(found["sources"]), *_others(found)]
     return show.ListEntry(mark, shortened(found["content"], _SHOWN), lines)
 
 
 def _others(found: Answer) -> list[str]:
     """Return what other projects say, and where."""
-    return [
-        line
-        for each in found.get("others", ())
-        for line in (shortened(each["content"], _SHOWN), *standing(each["sources"]))
-    ]
+    lines = []
+    for each in found.get("others", ()):
+        lines += [shortened(each["content"], _SHOWN), *standing(each["sources"])]
+    return lines
 
 
 @shows("review show", "ins_4f0c9b21", insight=_ID)
@@ -246,9 +240,8 @@ def _show_revoked(client: Client, found: Answer) -> None:
     show.lines(f"{verb} {found['kind']} {found['name']}: {did}")
     _some("no file says any more", [each["content"] for each in found["texts"]], found["gone"])
     _some("no principle any more", [each["content"] for each in found["principles"]])
-    _some(
-        "says the same, and stays (--same)", [f"{e['id']} {e['content']}" for e in found["freed"]]
-    )
+    freed = [f"{each['id']} {each['content']}" for each in found["freed"]]
+    _some("says the same, and stays (--same)", freed)
     _some("another checkout of it, and counts", found["checkouts"])
     _some("to be updated", sorted({each["path"] for each in found["files"]}))
     if would:
@@ -276,12 +269,9 @@ def _written_by(client: Client, files: Sequence[Answer]) -> None:
     end = clock.monotonic() + PATIENCE
     asked = {(each["path"], each["agent"]) for each in files}
     while True:
-        left = {
-            (each["path"], each["agent"]): each["reason"]
-            for each in client.call("revoked")["left_over"]
-            if (each["path"], each["agent"]) in asked
-        }
-        if all(left.values()) or clock.monotonic() > end:
+        known = client.call("revoked")["left_over"]
+        left = {(each["path"], each["agent"]): each["reason"] for each in known}
+        if all(left[each] for each in asked & left.keys()) or clock.monotonic() > end:
             break
         time.sleep(POLL)
     print()
@@ -300,24 +290,17 @@ def _lifted(found: Answer) -> None:
 
 def _list_revoked(found: Answer) -> None:
     """Print what is taken back, and what of it stands in files still."""
-    blocks = [
-        show.ListEntry(
-            each["kind"],
-            shortened(each["content"] or each["name"], 160),
-            [joined(_key(each), when(each["at"])), each["note"] or ""],
-        )
-        for each in found["revoked"]
-    ]
+    blocks = []
+    for each in found["revoked"]:
+        about = [joined(_key(each), when(each["at"])), each["note"] or ""]
+        text = shortened(each["content"] or each["name"], 160)
+        blocks.append(show.ListEntry(each["kind"], text, about))
     title = f"{counted(len(blocks), 'source')} taken back, newest first"
     show.blocks(title, blocks, empty="nothing is taken back")
     if found["left_over"]:
         print("\nstill standing in files:")
-        show.facts(
-            *[
-                (shortened(each["bullet"], 80), joined(each["path"], each["reason"]))
-                for each in found["left_over"]
-            ]
-        )
+        rows = found["left_over"]
+        show.facts(*((shortened(e["bullet"], 80), joined(e["path"], e["reason"])) for e in rows))
 
 
 def _key(each: Answer) -> str | None:

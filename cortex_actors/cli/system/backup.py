@@ -89,23 +89,19 @@ def restore(
         if not as_json:
             _compare(choice, where)
         if not yes:
-            show.confirm(
-                "Put it in the place of the ledger?",
-                refusal=f"refused to restore {choice.path} without being asked to",
-                no="nothing was restored",
-            )
+            question, no = "Put it in the place of the ledger?", "nothing was restored"
+            refusal = f"refused to restore {choice.path} without being asked to"
+            show.confirm(question, refusal=refusal, no=no)
         aside = offline.restore(where, choice, at=SystemClock().now())
     if as_json:
-        show.json(
-            {
-                "restored": str(choice.path),
-                "replaced": None if aside is None else str(aside),
-                "schema": choice.version,
-                "backup": asdict(choice.backup),
-                "ledger": asdict(choice.ledger),
-                "missing": choice.missing,
-            }
-        )
+        found = {
+            "restored": str(choice.path),
+            "replaced": None if aside is None else str(aside),
+            "schema": choice.version,
+            **{name: asdict(getattr(choice, name)) for name in ("backup", "ledger")},
+            "missing": choice.missing,
+        }
+        show.json(found)
         return
     print(f"restored {choice.path}")
     if aside is not None:
@@ -118,17 +114,12 @@ def _copies(home: Home) -> Answer:
     from cortex_actors.storage.ledger import backups  # noqa: PLC0415 - SQLAlchemy
 
     now = SystemClock().now()
-    rows = [
-        {
-            "name": each.path.name,
-            "path": str(each.path),
-            "at": each.at,
-            "size": each.size,
-            "age_s": round(max(0.0, (now - each.at) / SECOND)),
-            "problem": backups.problem(each.path),
-        }
-        for each in backups.listed(home.backups)
-    ]
+    rows = []
+    for each in backups.listed(home.backups):
+        age = round(max(0.0, (now - each.at) / SECOND))
+        about = {"at": each.at, "size": each.size, "age_s": age}
+        problem = backups.problem(each.path)
+        rows.append({"name": each.path.name, "path": str(each.path), **about, "problem": problem})
     return {"backups": rows}
 
 
@@ -141,17 +132,10 @@ def _compare(choice: offline.BackupChoice, home: Home) -> None:
         for name in sorted(here.rows.keys() | there.rows.keys())
         if here.rows.get(name) or there.rows.get(name)
     ]
-    show.table(
-        f"in place of {home.ledger}",
-        ("rows of", "ledger", "backup", "missing"),
-        [*rows, ("last event", _seq(here), _seq(there), "")],
-        empty="",
-    )
-
-
-def _seq(found: offline.Contents) -> object:
-    """Return the number of the last event, if it is known."""
-    return "?" if found.last_seq is None else found.last_seq
+    last = ("?" if each.last_seq is None else each.last_seq for each in (here, there))
+    rows.append(("last event", *last, ""))
+    columns = ("rows of", "ledger", "backup", "missing")
+    show.table(f"in place of {home.ledger}", columns, rows, empty="")
 
 
 #: Collections of MemoryCore's, by what people may call them.

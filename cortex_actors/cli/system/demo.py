@@ -46,52 +46,40 @@ def brought(client: Client, folders: Sequence[Path], *, settle: Callable[[], obj
     written into the files of that project. `settle` returns when nothing is left to do.
     """
     listed = client.call("reviews", limit=ASKED)["reviews"]
-    offers = [
-        client.call("review", insight=each["id"]) for each in listed if each["asks"] == "promotion"
-    ]
-    for each in offers:
-        client.call("approve", insight=each["id"])
+    names = [each["id"] for each in listed if each["asks"] == "promotion"]
+    offers = [client.call("review", insight=name) for name in names]
+    for name in names:
+        client.call("approve", insight=name)
     settle()
     found = client.call("principles", limit=ASKED)
     own = {each["id"]: set(each["projects"]) for each in found["principles"]}
     found["principles"] = found["principles"][:SHOWN]
     seen: Answer = {"offers": offers, "principles": found}
     shown = {each: client.call("resolve", path=str(each), dry_run=True) for each in folders}
-    # What a project would receive and says in none of its files itself.
-    lacking = {
-        folder: {
-            bullet["id"]
-            for each in shown[folder]["files"]
-            for bullet in each["bullets"]
-            if folder.name not in own.get(bullet["id"], ())
-        }
-        for folder in folders
-    }
-    most = max(folders, key=lambda folder: len(lacking[folder]))
-    if not lacking[most]:
+
+    def lacking(folder: Path) -> int:
+        # What a project would receive and says in none of its files itself.
+        given = {one["id"] for each in shown[folder]["files"] for one in each["bullets"]}
+        return sum(folder.name not in own.get(name, ()) for name in given)
+
+    most = max(folders, key=lacking)
+    if not lacking(most):
         return {**seen, "project": None, "shown": [], "files": [], "left": []}
     done = client.call("resolve", path=str(most))
-    return {
-        **seen,
-        "project": {"name": most.name, "root": str(most)},
-        "shown": shown[most]["files"],
-        "files": done["files"],
-        "left": done["left"],
-    }
+    project = {"name": most.name, "root": str(most)}
+    files = {"shown": shown[most]["files"], "files": done["files"], "left": done["left"]}
+    return {**seen, "project": project, **files}
 
 
 def show_agreed(found: Answer) -> None:
     """Print the offers, their approval, and what was written into the files of one project."""
     offers = found["offers"]
     print("$ cortex review\n")
-    blocks = [
-        show.ListEntry(
-            f"{n}.",
-            shortened(each["content"]),
-            [each["because"], *standing([*each["sources"], *_others(each)])],
-        )
-        for n, each in enumerate(offers, start=1)
-    ]
+    blocks = []
+    for number, each in enumerate(offers, start=1):
+        others = [place for other in each["others"] for place in other["sources"]]
+        about = [each["because"], *standing([*each["sources"], *others])]
+        blocks.append(show.ListEntry(f"{number}.", shortened(each["content"]), about))
     title = f"What projects agree on ({counted(len(offers), 'offer')})"
     show.blocks(title, blocks, empty="no two projects agree on anything yet")
     print()
@@ -114,11 +102,6 @@ def show_agreed(found: Answer) -> None:
     print(f"wrote {', '.join(names)}")
 
 
-def _others(offer: Answer) -> list[Answer]:
-    """Return where other projects say nearly the same."""
-    return [place for each in offer["others"] for place in each["sources"]]
-
-
 #: Who says what, in this order: a fact, the same in other words, the contrary, and another's.
 SAID = (
     ("CLAUDE", "The staging database listens on port 5433."),
@@ -133,18 +116,13 @@ MINDS_QUESTION = "Which port does the staging database listen on?"
 
 def remembered(client: Client) -> Answer:
     """Have two agents remember and ask; return what became of each, and what each finds."""
-    told = [
-        {
-            "agent": agent,
-            "said": text,
-            **client.call("remember", content=text, agent=agent, type="fact"),
-        }
-        for agent, text in SAID
-    ]
-    asked = {
-        agent: client.call("search", query=MINDS_QUESTION, limit=3, as_agent=agent)["hits"]
-        for agent in dict.fromkeys(agent for agent, _ in SAID)
-    }
+    told, asked = [], {}
+    for agent, text in SAID:
+        became = client.call("remember", content=text, agent=agent, type="fact")
+        told.append({"agent": agent, "said": text, **became})
+    for agent in dict(SAID):
+        found = client.call("search", query=MINDS_QUESTION, limit=3, as_agent=agent)
+        asked[agent] = found["hits"]
     return {"told": told, "asked": asked, "round_trip": client.call("round_trip")}
 
 
@@ -291,10 +269,10 @@ def _settled(client: Client, *, clock: Clock, say: Say) -> Answer:
         if status["model"]["state"] == "missing":
             raise CortexError(f"the model is missing: {status['model']['reason']}")
         # Numbers are absent while the ledger restarts: then it is not settled.
-        waiting = [status.get(name, 1) for name in ("waiting", "unembedded", "unindexed")]
-        quiet = 0 if any(waiting) else quiet + 1
-        handle, embed, index = waiting
-        shown = f"{handle} events to handle, {embed} insights to embed, {index} rows to index"
+        numbers = [status.get(name, 1) for name in ("waiting", "unembedded", "unindexed")]
+        quiet = 0 if any(numbers) else quiet + 1
+        form = "{} events to handle, {} insights to embed, {} rows to index"
+        shown = form.format(*numbers)
         if shown != said:
             say(f"  {status.get('insights', 0)} insights, {shown}")
             said = shown
@@ -319,14 +297,14 @@ def _show(found: Answer) -> None:
     show_remembered(found["remembered"])
     print()
     show_agreed(found["agreed"])
-    status = found["status"]
+    status, recall = found["status"], found["recall"]
     summary = [
         ("projects", status["projects"]),
         ("instruction files", sum(p["files"] for p in found["projects"])),
         ("insights", status["insights"]),
         ("settled in", f"{found['settled_s']:.2f} s"),
         ("model", status["model"]["id"]),
-        ("recall", f"{len(found['recall']['hits'])} hits in {found['recall']['took_ms']:.0f} ms"),
+        ("recall", f"{len(recall['hits'])} hits in {recall['took_ms']:.0f} ms"),
         ("principles", found["agreed"]["principles"]["total"]),
     ]
     print()

@@ -124,17 +124,15 @@ def _rows(checks: Sequence[dict[str, Any]]) -> list[tuple[object, ...]]:
 
 def _sentence(found: dict[str, Any]) -> str:
     """Return how it stands, and what to do next."""
+    checks = found["checks"]
     if not found["wrong"]:
-        notes = sum(each["severity"] == "note" for each in found["checks"])
-        more = {0: "", 1: "; 1 note"}.get(notes, f"; {notes} notes")
-        return f"all is well{more}"
-    repairable = sum(
-        each["repairable"] and each["severity"] in ("warning", "error") for each in found["checks"]
-    )
+        notes = sum(each["severity"] == "note" for each in checks)
+        return f"all is well; {counted(notes, 'note')}" if notes else "all is well"
+    some = [each for each in checks if each["severity"] in {"warning", "error"}]
+    repairable = sum(each["repairable"] for each in some)
     what = "1 thing is wrong" if found["wrong"] == 1 else f"{found['wrong']} things are wrong"
-    return (
-        f"{what}; {repairable} can be mended with: cortex doctor --repair" if repairable else what
-    )
+    mend = f"; {repairable} can be mended with: cortex doctor --repair" if repairable else ""
+    return f"{what}{mend}"
 
 
 #: What a rule finds, how SARIF weighs it, and its colour in a terminal.
@@ -335,21 +333,16 @@ def _lines(found: Mapping[str, Any], file: str) -> Iterator[str]:
     if found["dialect"] is None:
         yield "its name is not that of an instruction file: read as Markdown, by you alone"
     for part in parts:
-        yield from _section_lines(part)
-
-
-def _section_lines(part: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a section and its statements."""
-    fragment = part["fragment_id"]
-    name = part["heading"] or _NAMES[part["role"]]
-    known = f", fragment {fragment[:_DIGITS]}" if fragment else ""
-    yield ""
-    yield f"{_span(part)} {name} [bytes {part['byte_start']}-{part['byte_end']}{known}]"
-    for label, values in (("applies to", part["applies_to"]), ("imports", part["imports"])):
-        if values:
-            yield f"{'':<10}{label}: {', '.join(values)}"
-    for each in part["statements"]:
-        yield f"  {_span(each)} {each['kind']:<8} {each['text']}"
+        fragment = part["fragment_id"]
+        name = part["heading"] or _NAMES[part["role"]]
+        known = f", fragment {fragment[:_DIGITS]}" if fragment else ""
+        yield ""
+        yield f"{_span(part)} {name} [bytes {part['byte_start']}-{part['byte_end']}{known}]"
+        for label, values in (("applies to", part["applies_to"]), ("imports", part["imports"])):
+            if values:
+                yield f"{'':<10}{label}: {', '.join(values)}"
+        for each in part["statements"]:
+            yield f"  {_span(each)} {each['kind']:<8} {each['text']}"
 
 
 def _span(place: Mapping[str, Any]) -> str:

@@ -62,13 +62,14 @@ class Following:
         try:
             yield from self._records()
         except DaemonDown as error:
-            raise DaemonDown(
-                f"the daemon for {self._home.root} ended without a word while its log was "
-                f"followed; go on with: cortex logs -f --since {self._position()}"
-            ) from error
+            ended = "ended without a word while its log was followed"
+            raise DaemonDown(f"the daemon for {self._home.root} {ended}; {self._on()}") from error
         except DeadlineExceeded as error:
-            message = f"{error}; go on with: cortex logs -f --since {self._position()}"
-            raise DeadlineExceeded(message) from error
+            raise DeadlineExceeded(f"{error}; {self._on()}") from error
+
+    def _on(self) -> str:
+        """Return how a person goes on."""
+        return f"go on with: cortex logs -f --since {self._position()}"
 
     def for_ever(self) -> Iterator[LogEntry]:
         """Yield records, waiting for the daemon whenever it is gone."""
@@ -123,9 +124,6 @@ class Following:
 #: Records that are shown, unless asked otherwise.
 LAST = 10
 
-#: Characters that make a name a pattern.
-_WILD = frozenset("*?[")
-
 #: Seconds in the units of `--since 10m`.
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -161,7 +159,12 @@ def logs(
     home: HomeOption = None,
 ) -> None:
     """Show the log: from the daemon, or from its file while it is down."""
-    _refuse_unknown(topic)
+    try:
+        # A name that no record can be about; a pattern may be about any.
+        if topic is not None and not set(topic) & set("*?["):
+            find(topic)
+    except UnknownTopic as error:
+        raise UnknownTopic(f"{error}{near(topic or '', to_say=False)}") from None
     seq, at = moment(since, now=SystemClock().now())
     wanted = Filter(level.lower(), actor, topic, seq, at)
     count = last if last is not None or since else LAST
@@ -211,16 +214,6 @@ def _records(home: Home, wanted: Filter, *, count: int | None) -> list[LogEntry]
     return [*older, *found][-most:] if most else []
 
 
-def _refuse_unknown(topic: str | None) -> None:
-    """Raise `UnknownTopic` with the ones near it for a name that no record can be about."""
-    if topic is None or set(topic) & _WILD:
-        return
-    try:
-        find(topic)
-    except UnknownTopic as error:
-        raise UnknownTopic(f"{error}{near(topic, to_say=False)}") from None
-
-
 #: What stands for every dead letter.
 ALL = ["all"]
 
@@ -237,16 +230,11 @@ def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer,
     elif given["name"]:
         _show(found)
     else:
-        rows = [
-            (
-                each["seq"],
-                iso(each["at"]),
-                each["topic"],
-                shortened(each["source"], 40),
-                "\n".join(map(_standing, each["consumers"])) or "handled",
-            )
-            for each in found["events"]
-        ]
+        rows = []
+        for each in found["events"]:
+            state = "\n".join(map(_standing, each["consumers"])) or "handled"
+            source = shortened(each["source"], 40)
+            rows.append((each["seq"], iso(each["at"]), each["topic"], source, state))
         title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
         show.table(title, ("seq", "at", "topic", "from", "state"), rows, empty=_nothing(given))
 
@@ -370,8 +358,7 @@ def _actor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
     if "started_at" in found:
         yield "lives", f"since {iso(found['started_at'])}, {found['lived_s']:.1f} s"
     yield "restarts", found["restarts"]
-    if "mailbox" in found:
-        stats = found["mailbox"]
+    if stats := found.get("mailbox"):
         full = f"of {stats['limit'] or 'any number'} ({stats['overflow']})"
         done = f"{found['handled']} handled, {stats['dropped']} dropped"
         waits = f"waits {stats['waited_ms']:.1f} ms, {stats['longest_ms']:.1f} ms at most"
@@ -440,15 +427,14 @@ def tree(
         show.json(found["root"])
         return
     if stats:
-        actors = [(name, seen) for name, seen in _details(found["root"]) if "depth" in seen]
-        rows = [
-            (name, *(_cell(seen.get(key, "")) for key in COLUMNS.values())) for name, seen in actors
-        ]
+        rows, ways = [], []
+        for name, seen in _details(found["root"]):
+            if "depth" in seen:
+                rows.append((name, *(_cell(seen.get(key, "")) for key in COLUMNS.values())))
+                ways += seen.get("searches", {}).items()
         show.table("Mailboxes", ("actor", *COLUMNS), rows, empty="no actor lives")
-        ways = [each for _, seen in actors for each in seen.get("searches", {}).items()]
-        if ways:
-            counts = ", ".join(f"{count:,} {way}" for way, count in sorted(ways))
-            show.lines(f"Searches by meaning: {counts}")
+        counts = ", ".join(f"{count:,} {way}" for way, count in sorted(ways))
+        show.lines(f"Searches by meaning: {counts}" if ways else None)
         return
     show.lines(*found["text"].splitlines())
 

@@ -219,11 +219,10 @@ def _say_end(found: Answer, before: Answer | None) -> None:
 def _migration_lines(found: Answer) -> list[str]:
     """Return what `status` says, a line each."""
     active, coming = found["active"], found["coming"]
-    lines = [
-        f"answers   {active['model_id']} ({active['provider']}, {active['dimension']} numbers)"
-        if active
-        else "answers   no model yet: cortex status says why"
-    ]
+    lines = ["answers   no model yet: cortex status says why"]
+    if active:
+        about = f"{active['provider']}, {active['dimension']} numbers"
+        lines = [f"answers   {active['model_id']} ({about})"]
     if coming:
         pace = _pace(found)
         done = f"{found['done']:,} of {found['total']:,} texts"
@@ -235,29 +234,24 @@ def _migration_lines(found: Answer) -> list[str]:
     if found["reason"]:
         waits = found["state"] in ("waiting", "down")
         lines.append(f"{'waiting' if waits else 'failed':9} {found['reason']}")
-    lines += [f"{word:9} {found[key]}" for key, word in _REASONS.items() if found[key]]
+    said = {"note": found["note"], "settings": found["differs"]}
+    lines += [f"{word:9} {text}" for word, text in said.items() if text]
     now = SystemClock().now()
-    lines += [
-        f"kept      {each['model_id']}, replaced {duration((now - each['since']) / SECOND)} ago"
-        for each in found["retired"]
-    ]
+    for each in found["retired"]:
+        ago = duration((now - each["since"]) / SECOND)
+        lines.append(f"kept      {each['model_id']}, replaced {ago} ago")
     return lines
-
-
-#: What is said besides.
-_REASONS = {"note": "note", "differs": "settings"}
 
 
 def _lines(found: Answer) -> Iterator[str]:
     """Yield what `status` says."""
     yield f"model     {found['source']} ({found['provider']})"
     yield f"space     {found['id']}"
-    embedder = found.get("embedder")
-    if embedder:
+    state = "no daemon runs"
+    if embedder := found.get("embedder"):
         reason = f": {embedder['reason']}" if embedder.get("reason") else ""
-        yield f"state     {embedder.get('state', '?')}{reason}"
-    else:
-        yield "state     no daemon runs"
+        state = f"{embedder.get('state', '?')}{reason}"
+    yield f"state     {state}"
     compiled = found["compiled"]
     if compiled is None:
         yield f"compiled  no: {found['why']}"

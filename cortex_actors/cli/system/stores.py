@@ -73,39 +73,34 @@ def show_listed(found: Answer) -> None:
 
 
 def values(words: Iterable[str]) -> dict[str, Any]:
-    """Return what `KEY=VALUE` words say; a value is a number or true or false where it can be.
-
-    Raises `UsageError` for another word, and for a key that is given twice.
-    """
-    found: dict[str, Any] = {}
-    for word in words:
-        key, sign, value = word.partition("=")
-        if not (key and sign):
-            raise UsageError(
-                f"cannot read {word!r}: write KNOB=VALUE; see: cortex stores configure"
-            )
-        _require_new(found, key)
-        found[key] = _plain_word(value)
-    return found
+    """Return what `KEY=VALUE` words say; a value is a number or true or false where it can be."""
+    pairs = _split(words, "{!r}: write KNOB=VALUE; see: cortex stores configure")
+    return {key: _plain_word(value) for key, value in pairs.items()}
 
 
 def fields(words: Iterable[str]) -> dict[str, Any]:
-    """Return what `KEY=TEXT` and `KEY:=JSON` words say; as `values`, and raises `BadInput`."""
-    found: dict[str, Any] = {}
+    """Return what `KEY=TEXT` and `KEY:=JSON` words say; raises `BadInput` for what is no JSON."""
+    pairs = _split(words, "the option {!r}: write KEY=TEXT or KEY:=JSON")
+    return {
+        key.removesuffix(":"): _json(key[:-1], value) if key.endswith(":") else value
+        for key, value in pairs.items()
+    }
+
+
+def _split(words: Iterable[str], form: str) -> dict[str, str]:
+    """Return words by what stands before their equals sign.
+
+    Raises `UsageError` for another word, and for a key that is given twice.
+    """
+    found: dict[str, str] = {}
     for word in words:
         key, sign, value = word.partition("=")
-        is_json, key = key.endswith(":"), key.removesuffix(":")
-        if not (key and sign):
-            raise UsageError(f"cannot read the option {key!r}: write KEY=TEXT or KEY:=JSON")
-        _require_new(found, key)
-        found[key] = _json(key, value) if is_json else value
+        if not (key.removesuffix(":") and sign):
+            raise UsageError(f"cannot read {form.format(key)}")
+        if key in found:
+            raise UsageError(f"{key} is given twice; give it once")
+        found[key] = value
     return found
-
-
-def _require_new(found: dict[str, Any], key: str) -> None:
-    """Raise `UsageError` for a key that was given before."""
-    if key in found:
-        raise UsageError(f"{key} is given twice; give it once")
 
 
 def _plain_word(value: str) -> object:
@@ -175,10 +170,9 @@ def show_removed(found: Answer) -> None:
     """Print which store is asked no more, and what stays of it."""
     name = found["removed"]
     if found.get("shadowed"):
+        is_active = name in found["active"]
+        goes = "goes on being asked" if is_active else "stays, and is not asked either"
         show.lines(f"removed {name} of runtime-stores.json, which was not asked")
-        goes = (
-            "goes on being asked" if name in found["active"] else "stays, and is not asked either"
-        )
         show.lines(f"{name} of cortex.toml {goes}")
     else:
         show.lines(f"removed {name}")
@@ -203,9 +197,7 @@ def show_tuned(found: Answer) -> None:
 
 def show_types(found: Answer) -> None:
     """Print the types of stores."""
-    blocks = [
-        show.ListEntry(each["type"], each["about"], [each["example"]]) for each in found["types"]
-    ]
+    blocks = [show.ListEntry(e["type"], e["about"], [e["example"]]) for e in found["types"]]
     show.blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
 
 
@@ -262,15 +254,10 @@ def show_knobs(found: Answer) -> None:
     if "changed" in found:
         show.lines(f"changed {listed(found['changed'])}{lasts(found)}")
         return
-    rows = [
-        (
-            each["name"],
-            shown(each["live"]),
-            shown(each["settings"]) if each["twiddled"] else "",
-            shown(each["default"]),
-        )
-        for each in found["knobs"]
-    ]
+    rows = []
+    for each in found["knobs"]:
+        later = shown(each["settings"]) if each["twiddled"] else ""
+        rows.append((each["name"], shown(each["live"]), later, shown(each["default"])))
     columns = ("knob", "now", "after a restart", "by default")
     show.table("The fan over the stores", columns, rows, empty="nothing can be turned")
 
@@ -316,20 +303,15 @@ def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Ma
     """
     if sum((stdin, env is not None, keyring is not None)) > 1:
         raise UsageError("give one of --token-stdin, --token-env and --token-keyring")
-    if env is not None:
-        return {"token_env": env}
-    if keyring is not None:
-        return {"token_keyring": keyring}
     if not stdin:
-        return {}
-    if sys.stdin.isatty():
-        found = getpass.getpass(f"Token of {name}: ")
-    else:
-        found = sys.stdin.readline(_LONGEST_TOKEN)
-    token = found.strip()
-    if not token:
-        message = "standard input holds no token"
-        raise BadInput(f"cannot add {name}: {message}; write it there, as one line")
+        said = {"token_env": env, "token_keyring": keyring}
+        return {key: value for key, value in said.items() if value is not None}
+    is_terminal = sys.stdin.isatty()
+    asked = f"Token of {name}: "
+    found = getpass.getpass(asked) if is_terminal else sys.stdin.readline(_LONGEST_TOKEN)
+    if not (token := found.strip()):
+        why = "standard input holds no token; write it there, as one line"
+        raise BadInput(f"cannot add {name}: {why}")
     return {"token": token}
 
 
@@ -352,18 +334,14 @@ def _entry(store: Answer) -> show.ListEntry:
 
 def _answering(store: Answer) -> show.ListEntry:
     """Return how one store has been answering."""
-    if not store["total"]:
-        return show.ListEntry(
-            store["status"], store["name"], ["not asked since the daemon started"]
-        )
     times = f"usually {store['latency_ms']:,.1f} ms, at most {store['max_latency_ms']:,.1f} ms"
-    facts = [
-        f"{store['total']:,} asked, {store['success_rate']:.0%} answered",
-        times if store["succeeded"] else None,
-    ]
-    error = store["last_error"]
-    last = f"last failure: {shortened(error, _LONGEST)}" if error else ""
-    return show.ListEntry(store["status"], store["name"], [joined(*facts), last])
+    facts = f"{store['total']:,} asked, {store['success_rate']:.0%} answered"
+    about = [joined(facts, times if store["succeeded"] else None)]
+    if error := store["last_error"]:
+        about.append(f"last failure: {shortened(error, _LONGEST)}")
+    if not store["total"]:
+        about = ["not asked since the daemon started"]
+    return show.ListEntry(store["status"], store["name"], about)
 
 
 def _plain(value: object) -> str:

@@ -56,13 +56,9 @@ def import_(
         for each in lending:
             line = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
             print(visible(line), file=sys.stderr)
-        show.confirm(
-            "Send these tokens there?",
-            refusal="refused to lend tokens of this machine to a file's addresses without being "
-            "asked",
-            no="nothing was imported",
-            err=True,
-        )
+        refusal = "refused to lend tokens of this machine to a file's addresses without being asked"
+        question, no = "Send these tokens there?", "nothing was imported"
+        show.confirm(question, refusal=refusal, no=no, err=True)
     found = Client(home).call("import_stores", text=text, replace=replace)
     (show.json if as_json else _show)(found)
 
@@ -78,6 +74,7 @@ def _foreseen(client: Client, text: str, said: CallosumFile, *, replace: bool) -
     """Return what would come of a file: the daemon says it, or it is seen here where none runs."""
     try:
         found = client.call("import_stores", text=text, replace=replace, dry_run=True)
+        return {**found, "daemon": True}
     except DaemonDown:
         from cortex_actors.federation.changes import foreseen  # noqa: PLC0415 - 0.2 s, here only
 
@@ -86,7 +83,6 @@ def _foreseen(client: Client, text: str, said: CallosumFile, *, replace: bool) -
             said, client.home.overlay, settings=known.federation, tls=known.tls, may_replace=replace
         )
         return {**found, "daemon": False}
-    return {**found, "daemon": True}
 
 
 def _show_foreseen(said: CallosumFile, found: Answer, *, as_json: bool) -> None:
