@@ -149,42 +149,36 @@ class StoreChanges:
     async def _outlook(
         self, given: callosum.CallosumFile, *, may_replace: bool
     ) -> tuple[list[_Newcomer], dict[str, Any]]:
-        """Return what is new in a file, and what comes of it: replaced, and not taken, as well."""
-        before = {each.name: each for each in self._register.managed}
-        new, skipped = await self._admitted(given.stores, before if may_replace else {})
-        names = [each.spec.name for each in new]
-        return new, {
-            "added": [name for name in names if name not in before],
-            "replaced": [name for name in names if name in before],
-            "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
-            "changed": dict(given.knobs),
-        }
+        """Return what is new in a file, and what comes of it: replaced, and not taken, as well.
 
-    async def _admitted(
-        self, specs: Iterable[StoreSpec], free: dict[str, StoreSpec]
-    ) -> tuple[list[_Newcomer], list[tuple[str, str]]]:
-        """Return those of a file's stores that can be asked, and why the others cannot.
-
-        Their names are looked up together: a hundred that nobody knows cost what one costs.
+        Names are looked up together: a hundred that no server knows cost what one costs.
         """
+        before = {each.name: each for each in self._register.managed}
+        free = before if may_replace else {}
         some: list[StoreSpec] = []
-        skipped: list[tuple[str, str]] = []
-        for each in specs:
+        skipped = list(given.skipped)
+        for each in given.stores:
             try:
                 some.append(self._checked(each, free=free, more=len(some)))
             except (BadInput, Refused) as error:
                 skipped.append((each.name[:64], str(error)))
-        new: list[_Newcomer] = []
         binding = (self._bound(each) for each in some)
         found = await asyncio.gather(*binding, return_exceptions=True)
+        new: list[_Newcomer] = []
         for each, made in zip(some, found, strict=True):
-            if isinstance(made, BadInput | Refused | StoreDown):
-                skipped.append((each.name, str(made)))
-            elif isinstance(made, BaseException):
-                raise made
-            else:
+            if isinstance(made, _Newcomer):
                 new.append(made)
-        return new, skipped
+            elif isinstance(made, BadInput | Refused | StoreDown):
+                skipped.append((each.name, str(made)))
+            else:
+                raise made
+        names = [each.spec.name for each in new]
+        return new, {
+            "added": [name for name in names if name not in before],
+            "replaced": [name for name in names if name in before],
+            "skipped": [{"name": name, "reason": why} for name, why in skipped],
+            "changed": dict(given.knobs),
+        }
 
     def _checked(self, spec: StoreSpec, *, free: dict[str, StoreSpec], more: int) -> StoreSpec:
         """Return a store as it is kept.

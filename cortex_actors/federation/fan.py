@@ -103,7 +103,7 @@ async def asked(
     told = await asyncio.gather(
         *(within(each.store.name, ask(each), seconds=seconds, clock=clock) for each in members)
     )
-    pairs = [(member, one) for member, one in zip(members, told, strict=True)]
+    pairs = list(zip(members, told, strict=True))
     skipped = [(member.store.name, why) for member, one in pairs for why in one.left_out]
     return Round(
         tuple(_listed(member, one.answer) for member, one in pairs if one.answer is not None),

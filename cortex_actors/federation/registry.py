@@ -47,7 +47,7 @@ class Register:
     """Which stores there are, how each has been doing, and what was turned.
 
     Attributes:
-        settings: the section that the base is of; None before the first roster.
+        settings: the section that the base is of; the defaults before the first roster.
         managed: the stores that were added while the daemon ran.
         shadowed: such stores whose name one of the settings has: they are not asked.
         faults: what is wrong with the overlay itself, a sentence each.
@@ -58,7 +58,7 @@ class Register:
 
     """
 
-    settings: FederationSettings | None = None
+    settings: FederationSettings = field(default_factory=FederationSettings)
     managed: tuple[StoreSpec, ...] = ()
     shadowed: tuple[StoreSpec, ...] = ()
     faults: tuple[str, ...] = ()
@@ -73,12 +73,7 @@ class Register:
     @property
     def knobs(self) -> FederationSettings:
         """How the fan is set now."""
-        return self.by_settings.model_copy(update=self._turned)
-
-    @property
-    def by_settings(self) -> FederationSettings:
-        """How the settings have it."""
-        return self.settings or FederationSettings()
+        return self.settings.model_copy(update=self._turned)
 
     @property
     def local(self) -> tuple[str, ...]:
@@ -101,9 +96,9 @@ class Register:
         Connections are made anew where anything of it changed, because it tells how they are.
         """
         before, old = self.settings, {each.name: each for each in self._base()}
-        has_changed = before is not None and (before, self._tls) != (settings, tls)
+        is_same = (before, self._tls) == (settings, tls)
         self.settings, self._tls = settings, tls
-        if before is None or not has_changed:
+        if is_same:
             return
         self._turned = {
             name: value
@@ -153,11 +148,10 @@ class Register:
 
     def turn(self, knobs: FederationSettings, tuned: Mapping[str, Mapping[str, Any]]) -> None:
         """Let knobs be so, and some stores of the settings (or what is kept here) count so."""
-        settings = self.by_settings
         self._turned = {
             name: value
             for name in schema.KNOBS
-            if (value := getattr(knobs, name)) != getattr(settings, name)
+            if (value := getattr(knobs, name)) != getattr(self.settings, name)
         }
         for name, how in tuned.items():
             self._tuned[name] = {**self._tuned.get(name, {}), **how}
@@ -220,9 +214,8 @@ class Register:
 
     def turned(self) -> dict[str, dict[str, Any]]:
         """Return what is set otherwise than the settings have it."""
-        settings = self.by_settings
         return {
-            name: {"live": value, "settings": getattr(settings, name)}
+            name: {"live": value, "settings": getattr(self.settings, name)}
             for name, value in self._turned.items()
         }
 
@@ -239,7 +232,7 @@ class Register:
 
     def _base(self) -> list[StoreSpec]:
         """Return the settings' stores as they stand there."""
-        return [schema.spec_of(each, managed=False) for each in self.by_settings.stores]
+        return [schema.spec_of(each, managed=False) for each in self.settings.stores]
 
     def _local(self) -> list[StoreSpec]:
         """Return what is kept here as if it were a store like others."""
@@ -380,11 +373,9 @@ class Overlay:
 
 def put(entries: Sequence[object], spec: StoreSpec) -> tuple[object, ...]:
     """Return entries in which a store is described so, where it stood or as the last."""
-    entry = schema.written(spec)
-    if not any(_name(each) == spec.name for each in entries):
-        return (*entries, entry)
-    first = [_name(each) for each in entries].index(spec.name)
-    return (*entries[:first], entry, *dropped(entries[first + 1 :], spec.name))
+    names = [_name(each) for each in entries]
+    at = names.index(spec.name) if spec.name in names else len(names)
+    return (*entries[:at], schema.written(spec), *dropped(entries[at + 1 :], spec.name))
 
 
 def dropped(entries: Sequence[object], name: str) -> tuple[object, ...]:

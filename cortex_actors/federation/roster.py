@@ -149,7 +149,7 @@ class Roster(AsyncioActor):
     def knobs(self) -> dict[str, Any]:
         """Return what may be turned: as it is, as the settings have it, and by default."""
         register, default = self._books.register, FederationSettings()
-        live, settings = register.knobs, register.by_settings
+        live, settings = register.knobs, register.settings
         return {
             "knobs": [
                 {
