@@ -111,7 +111,11 @@ class Assembly:
         self._settings = settings
         self._incumbent.adopt(settings.embedding)
         self.hints.adopt(settings.watching)
-        self._matrix = self._one_matrix()
+        most = settings.storage.matrix_mb
+        shared: VectorMatrix | None = getattr(self, "_matrix", None)
+        if shared is None or (shared.model, shared.most_mb) != (self.model, most):
+            #: The one matrix of vectors in memory: every part that compares them shares it.
+            self._matrix = VectorMatrix(self.model, most)
         self.watching = WatcherParts(
             self.bus, self._clock, self.records, self.threads, settings.watching, self.hints
         )
@@ -166,14 +170,6 @@ class Assembly:
         """Let a consumer look into the journal; a full mailbox holds a wake-up already."""
         with suppress(MailboxFull):
             self.names.tell(consumer, Wake())
-
-    def _one_matrix(self) -> VectorMatrix:
-        """Return the one matrix of vectors in memory: whoever compares them shares it."""
-        most = self._settings.storage.matrix_mb
-        now: VectorMatrix | None = getattr(self, "_matrix", None)
-        if now is not None and (now.model, now.most_mb) == (self.model, most):
-            return now
-        return VectorMatrix(self.model, most)
 
     def _storage(self) -> Makers:
         """Return how the storage branch's actors are made."""

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from blinker import NamedSignal, Namespace
+from blinker import Namespace
 
 from cortex_actors import topics
 from cortex_actors.bus import commits
@@ -92,11 +92,6 @@ class Subscription:
             self.cancelled = True
             self.forget(self)
 
-    def hurt(self, event: Event[Payload], error: Exception) -> None:
-        """Note what a delivery raised; it stays here."""
-        self.failed += 1
-        log.error("a receiver of %s failed on %s", self.pattern, event.id, exc_info=error)
-
     def drop(self, event: Event[Payload]) -> None:
         """Count an event that found no room; the first one of all is logged."""
         self.dropped += 1
@@ -142,9 +137,25 @@ class Switchboard:
         return subscription
 
     def hearers(self, topic: str) -> tuple[Subscription, ...]:
-        """Return who hears a topic, in the order they subscribed."""
-        found = self._found.get(topic)
-        return self._look_up(topic) if found is None else found
+        """Return who hears a topic, in the order they subscribed.
+
+        A signal is asked for its receivers once, and the answer is kept until the next subscription
+        comes or goes. A new signal is connected to every pattern that covers it. Nothing is kept of
+        a custom name that was not admitted.
+        """
+        if (known := self._found.get(topic)) is not None:
+            return known
+        if topic.startswith("custom:") and topic not in self._said:
+            return tuple(each for each, matches in self._covers.items() if matches(topic))
+        if (signal := self._signals.get(topic)) is None:
+            signal = self._signals.signal(topic)
+            for subscription, matches in self._covers.items():
+                if matches(topic):
+                    signal.connect(subscription.drop, weak=False)
+        receivers = signal.receivers_for(topic)
+        subscriptions: list[Any] = [cast("MethodType", each).__self__ for each in receivers]
+        found = self._found[topic] = tuple(sorted(subscriptions, key=attrgetter("number")))
+        return found
 
     def admit(self, name: str) -> None:
         """Note that a custom name is said now; another one may have to go for it."""
@@ -159,28 +170,6 @@ class Switchboard:
             self._signals.pop(old, None)
             self._found.pop(old, None)
         self._said[name] = None
-
-    def _look_up(self, topic: str) -> tuple[Subscription, ...]:
-        """Ask a topic's signal for its receivers, and keep the answer until somebody subscribes.
-
-        Nothing is kept of a custom name that was not admitted.
-        """
-        if topic.startswith("custom:") and topic not in self._said:
-            return tuple(each for each, matches in self._covers.items() if matches(topic))
-        receivers = self._signal(topic).receivers_for(topic)
-        subscriptions: list[Any] = [cast("MethodType", each).__self__ for each in receivers]
-        found = self._found[topic] = tuple(sorted(subscriptions, key=attrgetter("number")))
-        return found
-
-    def _signal(self, topic: str) -> NamedSignal:
-        """Return a topic's signal; a new one is connected to every pattern that covers it."""
-        signal = self._signals.get(topic)
-        if signal is None:
-            signal = self._signals.signal(topic)
-            for subscription, matches in self._covers.items():
-                if matches(topic):
-                    signal.connect(subscription.drop, weak=False)
-        return signal
 
     def _forget(self, subscription: Subscription) -> None:
         """Disconnect a subscription."""
@@ -276,8 +265,9 @@ class Bus:
                 subscription.deliver(event)
             except MailboxFull:
                 subscription.drop(event)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the others hear the event
-                subscription.hurt(event, error)
+            except Exception:  # whatever it is, the others hear the event
+                subscription.failed += 1
+                log.exception("a receiver of %s failed on %s", subscription.pattern, event.id)
 
     def subscribe(self, pattern: str, deliver: Deliver) -> Subscription:
         """Hear every topic a pattern covers (`file:changed`, `file:*`, `*`), old and new.

@@ -25,7 +25,7 @@ what a crash left of one, the next removes.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -44,7 +44,7 @@ from cortex_actors.storage.events import store
 from cortex_actors.storage.health.file import LedgerReader
 from cortex_actors.storage.health.rows import MENDS, Mend
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.index.life import GenerationPlace, Generations, IndexLife
+from cortex_actors.storage.index.life import Generations, IndexLife
 from cortex_actors.storage.index.vectors import COLLECTIONS
 from cortex_actors.storage.index.verification import IndexVerdict, Verification
 from cortex_actors.storage.ledger import backups, offline
@@ -80,19 +80,14 @@ class Ward:
     renew: Callable[[], Awaitable[None]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RepairDone:
-    """One repair and what it did, in words."""
+async def treat(look: CheckRound, ward: Ward) -> list[tuple[hit.Repair, str]]:
+    """Do everything that was found and can be mended, in the order of `Repair`.
 
-    repair: hit.Repair
-    did: str
-
-
-async def treat(look: CheckRound, ward: Ward) -> list[RepairDone]:
-    """Do everything that was found and can be mended, in the order of `Repair`."""
+    Returns each repair that did something, with what it did, in words.
+    """
     wanted = {each.repair for each in look.diagnoses if each.repair is not None}
     return [
-        RepairDone(repair, did)
+        (repair, did)
         for repair in hit.Repair
         if repair in wanted and (did := await _treated(repair, look, ward))
     ]
@@ -153,13 +148,30 @@ class Visit:
         """
         begun = self.clock.monotonic()
         found, look = await self._examined()
-        done: list[RepairDone] = []
+        done: list[tuple[hit.Repair, str]] = []
         if repair and not any(each.damaged for each in found):
-            done = await treat(look.with_more(found), self.ward)
+            done = await treat(replace(look, diagnoses=found), self.ward)
             if done:
                 found, look = await self._examined()
-        took = self.clock.monotonic() - begun
-        return answer(found, done, took_s=took, online=self.ward.renew is not None)
+        serious = (hit.Severity.WARNING, hit.Severity.ERROR)
+        return {
+            "severity": str(hit.worst(found)),
+            "exit_code": hit.exit_code(found),
+            "online": self.ward.renew is not None,
+            "checks": [
+                {
+                    "check": each.check,
+                    "found": each.found,
+                    "severity": str(each.severity),
+                    "mend": each.mend,
+                    "repairable": each.repair is not None,
+                }
+                for each in found
+            ],
+            "wrong": sum(each.severity in serious for each in found),
+            "repaired": [{"repair": str(repair), "did": did} for repair, did in done],
+            "took_s": round(self.clock.monotonic() - begun, _DIGITS),
+        }
 
     async def _examined(self) -> tuple[list[hit.Diagnosis], CheckRound]:
         """Return everything that is found now."""
@@ -168,30 +180,6 @@ class Visit:
         if look.model and not any(each.damaged for each in found):
             found += await self.compare(look)
         return found, look
-
-
-def answer(
-    found: Sequence[hit.Diagnosis], done: Sequence[RepairDone], *, took_s: float, online: bool
-) -> dict[str, Any]:
-    """Return a visit in the shape that clients get it."""
-    return {
-        "severity": str(hit.worst(found)),
-        "exit_code": hit.exit_code(found),
-        "online": online,
-        "checks": [
-            {
-                "check": each.check,
-                "found": each.found,
-                "severity": str(each.severity),
-                "mend": each.mend,
-                "repairable": each.repair is not None,
-            }
-            for each in found
-        ],
-        "wrong": sum(each.severity in (hit.Severity.WARNING, hit.Severity.ERROR) for each in found),
-        "repaired": [{"repair": str(each.repair), "did": each.did} for each in done],
-        "took_s": round(took_s, _DIGITS),
-    }
 
 
 async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagnosis]:
@@ -211,27 +199,18 @@ async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagn
         return [hit.note(models.CONTENT, text, mend="cortex start")]
 
     async def verify() -> IndexVerdict:
-        return await _verdict(place, patient, model=state.model, read=read)
+        """Open the generation in a child and verify it; raises `IndexDown` where it cannot be."""
+        life = IndexLife(place, deadline=settings.index_timeout_s)
+        try:
+            # What Chroma writes is ignored: its answers say what is wrong with its files.
+            await life.open(ChildProcess.spawn, lambda _line: None)
+            one = Verification(life.ask, read, model=state.model, deep=True)
+            return await one.run(place.collections, patient.clock)
+        finally:
+            await life.close()
+            await life.gone()
 
     return await models.compared(verify, renews=False)
-
-
-async def _verdict(
-    place: GenerationPlace, patient: models.Patient, *, model: str, read: QueryRunner
-) -> IndexVerdict:
-    """Open a generation in a child and verify it; raises `IndexDown` for one that cannot be."""
-    life = IndexLife(place, deadline=patient.settings.storage.index_timeout_s)
-    try:
-        await life.open(ChildProcess.spawn, _nobody)
-        one = Verification(life.ask, read, model=model, deep=True)
-        return await one.run(place.collections, patient.clock)
-    finally:
-        await life.close()
-        await life.gone()
-
-
-def _nobody(_line: str) -> None:
-    """Ignore what Chroma writes: its answers say what is wrong with its files."""
 
 
 #: What the doctor is called as the source of an event.
@@ -270,7 +249,7 @@ class _HouseCall:
     async def look(self) -> CheckRound:
         """Run the checks."""
         found = await asyncio.to_thread(checks.look, self._patient, self._halt)
-        return found.with_more([*found.diagnoses, *self._wrong])
+        return replace(found, diagnoses=[*found.diagnoses, *self._wrong])
 
     async def compare(self, _look: CheckRound) -> list[hit.Diagnosis]:
         """Compare the index in a child process."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.home import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 #: Remotes in the order in which they say what a checkout is one of: a fork keeps the repository
 #: that it came of as `upstream`.
@@ -132,17 +132,10 @@ def _clone(url: str, shared: Path) -> Path | None:
 
 
 def _remote(shared: Path) -> str | None:
-    """Return the address of the remote that says most; None where there is no remote."""
-    found = _remotes(_text(shared / "config"))
-    names = [*PREFERRED, *sorted(found.keys() - set(PREFERRED))]
-    return next((found[name] for name in names if name in found), None)
-
-
-def _remotes(config: str) -> Mapping[str, str]:
-    """Return the first address of each remote in git's configuration."""
+    """Return the first address of the remote that says most; None where there is no remote."""
     found: dict[str, str] = {}
     name: str | None = None
-    for line in config.splitlines():
+    for line in _text(shared / "config").splitlines():
         text = line.strip()
         head = _SECTION.match(text)
         if head is not None:
@@ -151,7 +144,8 @@ def _remotes(config: str) -> Mapping[str, str]:
         for key, value in _pairs(text):
             if name is not None and key == "url":
                 found.setdefault(name, value)
-    return found
+    names = [*PREFERRED, *sorted(found.keys() - set(PREFERRED))]
+    return next((found[each] for each in names if each in found), None)
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

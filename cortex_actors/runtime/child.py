@@ -413,7 +413,8 @@ class ChildProcess:
             await asyncio.wait({reading}, timeout=GRACE)
         finally:
             _end(self._process)
-            self._reason = self._why()
+            ended = self._down() if self._process.returncode else "normal"
+            self._reason = "killed" if self._killed else ended
             for answer in self._waiting.values():
                 if not answer.done():
                     answer.set_exception(self._down())
@@ -431,28 +432,20 @@ class ChildProcess:
             while True:
                 prefix = await self._reader.readexactly(LENGTHS.size)
                 header, body = lengths(prefix)
-                answer = json.loads(await self._reader.readexactly(header))
-                self._deliver(answer, await self._reader.readexactly(body))
+                reply = json.loads(await self._reader.readexactly(header))
+                data = await self._reader.readexactly(body)
+                answer = self._waiting.get(reply["id"])
+                if answer is None or answer.done():  # its asker has gone
+                    continue
+                if (error := reply.get("error")) is None:
+                    answer.set_result((reply["result"], data))
+                else:
+                    text = f"{self.name} failed: {error['type']}: {error['text']}"
+                    answer.set_exception(ChildHandlerError(text, error["type"]))
         except (asyncio.IncompleteReadError, OSError):
             return
         except (BadInput, ValueError, KeyError, TypeError):  # this is no frame: nothing that
             _end(self._process)  # follows can be read
-
-    def _deliver(self, header: dict[str, Any], body: bytes) -> None:
-        answer = self._waiting.get(header["id"])
-        if answer is None or answer.done():  # nobody waits any more
-            return
-        error = header.get("error")
-        if error is None:
-            answer.set_result((header["result"], body))
-        else:
-            text = f"{self.name} failed: {error['type']}: {error['text']}"
-            answer.set_exception(ChildHandlerError(text, error["type"]))
-
-    def _why(self) -> object:
-        if self._killed:
-            return "killed"
-        return self._down() if self._process.returncode else "normal"
 
     def _down(self) -> ChildProcessDown:
         code = self._process.returncode

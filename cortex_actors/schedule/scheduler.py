@@ -175,7 +175,11 @@ class Upkeep:
     async def copy(self, to: str | None) -> dict[str, Any]:
         """Copy the ledger at a user's request; raises as `backups.take_to` does."""
         begun = self.clock.monotonic()
-        made = await self._threads.run(self._copied, to)
+        take: Callable[..., backups.Backup] = partial(backups.take_now, self.home.ledger)
+        if to is not None:
+            take = partial(backups.take_to, self.home.ledger)
+        where = self.home.backups if to is None else Path(to)
+        made = await self._threads.run(take, where, at=self.clock.now(), halt=self._halt)
         seconds = round(self.clock.monotonic() - begun, 3)
         return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": seconds}
 
@@ -237,13 +241,6 @@ class Upkeep:
             gone += some
             await self.clock.sleep(PAUSE)
         return gone, before
-
-    def _copied(self, to: str | None) -> backups.Backup:
-        """Copy the ledger (on the thread)."""
-        ledger, now = self.home.ledger, self.clock.now()
-        if to is not None:
-            return backups.take_to(ledger, Path(to), at=now, halt=self._halt)
-        return backups.take_now(ledger, self.home.backups, at=now, halt=self._halt)
 
     def _copied_and_tidied(self) -> str:
         """Copy it if it was written, and tidy (on the thread)."""

@@ -169,10 +169,18 @@ class Hints:
             while wanted := self.wanted():
                 self._news.clear()
                 if coming is not None and coming.is_open:
-                    now, coming = self._replaced(now, coming), None
+                    # The next round has begun to listen; who has new folders looks once more.
+                    if now is not None:
+                        now.stop()
+                    fresh, self.folders = coming.folders - self.folders, coming.folders
+                    now, coming, self._resting = coming, None, False
+                    self._wake(e for e in self._ears.values() if not fresh.isdisjoint(e.folders))
                 if coming is None and (now is None or self._stale or now.wanted != wanted):
                     self._stale = False
-                    coming = self._begun()
+                    coming = _Round(self)
+                    listening = self._threads.run(coming.run, self._settings.debounce_ms)
+                    coming.task = asyncio.create_task(listening, name="hints/round")
+                    coming.task.add_done_callback(self._on_round_end)
                 await self._news.wait()
                 for each in filter(None, (now, coming)):
                     each.check()
@@ -180,24 +188,6 @@ class Hints:
             self.folders = frozenset()
             for each in filter(None, (now, coming)):
                 each.stop()
-
-    def _begun(self) -> _Round:
-        """Return a round that is about to listen."""
-        begun = _Round(self)
-        begun.task = asyncio.get_running_loop().create_task(
-            self._threads.run(begun.run, self._settings.debounce_ms), name="hints/round"
-        )
-        begun.task.add_done_callback(self._on_round_end)
-        return begun
-
-    def _replaced(self, last: _Round | None, new: _Round) -> _Round:
-        """Let one round follow another; who has new folders looks once more."""
-        if last is not None:
-            last.stop()
-        fresh, self.folders = new.folders - self.folders, new.folders
-        self._resting = False
-        self._wake(ear for ear in self._ears.values() if not fresh.isdisjoint(ear.folders))
-        return new
 
     def _on_round_end(self, task: asyncio.Task[None]) -> None:
         """Note that a round has ended; a stopped one may have failed, which is nobody's news."""

@@ -74,12 +74,13 @@ class CortexAdapter(HttpAdapter):
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return hits in the other daemon's order."""
-        body = {"query": asked.text, "limit": asked.limit}
+        wanted = min(max(1, asked.limit), MOST)
+        body = {"query": asked.text, "limit": wanted}
         document = await self.line.post(self._recall, body, seconds=asked.seconds)
         # What it did not look for; its own words are not repeated to agents.
         skipped = fields(document, shape=_SHAPE).get("skipped")
         notes = (_PARTLY,) if isinstance(skipped, list) and skipped else ()
-        return hits_in(document, self._found, limit=asked.limit, shape=_SHAPE, notes=notes)
+        return hits_in(document, self._found, limit=wanted, shape=_SHAPE, notes=notes)
 
     async def by_topic(self, asked: ByTopic) -> Answer:
         """Return the village's memories that have any of some tags, but for some ids."""

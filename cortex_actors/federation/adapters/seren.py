@@ -100,17 +100,19 @@ class SerenMemory(_Seren):
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return hits in the store's own order, with what stands around them."""
-        body = {"query": asked.text, "n_results": asked.limit, **self._always}
+        wanted = min(max(1, asked.limit), MOST)
+        body = {"query": asked.text, "n_results": wanted, **self._always}
         body["with_surroundings"] = self._around
         document = await self.line.post(self._search, body, seconds=asked.seconds)
-        return hits_in(document, self._found, limit=asked.limit, shape=self.shape)
+        return hits_in(document, self._found, limit=wanted, shape=self.shape)
 
     async def by_topic(self, asked: ByTopic) -> Answer:
         """Return what is tagged with any of some topics, but for some ids."""
-        body = {"topics": list(asked.topics), "n_results": asked.limit, **self._always}
+        wanted = min(max(1, asked.limit), MOST)
+        body = {"topics": list(asked.topics), "n_results": wanted, **self._always}
         body["exclude_ids"] = list(asked.exclude_ids)
         document = await self.line.post(self._topics, body, seconds=asked.seconds)
-        return hits_in(document, self._tagged, limit=asked.limit, shape=self.shape)
+        return hits_in(document, self._tagged, limit=wanted, shape=self.shape)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the server says of itself, once it has let us in.
@@ -230,9 +232,10 @@ class SerenLoci(_Seren):
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return facts in the store's own order."""
-        body = {"query": asked.text, "n_results": asked.limit, **self._always}
+        wanted = min(max(1, asked.limit), MOST_FACTS)
+        body = {"query": asked.text, "n_results": wanted, **self._always}
         document = await self.line.post(self._search, body, seconds=asked.seconds)
-        return hits_in(document, self._found, limit=asked.limit, shape=self.shape)
+        return hits_in(document, self._found, limit=wanted, shape=self.shape)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the server says of itself, once it has let us in.
