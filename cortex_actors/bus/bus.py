@@ -80,8 +80,6 @@ class Subscription:
     forget: Callable[[Subscription], None] = field(repr=False)
     #: Its place among the subscriptions of the bus: who subscribed first hears first.
     number: int
-    #: Deliveries that raised; the event still reached everybody else.
-    failed: int = 0
     #: Events for which the receiver had no room.
     dropped: int = 0
     cancelled: bool = False
@@ -120,10 +118,6 @@ class Switchboard:
         self._found: dict[str, tuple[Subscription, ...]] = {}
         #: The custom names that are kept; the one that was said longest ago comes first.
         self._said: dict[str, None] = {}
-
-    def __len__(self) -> int:
-        """Return how many topics are in use."""
-        return len(self._signals)
 
     def connect(self, pattern: str, deliver: Deliver) -> Subscription:
         """Subscribe to every topic a pattern covers, old and new; raises as `covers` does."""
@@ -266,7 +260,6 @@ class Bus:
             except MailboxFull:
                 subscription.drop(event)
             except Exception:  # whatever it is, the others hear the event
-                subscription.failed += 1
                 log.exception("a receiver of %s failed on %s", subscription.pattern, event.id)
 
     def subscribe(self, pattern: str, deliver: Deliver) -> Subscription:

@@ -262,7 +262,13 @@ def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> s
 
     Raises `BadInput` for a broken file, `Refused` for another program's entry of that name.
     """
-    _require_own(find_server(client, text, path=path), path)
+    found = find_server(client, text, path=path)
+    if found is not None and not found.is_ours:
+        runs = " ".join(found.words) or "no program"
+        raise Refused(
+            f"{path} has a server {NAME!r} that is not this program ({runs}); nothing was "
+            "written: rename or remove it, then try again"
+        )
     wanted = {**client.shape, **wiring.server()}
     if path.endswith(".toml"):
         return _put_table(text, client.servers.way, wanted=wanted)
@@ -380,16 +386,6 @@ def without_lines(text: str) -> str:
         return text
     before, after = text[:begin], text[end + len(_END) :].removeprefix("\n")
     return f"{before.removesuffix(chr(10))}{after}" if before.endswith("\n\n") else before + after
-
-
-def _require_own(found: ClientEntry | None, path: str) -> None:
-    """Raise `Refused` for an entry that another program has under our name."""
-    if found is not None and not found.is_ours:
-        runs = " ".join(found.words) or "no program"
-        raise Refused(
-            f"{path} has a server {NAME!r} that is not this program ({runs}); nothing was "
-            "written: rename or remove it, then try again"
-        )
 
 
 def _server(client: McpClient, text: str, *, path: str) -> dict[str, Any] | None:

@@ -138,16 +138,15 @@ class Place:
         finally:
             os.close(folder)
 
-    def look(self, name: str | None = None) -> FileSeen | None:
-        """Return a file of the folder, ours unless another is named; None when there is none.
+    def look(self) -> FileSeen | None:
+        """Return the file; None when there is none.
 
         Raises a refusal for what is no ordinary file of ours.
         """
-        name = self.name if name is None else name
         try:
             # Before it is opened, because opening a device can do something.
-            admit(self.path, os.stat(name, dir_fd=self.folder, follow_symlinks=False))
-            opened = os.open(name, _READ, dir_fd=self.folder)
+            admit(self.path, os.stat(self.name, dir_fd=self.folder, follow_symlinks=False))
+            opened = self.open(self.name)
         except FileNotFoundError:
             return None
         except OSError as error:

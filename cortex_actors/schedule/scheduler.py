@@ -80,8 +80,10 @@ class JobPreparer:
 
     publisher: Publisher
     clock: Clock
+    #: What memories get by the clock.
+    tending: Tending
     #: How principles fade.
-    scales: principle_decay.DecayScales = principle_decay.DEFAULTS
+    scales: principle_decay.DecayScales
 
     async def request(self, topic: str, payload: Payload, said: str) -> JobResult:
         """Say an event that has another actor do something."""
@@ -125,6 +127,26 @@ class JobPreparer:
         now = self.clock.now()
         run = projects.PipelineRun.at(projects.KIND, now, started_at=begun, counts=asdict(found))
         return JobResult(_told(found), work=lambda connection: projects.record(connection, run))
+
+    async def attention(self) -> JobResult:
+        """Write the attention that memories have now, and say which have faded."""
+        found = await self.tending.weigh()
+        if not found.updated:
+            return JobResult()
+        said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
+        return JobResult(said, wrote=True)
+
+    async def promotions(self) -> JobResult:
+        """Let memories sink that were read often enough and are old enough by now."""
+        moved = await self.tending.sink_ripe()
+        return JobResult(f"{len(moved)} memories promoted", wrote=True) if moved else JobResult()
+
+    async def archive(self) -> JobResult:
+        """Put memories away that have lain faded for `memory.archive_days`; none for 0."""
+        gone = await self.tending.archive(self.tending.settings.archive_days)
+        if not gone:
+            return JobResult()
+        return JobResult(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
 
 
 def _told(found: projects.Digest) -> str:
@@ -275,33 +297,6 @@ class Upkeep:
         return "every page of the ledger is sound", any(each.repair for each in found)
 
 
-@dataclass(frozen=True, slots=True)
-class Custody:
-    """Three jobs."""
-
-    tending: Tending
-
-    async def attention(self) -> JobResult:
-        """Write the attention that memories have now, and say which have faded."""
-        found = await self.tending.weigh()
-        if not found.updated:
-            return JobResult()
-        said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
-        return JobResult(said, wrote=True)
-
-    async def promotions(self) -> JobResult:
-        """Let memories sink that were read often enough and are old enough by now."""
-        moved = await self.tending.sink_ripe()
-        return JobResult(f"{len(moved)} memories promoted", wrote=True) if moved else JobResult()
-
-    async def archive(self) -> JobResult:
-        """Put memories away that have lain faded for `memory.archive_days`; none for 0."""
-        gone = await self.tending.archive(self.tending.settings.archive_days)
-        if not gone:
-            return JobResult()
-        return JobResult(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
-
-
 class Diary:
     """Remembers when each job was done last, and how it ended."""
 
@@ -440,8 +435,9 @@ class Scheduler(AsyncioActor):
             home, records, clock, settings, keep_days=keep_days, journal_days=journal_days
         )
         publisher = Publisher(bus, records, SOURCE)
-        self._errands = JobPreparer(publisher, clock, principle_decay.DecayScales.of(organisation))
-        self._custody = Custody(Tending(publisher, clock, memory, SOURCE))
+        tending = Tending(publisher, clock, memory, SOURCE)
+        scales = principle_decay.DecayScales.of(organisation)
+        self._errands = JobPreparer(publisher, clock, tending, scales)
         look = self._upkeep.look
         self._trying = trial and Trying(trial, look, home.ledger, clock)
         self._diary = Diary(publisher)
@@ -503,9 +499,9 @@ class Scheduler(AsyncioActor):
             Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
-            put_off("attention", chosen.attention_every_s, self._custody.attention),
-            put_off("promotions", chosen.promotions_every_s, self._custody.promotions),
-            put_off("archive", chosen.archive_every_s, self._custody.archive),
+            put_off("attention", chosen.attention_every_s, errands.attention),
+            put_off("promotions", chosen.promotions_every_s, errands.promotions),
+            put_off("archive", chosen.archive_every_s, errands.archive),
         )
         if self._trying is None:
             return jobs
