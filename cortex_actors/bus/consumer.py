@@ -283,16 +283,13 @@ class Consumer(AsyncioActor):
                 failure = self._failure(delivery, traceback.format_exc())
                 await self.desk.journal.fail(delivery, failure)
                 raise
-            self._gather(self.desk.clock.monotonic() - began)
+            # Rest after a delivery that took so long, if others do more than this one is to.
+            now = self.desk.clock.monotonic()
+            self._rests_until = now + min((now - began) * (1 / self.share - 1), LONGEST_GATHER)
         except AWAY as error:
             self._lanes.give_back(place)
             log.warning("%s will be tried again: %s", delivery.event.topic, error)
             await self.desk.clock.sleep(LEDGER_PAUSE)
-
-    def _gather(self, took: float) -> None:
-        """Rest after a delivery that took so long, if others do more than this one is to."""
-        rest = min(took / self.share - took, LONGEST_GATHER)
-        self._rests_until = self.desk.clock.monotonic() + rest
 
     def _failure(self, delivery: Delivery, trace: str) -> Failure:
         """Return how to go on after a crash."""

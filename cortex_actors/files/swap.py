@@ -352,22 +352,19 @@ class Swap:
         try:
             with os.fdopen(opened, "wb", closefd=False) as file:
                 file.write(after)
-            self._dress(opened)
+            if self._entry.before is None:
+                os.fchmod(opened, _MODE)
+            else:
+                # The new file gets what the old one is beside its bytes.
+                source = place.open(place.name)
+                try:
+                    carry(source, opened, path=self._entry.path)
+                finally:
+                    os.close(source)
             os.fsync(opened)
         finally:
             os.close(opened)
         place.rename(part, self._entry.aside)
-
-    def _dress(self, opened: int) -> None:
-        """Give the new file what the old one is beside its bytes."""
-        if self._entry.before is None:
-            os.fchmod(opened, _MODE)
-            return
-        source = self._place.open(self._place.name)
-        try:
-            carry(source, opened, path=self._entry.path)
-        finally:
-            os.close(source)
 
     def _exchange(self) -> Swapped:
         """Exchange the two, then look at what was displaced."""

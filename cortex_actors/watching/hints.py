@@ -66,7 +66,8 @@ class Hints:
         self._settings = settings
         self._threads = Threads("hints", ROUNDS)
         self._ears: dict[str, _Ear] = {}
-        self._news = asyncio.Event()
+        #: Set when folders come or go, and when a round begins to listen or ends.
+        self.news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._pause = FIRST_PAUSE
         self._stale = False
@@ -94,14 +95,14 @@ class Hints:
         `polled` it has others that are only swept, because no event comes of them.
         """
         self._ears[project_id] = _Ear(folders, wake, polled)
-        self._news.set()
+        self.news.set()
         if self._task is None and folders and not self._closed:
             self._task = asyncio.get_running_loop().create_task(self._attend(), name="hints")
 
     def forget(self, project_id: str) -> None:
         """Listen to a project's folders no longer; nothing happens when nobody did."""
         self._ears.pop(project_id, None)
-        self._news.set()
+        self.news.set()
 
     def mode(self, project_id: str) -> WatchMode | None:
         """Return how a project is watched; None for one that nobody watches."""
@@ -167,7 +168,7 @@ class Hints:
         coming: _Round | None = None
         try:
             while wanted := self.wanted():
-                self._news.clear()
+                self.news.clear()
                 if coming is not None and coming.is_open:
                     # The next round has begun to listen; who has new folders looks once more.
                     if now is not None:
@@ -181,7 +182,7 @@ class Hints:
                     listening = self._threads.run(coming.run, self._settings.debounce_ms)
                     coming.task = asyncio.create_task(listening, name="hints/round")
                     coming.task.add_done_callback(self._on_round_end)
-                await self._news.wait()
+                await self.news.wait()
                 for each in filter(None, (now, coming)):
                     each.check()
         finally:
@@ -193,11 +194,7 @@ class Hints:
         """Note that a round has ended; a stopped one may have failed, which is nobody's news."""
         if not task.cancelled():
             task.exception()
-        self._news.set()
-
-    def on_open(self) -> None:
-        """Note that a round has begun to listen."""
-        self._news.set()
+        self.news.set()
 
     def on_changes(self, changes: set[tuple[Change, str]]) -> None:
         """Wake those whose folders were touched."""
@@ -205,7 +202,7 @@ class Hints:
         if any(path in self.folders for change, path in changes if change == Change.deleted):
             # The kernel's watch went with the folder, which may be made again at once.
             self._stale = True
-            self._news.set()
+            self.news.set()
         touched = {place for _, path in changes for place in (path, os.path.dirname(path))}  # noqa: PTH120 - names that are only text
         self._wake(ear for ear in self._ears.values() if not touched.isdisjoint(ear.folders))
 
@@ -264,7 +261,7 @@ class _Round:
         """Tell watchfiles whether to stop: it asks at every step, first once it listens."""
         if not self.is_open:
             self.is_open = True
-            self._loop.call_soon_threadsafe(self._hints.on_open)
+            self._loop.call_soon_threadsafe(self._hints.news.set)
         return self._ending.is_set()
 
     def stop(self) -> None:
