@@ -18,12 +18,10 @@ run of them (`file:changed`, `file:*`, `*:complete`), or `*` alone for every top
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import re
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from blinker import Namespace
 
@@ -78,8 +76,6 @@ class Subscription:
     pattern: str
     deliver: Deliver
     forget: Callable[[Subscription], None] = field(repr=False)
-    #: Its place among the subscriptions of the bus: who subscribed first hears first.
-    number: int
     #: Events for which the receiver had no room.
     dropped: int = 0
     cancelled: bool = False
@@ -112,7 +108,7 @@ class Switchboard:
     def __init__(self) -> None:
         """Connect nobody."""
         self._signals = Namespace()
-        self._numbers = itertools.count()
+        #: In the order of subscribing: who subscribed first hears first.
         self._covers: dict[Subscription, Callable[[str], object]] = {}
         #: What `hearers` has found since the last change.
         self._found: dict[str, tuple[Subscription, ...]] = {}
@@ -122,7 +118,7 @@ class Switchboard:
     def connect(self, pattern: str, deliver: Deliver) -> Subscription:
         """Subscribe to every topic a pattern covers, old and new; raises as `covers` does."""
         matches = covers(pattern)
-        subscription = Subscription(pattern, deliver, self._forget, next(self._numbers))
+        subscription = Subscription(pattern, deliver, self._forget)
         self._covers[subscription] = matches
         for name, signal in self._signals.items():
             if matches(name):
@@ -146,9 +142,8 @@ class Switchboard:
             for subscription, matches in self._covers.items():
                 if matches(topic):
                     signal.connect(subscription.drop, weak=False)
-        receivers = signal.receivers_for(topic)
-        subscriptions: list[Any] = [cast("MethodType", each).__self__ for each in receivers]
-        found = self._found[topic] = tuple(sorted(subscriptions, key=attrgetter("number")))
+        heard = {cast("MethodType", each).__self__ for each in signal.receivers_for(topic)}
+        found = self._found[topic] = tuple(each for each in self._covers if each in heard)
         return found
 
     def admit(self, name: str) -> None:
