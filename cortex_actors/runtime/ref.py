@@ -149,13 +149,6 @@ class AsyncioRef(pykka.ActorRef[A]):
         """
         self.life.fail(error)
 
-    def abandon(self) -> None:
-        """Give up an actor that survives `kill`: whoever waits for its end waits no longer.
-
-        Its task may go on unseen, and what it still does has effect; its name is free at once.
-        """
-        self.life.abandon()
-
     async def join(self) -> object:
         """Return the exit reason, once the actor and the tasks it owned have ended."""
         return await self.life.ended

@@ -232,7 +232,7 @@ class Watchdog:
             case.ref.kill()
             return
         _say(case.name, f"{case.name} survived its kill and is given up; its task goes on unseen")
-        case.ref.abandon()
+        case.ref.life.abandon()
 
 
 def _say(actor: str, text: str, **fields: str) -> None:
