@@ -24,9 +24,10 @@ from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.tokens import Counter, word_pieces
 from cortex_actors.errors import MailboxFull
 from cortex_actors.federation.binding import Binder
+from cortex_actors.federation.changes import StoreChanges
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import members
-from cortex_actors.federation.registry import Books, Overlay, Register
+from cortex_actors.federation.registry import Overlay, Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.gateways.server import Http
 from cortex_actors.judging.judge import Judge, QuietJudge
@@ -351,7 +352,7 @@ class Assembly:
         }
 
     def _roster(self) -> Callable[[], Roster]:
-        """Return what makes a roster with a search of its own, and books that outlive it."""
+        """Return what makes a roster with a search of its own, and a register that outlives it."""
         near, model, matrix, world = self._nearest, self.model, self._matrix, self._world
         settings, memory, tls = self._settings.federation, self._settings.memory, self._settings.tls
         folder = world.home.models / model if is_compiled(model) else None
@@ -367,7 +368,7 @@ class Assembly:
             roster = Roster(
                 partial(members, search),
                 self.bus,
-                Books(self._register, Overlay(world.home.overlay), binder),
+                StoreChanges(self._register, Overlay(world.home.overlay), binder),
                 settings=settings,
                 tls=tls,
                 clock=world.clock,

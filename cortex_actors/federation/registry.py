@@ -10,13 +10,10 @@ A JSON array that may be read and mended by hand. What is not understood of it i
 entry that is none stays in the file, and a file that is no array is kept aside before another one
 takes its place. Every write is a whole new file, 0600 because it may hold tokens, in one stroke: a
 crash leaves the one before.
-
-The books: the register, and the file that some of it is kept in.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -26,7 +23,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.endpoint.replies import finite, not_json
-from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused, StoreDown
+from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused
 from cortex_actors.federation import schema
 from cortex_actors.federation.local import SEPARATE
 from cortex_actors.federation.store import LOCAL, Fan, Member, StoreHealth, StoreSpec
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.federation.binding import Binder, Bound
+    from cortex_actors.federation.binding import Bound
     from cortex_actors.federation.store import AskOutcome, RecallStore
 
 
@@ -429,77 +426,3 @@ class StoreDraft:
     def lasts(self) -> str:
         """How long it counts: only as long as the shortest of it."""
         return RESTART if self.tuned else KEPT
-
-
-class Books:
-    """Reads and writes both together. One change at a time, which whoever calls sees to."""
-
-    def __init__(self, register: Register, file: Overlay, binder: Binder) -> None:
-        """Keep that register, and that file; stores are made with that binder."""
-        self.register = register
-        self.binder = binder
-        self._file = file
-
-    async def read(self) -> Overlaid:
-        """Take in what the overlay holds now: somebody may have mended it by hand.
-
-        A file that was spoilt since it was read last takes nothing away: what is known of it goes
-        on, and the next write puts that in its place.
-        """
-        found = await asyncio.to_thread(self._file.read)
-        if not found.is_sound:
-            managed = self.register.managed
-            known = (*managed, *self.register.shadowed)
-            entries = tuple(schema.written(each) for each in known)
-            # Asked meanwhile is who is known from before it was spoilt.
-            names = ", ".join(each.name for each in managed)
-            meanwhile = (
-                f"what was read of it before counts until the daemon restarts: {names}"
-                if managed
-                else "no store that was added by command is asked meanwhile"
-            )
-            told = tuple(f"{each}; {meanwhile}" for each in found.trouble)
-            found = replace(found, entries=entries, specs=known, trouble=told)
-        self.register.overlay(found)
-        return found
-
-    async def write(self, entries: Sequence[object]) -> list[str]:
-        """Let the overlay hold these; return what a person is told of it.
-
-        Raises `HomeUnwritable`, and then it is as it was.
-        """
-        aside = await asyncio.to_thread(self._file.write, entries)
-        return [] if aside is None else [f"what was there before is kept as {aside}"]
-
-    async def draft(self) -> StoreDraft:
-        """Return a change that begins with what the overlay holds now."""
-        return StoreDraft((await self.read()).entries)
-
-    async def follow(self, draft: StoreDraft) -> None:
-        """Let a draft count: what is kept is written first. Raises as `write` does."""
-        register = self.register
-        if draft.kept:
-            await self.write(draft.entries)
-        register.managed = tuple(draft.kept.get(each.name, each) for each in register.managed)
-        register.turn(register.knobs, draft.tuned)
-
-    async def bring(self) -> bool:
-        """Let all that is enabled be asked; return whether another try may bring more.
-
-        What cannot be asked as it is described is noted with why; nothing else is changed by it.
-        """
-        register = self.register
-        wanted = {each.name: each for each in register.specs() if each.enabled}
-        for name, bound in tuple(register.bound.items()):
-            if name not in wanted or not bound.serves(wanted[name]):
-                register.let_go(name)
-        missing = [each for each in wanted.values() if each.name not in register.bound]
-        binding = (self.binder.bind(each) for each in missing)
-        found = await asyncio.gather(*binding, return_exceptions=True)
-        made = {spec.name: each for spec, each in zip(missing, found, strict=True)}
-        register.unbindable = {name: str(e) for name, e in made.items() if isinstance(e, StoreDown)}
-        register.bound |= {n: e for n, e in made.items() if not isinstance(e, BaseException)}
-        for each in found:
-            if isinstance(each, BaseException) and not isinstance(each, StoreDown):
-                raise each
-        return any(type(each) is StoreDown for each in found)
