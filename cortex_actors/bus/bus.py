@@ -200,7 +200,7 @@ class Bus:
             commits.refuse_key(topic, idempotency_key, durable=durable and found.durable)
         event = self.event(topic, payload, source=source)
         if idempotency_key is not None:
-            return (await self._commits.add_once(event, idempotency_key))[0]
+            return await self._commits.add_once(event, idempotency_key)
         if durable and found.durable:
             return (await self._commits.add([event]))[0]
         self.announce(event)

@@ -163,11 +163,16 @@ class Commits:
         self._added.append(_Publish(events, done))
         return done
 
-    def add_once(self, event: Event[Payload], key: str) -> asyncio.Future[Stored]:
+    async def add_once(self, event: Event[Payload], key: str) -> Event[Payload]:
         """Store an event under an idempotency key, and say it unless the key was known."""
-        done: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
-        self.running.begin(self._store_once(_Publish([event], done), key))
-        return done
+
+        async def store() -> Event[Payload]:
+            stored = await self._journal.append_once(event, key)
+            if not stored.duplicate:
+                self._say(stored)
+            return stored
+
+        return await asyncio.shield(self.running.begin(store()))
 
     def _begin(self) -> None:
         """Begin a commit on behalf of several: it belongs to no actor's turn."""
@@ -209,20 +214,6 @@ class Commits:
                 for event in told:
                     self._say(event)
                 each.answer(told)
-
-    async def _store_once(self, publish: _Publish, key: str) -> None:
-        """Store one event under its key; one that was known is told to nobody."""
-        try:
-            stored = await self._journal.append_once(publish.events[0], key)
-        except Exception as error:  # noqa: BLE001 - it goes to whom it belongs
-            _fail([publish], error)
-        except BaseException:  # the loop ends
-            publish.done.cancel()
-            raise
-        else:
-            if not stored.duplicate:
-                self._say(stored)
-            publish.answer([stored])
 
 
 def _fail(group: Sequence[_Publish], error: Exception) -> None:

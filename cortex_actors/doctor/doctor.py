@@ -405,7 +405,7 @@ class _DoctorTrial:
         reason = f"{worst.step}: {worst.said}" if worst.said else ""
         return Trip(worst.state, reason, self._at, took, tuple(self._steps))
 
-    async def _do(self, name: str, step: Callable[[], Awaitable[str]]) -> bool:
+    async def _do(self, name: str, step: Callable[[], Awaitable[str | None]]) -> bool:
         """Do one step and note how it went; say whether the next can be done.
 
         A step returns what did not answer, and raises where it failed.
@@ -413,7 +413,7 @@ class _DoctorTrial:
         begun, state = self._clock.monotonic(), StepState.OK
         try:
             async with asyncio.timeout(self._limit):
-                if said := await step():
+                if said := await step() or "":
                     state = StepState.DEGRADED
         except TimeoutError:
             state = StepState.FAILED
@@ -425,11 +425,10 @@ class _DoctorTrial:
         self._steps.append(TrialStep(name, state, took, said))
         return state is not StepState.FAILED
 
-    async def _tidy(self) -> str:
+    async def _tidy(self) -> None:
         """Forget what a crash left of an earlier trial."""
         if left := list(await self._left()):
             await self._desk.forget(left, caller=self._me)
-        return ""
 
     async def _remember(self) -> str:
         """Remember the probe; without a vector it is kept all the same."""
@@ -456,12 +455,11 @@ class _DoctorTrial:
             return "it is found by its meaning alone: questions are not answered by words now"
         return ""
 
-    async def _forget(self) -> str:
+    async def _forget(self) -> None:
         """Forget the probe."""
         await self._desk.forget([self._id], caller=self._me)
-        return ""
 
-    async def _gone(self) -> str:
+    async def _gone(self) -> None:
         """Look whether it is really gone, from every answer and from the ledger."""
         found = await self._ask()
         if any(each["id"] == self._id for each in found["hits"]) or await self._left():
@@ -469,7 +467,6 @@ class _DoctorTrial:
                 "what was forgotten is still there; the next trial tries again: "
                 "see cortex daemon logs"
             )
-        return ""
 
     async def _ask(self) -> Mapping[str, Any]:
         """Ask for the probe, in words of which not all are its own."""
