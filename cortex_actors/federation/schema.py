@@ -122,8 +122,7 @@ def without_user(url: str) -> str:
 
 def turned(knobs: FederationSettings, changes: Mapping[str, Any]) -> FederationSettings:
     """Return knobs alone with some of them turned; raises `BadInput` for what none may be."""
-    strange = sorted(changes.keys() - set(KNOBS))
-    if strange:
+    if strange := sorted(changes.keys() - set(KNOBS)):
         message = f"cannot configure {strange[0][:64]!r}: what may be turned is {', '.join(KNOBS)}"
         raise BadInput(message)
     if isinstance(wanted := changes.get("fusion_mode"), str):

@@ -143,9 +143,7 @@ def left_out(root: str, path: str) -> bool:
 
 def _says(spec: GitIgnoreSpec | None, folder: str, place: str) -> bool | None:
     """Return what an ignore file in one place says of a folder; None when it says nothing."""
-    if spec is None:
-        return None
-    return spec.check_file(os.path.relpath(folder, place) + "/").include
+    return None if spec is None else spec.check_file(os.path.relpath(folder, place) + "/").include
 
 
 def _spec(path: str) -> GitIgnoreSpec | None:

@@ -84,8 +84,7 @@ def waiter() -> Waiter | None:
 
 def refuse_cycle(me: Waiter, target: Waiter) -> None:
     """Raise CallCycleError if `target` waits for `me`, directly or through others."""
-    path = _path(target, me, [])
-    if path is not None:
+    if (path := _path(target, me, [])) is not None:
         ring = " -> ".join(actor.label for actor in (me, *path))
         raise CallCycleError(f"the ask would never be answered: {ring} wait for one another")
 

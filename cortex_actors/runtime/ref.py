@@ -193,8 +193,7 @@ class AsyncioRef(pykka.ActorRef[A]):
         return late
 
     def _await_from(self, reply: future.AsyncioFuture[Any]) -> None:
-        me = future.waiter()
-        if me is not None:
+        if (me := future.waiter()) is not None:
             future.refuse_cycle(me, self.life)
         reply.target = self.life
 

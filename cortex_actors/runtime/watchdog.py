@@ -66,8 +66,7 @@ def _lines(work: object) -> Iterator[str]:
         names = next((names for names in _KINDS if hasattr(work, names[0])), None)
         if names is None:
             return
-        frame = getattr(work, names[0])
-        if frame is not None:
+        if (frame := getattr(work, names[0])) is not None:
             yield f"{_short(frame.f_code)}:{frame.f_lineno} in {frame.f_code.co_qualname}"
         work = getattr(work, names[1])
 

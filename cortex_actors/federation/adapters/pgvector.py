@@ -198,8 +198,7 @@ def read_layout(rows: Sequence[Sequence[Any]], reading: PgvectorOptions) -> Layo
     if not rows:
         raise StoreUnusable(f"it has no table {reading.table}, or we may not see it")
     found = {f'"{name}"': (type_, schema, size) for name, type_, schema, size in rows}
-    missing = [name for name in reading.names if name not in found]
-    if missing:
+    if missing := [name for name in reading.names if name not in found]:
         there = ", ".join(str(name) for name, *_ in rows[:_LISTED])
         raise StoreUnusable(
             f"its table {reading.table} has no column {', '.join(missing)}; it has {there}"
