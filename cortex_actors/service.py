@@ -79,9 +79,6 @@ TREE_STOP = 8.0
 #: What `systemctl status` shows while all is well.
 RUNNING = "running"
 
-#: Seconds a start that is called off has to clean up, before the tree is stopped anyway.
-CALLED_OFF = 1.0
-
 T = TypeVar("T")
 
 
@@ -209,7 +206,8 @@ class Service:
             task.result()
             return task
         task.cancel()
-        await asyncio.wait({task}, timeout=CALLED_OFF)
+        # Seconds a start that is called off has to clean up, before the tree is stopped anyway.
+        await asyncio.wait({task}, timeout=1.0)
         return None
 
     def _say(self, topic: str, reason: str) -> None:

@@ -126,12 +126,6 @@ TOLD: Final = {
     "start_error": topics.ACTOR_CRASHED,
 }
 
-#: Characters of an exception that a reason shows; the log has the traceback.
-REASON_LIMIT = 300
-
-#: Ends that nobody is to blame for.
-ORDERLY = ("normal", "shutdown")
-
 #: Names of which the last crash is kept, and restarts that are kept of each supervisor.
 NAMES_LIMIT, RESTARTS_LIMIT = 1_000, 10
 
@@ -178,7 +172,8 @@ class Crashes:
     def take(self, report: Report) -> str:
         """Remember a report; return its reason in words."""
         child = who(report)
-        reason = "" if report.reason is None else repr(report.reason)[:REASON_LIMIT]
+        # Characters of an exception that a reason shows; the log has the traceback.
+        reason = "" if report.reason is None else repr(report.reason)[:300]
         fault = report.reason
         if self.fatal is None and isinstance(fault, CortexError) and fault.ends_daemon:
             self.fatal = fault
@@ -197,7 +192,8 @@ class Crashes:
                 self._note_crash(child, self._last[report.supervisor])
             case "exited" | "start_error":
                 # Remember who ended, if it was not in order.
-                if report.reason not in ORDERLY:
+                # Ends that nobody is to blame for.
+                if report.reason not in ("normal", "shutdown"):
                     self._note_crash(child, reason)
                     text = f"{report.supervisor}/{child} crashed too often: {reason}"
                     self._last[report.supervisor] = text

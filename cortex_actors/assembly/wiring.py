@@ -71,9 +71,6 @@ if TYPE_CHECKING:
 #: Actors by name, and how each of them is made.
 Makers: TypeAlias = "dict[str, Callable[[], AsyncioActor]]"
 
-#: Threads that look at files: sweeps and large parses, of all projects together.
-FILE_THREADS = 4
-
 #: Seconds for which a model may still be loading before a file is written without it.
 PATIENCE = 20.0
 
@@ -87,7 +84,8 @@ class Assembly:
         self._clock = world.clock
         self.names = world.names
         self.actors = Actors.of(world.names)
-        self.threads = Threads("files", FILE_THREADS)
+        # Threads that look at files: sweeps and large parses, of all projects together.
+        self.threads = Threads("files", 4)
         self.records = Records(self.names)
         self._journal = LedgerJournal(self.records, world.clock)
         self.bus = Bus(self._journal, world.clock)

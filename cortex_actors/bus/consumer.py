@@ -123,9 +123,6 @@ LONGEST_GATHER = 1.0
 #: Seconds between two looks when nothing wakes it: a commit whose answer was lost woke nobody.
 IDLE = 30.0
 
-#: Characters of a traceback that are kept: its end, which says what happened.
-TRACE_LIMIT = 16_000
-
 
 @dataclass(frozen=True, slots=True)
 class Wake:
@@ -298,7 +295,8 @@ class Consumer(AsyncioActor):
         final = delivery.attempts + 1 >= settings.max_deliveries
         # Half a surrogate pair, or a megabyte of somebody's text, must not keep it from being kept.
         text = trace.encode("utf-8", "backslashreplace").decode()
-        return Failure(text[-TRACE_LIMIT:], pause, final)
+        # Characters of a traceback that are kept: its end, which says what happened.
+        return Failure(text[-16_000:], pause, final)
 
     def _later(self, seconds: float) -> None:
         """Wake again after a pause; there is one such timer at most."""

@@ -43,9 +43,6 @@ ADAPTERS: Mapping[str, type[Adapter]] = {
 
 log = logging.getLogger("cortex.federation")
 
-#: Bytes of a megabyte.
-MEGABYTE = 1_048_576
-
 #: Seconds that a name server has to say where an address leads.
 LOOK = 3.0
 
@@ -122,7 +119,8 @@ class Binder:
             url,
             self.clock,
             token=await self.vault.token(spec.auth),
-            most=int(settings.response_mb * MEGABYTE),
+            # Bytes of a megabyte.
+            most=int(settings.response_mb * 1_048_576),
             allow_hosts=settings.allow_hosts,
             trust_system_store=self.tls.trust_system_store,
             resolve=self.resolve,

@@ -51,9 +51,6 @@ LONGEST = 262_144
 #: Tables and lists inside one another; such a file has five.
 DEEPEST_FILE = 32
 
-#: What a plain word that looks like a date would become; here it stays a word.
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
-
 
 @dataclass(frozen=True, slots=True)
 class CallosumFile:
@@ -191,7 +188,8 @@ def _document(text: str) -> object:
         """Text, numbers, yes and no, lists and tables."""
 
         yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way of saying it
-            first: [(tag, shape) for tag, shape in rules if tag != _TIMESTAMP]
+            # What a plain word that looks like a date would become; here it stays a word.
+            first: [(tag, shape) for tag, shape in rules if tag != "tag:yaml.org,2002:timestamp"]
             for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
         }
 

@@ -230,9 +230,6 @@ STOP_TIMEOUT = 2.0
 #: Seconds in which a child that has hung up must be gone, and its last words be read.
 GRACE = 1.0
 
-#: Bytes read ahead from a child before it has to wait.
-READ_AHEAD = 2**20
-
 
 class ChildHandlerError(CortexError):
     """A child's handler raised; `kind` is the name of the exception's class."""
@@ -328,7 +325,8 @@ class ChildProcess:
                     process_group=0,
                 )
             on_failure.callback(_end, process)
-            streams = await asyncio.open_connection(sock=ours, limit=READ_AHEAD)
+            # Bytes read ahead from a child before it has to wait.
+            streams = await asyncio.open_connection(sock=ours, limit=2**20)
             on_failure.pop_all()
         return cls(name, process, streams, output)
 

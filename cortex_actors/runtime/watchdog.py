@@ -83,10 +83,6 @@ def _short(code: CodeType) -> str:
 #: Seconds between two looks.
 LOOK: Final = 1.0
 
-#: Looks that came late which are remembered: for so long the loop stood still, and nobody who
-#: waited meanwhile is to blame for it.
-FREEZES: Final = 100
-
 #: Seconds between two crashes: a cause that holds up a whole branch must not use up its
 #: supervisor's intensity (3 in 5 s), and who only waited for the first goes on meanwhile.
 PACE: Final = 2.0
@@ -137,7 +133,9 @@ class Watchdog:
         self._cases: list[_Case] = []
         self._task: asyncio.Task[None] | None = None
         #: When the loop stood still, and for how long, in seconds of its clock.
-        self._freezes: deque[tuple[float, float]] = deque(maxlen=FREEZES)
+        # Looks that came late which are remembered: for so long the loop stood still, and nobody
+        # who waited meanwhile is to blame for it.
+        self._freezes: deque[tuple[float, float]] = deque(maxlen=100)
         #: The loop's time at the last look, and at the last crash.
         self._looked, self._crashed = 0.0, -PACE
 

@@ -346,10 +346,6 @@ class Diary:
         self._unwritten -= {name for name, row in waiting.items() if self._rows[name] is row}
 
 
-#: Microseconds after a trial in which the index gets its vectors, which is written, too.
-_SETTLING = 10 * SECOND
-
-
 @dataclass(slots=True)
 class Trying:
     """Tries the daemon, and knows when that went well last.
@@ -378,7 +374,8 @@ class Trying:
         since = self.well_at
         if since is not None and 0 <= self.clock.now() - since < DAY:
             # Was there no write since?
-            settled = since + _SETTLING
+            # Microseconds after a trial in which the index gets its vectors, which is written, too.
+            settled = since + 10 * SECOND
             if await self.look(lambda: float(backups.written(self.ledger) <= settled)):
                 return JobResult()
         found = await self.trial()

@@ -33,10 +33,6 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 #: Seconds in which changes of the set gather: a hundred watchers that start cause few rounds.
 GATHER = 0.05
 
-#: Milliseconds in which watchfiles gathers events before it hands them over. Its thread wakes up
-#: at every step, whatever happens: at 20 it made half of the wake-ups of an idle daemon.
-STEP_MS = 50
-
 #: Rounds that may have a thread: the one that listens, and the one that is about to follow it.
 ROUNDS = 2
 
@@ -250,7 +246,10 @@ class _Round:
             *self.folders,
             watch_filter=DefaultFilter(ignore_dirs=()),
             debounce=debounce_ms,
-            step=STEP_MS,
+            # Milliseconds in which watchfiles gathers events before it hands them over. Its thread
+            # wakes up at every step, whatever happens: at 20 it made half of the wake-ups of an
+            # idle daemon.
+            step=50,
             stop_event=self,
             recursive=False,
             ignore_permission_denied=True,

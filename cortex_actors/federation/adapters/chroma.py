@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 _DEFAULTS = frozenset({"default", "onnx_mini_lm_l6_v2"})
 _DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
-#: Where clients of Chroma note the model of a collection that has no embedding function.
-_NOTED = ("embedding_model", "model")
-
 #: What it answers where there is no such collection.
 _GONE = 404
 
@@ -202,7 +199,8 @@ def _model(function: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     if text(function.get("name")) in _DEFAULTS:
         return _DEFAULT_MODEL
     named = (text(settings.get("model_name")), text(settings.get("model")))
-    noted = (text(metadata.get(key)) for key in _NOTED)
+    # Where clients of Chroma note the model of a collection that has no embedding function.
+    noted = (text(metadata.get(key)) for key in ("embedding_model", "model"))
     return next((each[:200] for each in (*named, *noted) if each), "")
 
 

@@ -91,9 +91,6 @@ DISTANCES: Mapping[str, str] = {"cosine": "<=>", "l2": "<->", "ip": "<#>"}
 #: are read.
 TEXT_LIMIT, ID_LIMIT, METADATA_LIMIT = 8_192, 257, 16_384
 
-#: The types of columns that hold vectors of numbers.
-_VECTORS = frozenset({"vector", "halfvec"})
-
 #: A name that PostgreSQL takes, as long as it may be; quoted it may be more, which nobody has.
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}\Z")
 
@@ -204,7 +201,8 @@ def read_layout(rows: Sequence[Sequence[Any]], reading: PgvectorOptions) -> Layo
             f"its table {reading.table} has no column {', '.join(missing)}; it has {there}"
         )
     type_, schema, size = found[reading.vector]
-    if type_ not in _VECTORS:
+    # The types of columns that hold vectors of numbers.
+    if type_ not in {"vector", "halfvec"}:
         raise StoreUnusable(
             f"its column {reading.vector} holds {type_} and no vectors; set options.vector to one "
             "that does"
