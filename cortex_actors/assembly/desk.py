@@ -67,7 +67,7 @@ class Practice:
     async def visit(self, *, repair: bool = False, thorough: bool = False) -> dict[str, Any]:
         """Return what is found, and what was mended; takes seconds. Raises `LedgerDown` at a stop.
 
-        See `checkup.visit.Visit`.
+        See `doctor.Visit`.
         """
         patient = models.Patient(
             self.world.home, self.settings(), self.world.clock, online=True, thorough=thorough

@@ -220,7 +220,7 @@ SOURCE = "doctor"
 async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> dict[str, Any]:
     """Return what is found in a home that no daemon runs in, and what was mended.
 
-    See `checkup.visit.Visit`. Files that were missed are read by the next start; a new generation
+    See `Visit`. Files that were missed are read by the next start; a new generation
     of the index is built by it, too.
     """
     backups.finish(home.ledger)

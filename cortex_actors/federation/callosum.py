@@ -216,12 +216,7 @@ def _document(text: str) -> object:
                 raise BadInput(_refused(f"more than {DEEPEST_FILE} levels", line))
         return yaml.load(text, Loader=Plain)  # noqa: S506 - plain data
     except yaml.YAMLError as error:
-        # It says why and where; what is written there is not repeated.
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is no YAML"
-        message = f"cannot import stores: the file is no YAML{where} ({what}); mend it there"
-        raise BadInput(message) from None
+        raise BadInput(_unread(error)) from None
     except (ValueError, RecursionError):
         message = "it holds a number that is none, or a character that no text has"
         raise BadInput(f"cannot import stores: {message}; write it in quotes") from None
@@ -230,3 +225,11 @@ def _document(text: str) -> object:
 def _refused(what: str, line: int) -> str:
     """Return why a file is not read."""
     return f"cannot import stores: line {line} has {what}; write it out as plain YAML"
+
+
+def _unread(error: Exception) -> str:
+    """Return why a text is no YAML, and where; what is written there is not repeated."""
+    mark = getattr(error, "problem_mark", None)
+    where = f", line {mark.line + 1}" if mark is not None else ""
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is no YAML"
+    return f"cannot import stores: the file is no YAML{where} ({what}); mend it there"

@@ -331,9 +331,7 @@ class Watcher(AsyncioActor):
         doubtful = await self._parts.threads.run(self._doubts.differing, ours, swept.files, now)
         due = self._pending.choose(ours, swept.files, self._at)
         waiting = await self._waiting(due)
-        news = [*(path for path in due if path not in waiting), *doubtful]
-        said = [(FILE_CHANGED, FileChanged(self._project.id, path)) for path in news]
-        await self._parts.bus.publish_all(said, source=self.actor_name)
+        await self._say([*(path for path in due if path not in waiting), *doubtful])
         self._pending.note(due, swept.files, self._at)
         self._doubts.settled(doubtful, ours)
         stirs = polled or doubtful or self._pending.waits
@@ -345,6 +343,11 @@ class Watcher(AsyncioActor):
             ours_alone = [self._project.id]
             await self._parts.records.write(lambda c: projects.scanned(c, ours_alone, at=now))
             self._day = now // DAY
+
+    async def _say(self, paths: Sequence[str]) -> None:
+        """Say that some files may have changed, in one commit."""
+        said = [(FILE_CHANGED, FileChanged(self._project.id, path)) for path in paths]
+        await self._parts.bus.publish_all(said, source=self.actor_name)
 
     async def _waiting(self, due: Sequence[str]) -> frozenset[str]:
         """Return what need not be said again: it waits for whoever reads it.
