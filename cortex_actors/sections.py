@@ -660,8 +660,7 @@ class FederationSettings(SettingsSection):
     def _told_apart(self) -> Self:
         """Refuse two stores of one name."""
         names = [each.name for each in self.stores]
-        twice = sorted({each for each in names if names.count(each) > 1})
-        if twice:
+        if twice := sorted({each for each in names if names.count(each) > 1}):
             raise ValueError(f"two stores are called {twice[0]}; give each a name of its own")
         return self
 

@@ -79,9 +79,6 @@ TREE_STOP = 8.0
 #: What `systemctl status` shows while all is well.
 RUNNING = "running"
 
-#: Seconds a start that is called off has to clean up, before the tree is stopped anyway.
-CALLED_OFF = 1.0
-
 T = TypeVar("T")
 
 
@@ -166,7 +163,7 @@ class Service:
         return 0 if self._asked.is_set() else 1
 
     async def _serve(self, ready: Callable[[], None]) -> None:
-        """Open the socket, tell everybody, and wait for the end."""
+        """Open the socket, say that it is, and wait until the tree gives up or we are to stop."""
         await self._control.open()
         self._owner.say(lock.HomeState.RUNNING)
         self._say(topics.DAEMON_READY, "")
@@ -175,15 +172,11 @@ class Service:
         ready()
         preload = asyncio.create_task(self._mcp.preload(self._clock), name="mcp-preload")
         try:
-            await self._until_ended()
+            if ended := await self._unless_asked(self._tree.exited()):
+                self.reason = str(self._tree.fatal or f"the tree gave up: {ended.result()}")
+                self._logs.write("critical", self.reason, actor="daemon")
         finally:
             preload.cancel()
-
-    async def _until_ended(self) -> None:
-        """Wait until the tree gives up, or we are asked to stop."""
-        if ended := await self._unless_asked(self._tree.exited()):
-            self.reason = str(self._tree.fatal or f"the tree gave up: {ended.result()}")
-            self._logs.write("critical", self.reason, actor="daemon")
 
     async def _drain(self) -> None:
         """End in order: new work, tree, socket."""
@@ -213,7 +206,8 @@ class Service:
             task.result()
             return task
         task.cancel()
-        await asyncio.wait({task}, timeout=CALLED_OFF)
+        # Seconds a start that is called off has to clean up, before the tree is stopped anyway.
+        await asyncio.wait({task}, timeout=1.0)
         return None
 
     def _say(self, topic: str, reason: str) -> None:

@@ -112,7 +112,14 @@ def load(home: Home) -> Settings:
 
     Raises `ConfigurationError` naming the file or variable and the key that is wrong.
     """
-    _known_sections(os.environ)
+    for name in os.environ:
+        section, nested, _ = name.upper().removeprefix("CORTEX_").partition("__")
+        is_ours = nested and name.upper().startswith("CORTEX_")
+        if is_ours and section.lower() not in Settings.model_fields:
+            raise ConfigurationError(
+                f"the variable {name} sets nothing: there is no section {section.lower()!r}; "
+                f"there are {', '.join(Settings.model_fields)}"
+            )
     try:
         return Settings(**_over(_file(home.settings), _file(home.calibration)))
     except ValidationError as error:
@@ -135,19 +142,6 @@ def _variable(place: Sequence[int | str]) -> str:
     variable = "CORTEX_" + "__".join(named)
     is_section = len(named) == 1 and named[0].lower() in Settings.model_fields
     return f"{variable}__..." if is_section and variable not in os.environ else variable
-
-
-def _known_sections(environ: Mapping[str, str]) -> None:
-    """Raise `ConfigurationError` for a variable of a section that does not exist."""
-    for name in environ:
-        section, nested, _ = name.upper().removeprefix("CORTEX_").partition("__")
-        if not (nested and name.upper().startswith("CORTEX_")):
-            continue
-        if section.lower() not in Settings.model_fields:
-            raise ConfigurationError(
-                f"the variable {name} sets nothing: there is no section {section.lower()!r}; "
-                f"there are {', '.join(Settings.model_fields)}"
-            )
 
 
 def _file(path: Path) -> dict[str, Any]:

@@ -57,9 +57,6 @@ CUSTOM_NAME: Final = re.compile(r"custom:[a-z0-9-]{1,64}")
 #: Bytes of JSON a payload may have: payloads carry ids and paths, not documents.
 PAYLOAD_LIMIT: Final = 64 * 1024
 
-#: Custom names whose topic is remembered: as many as may be alive, and some more.
-CACHED: Final = 2_048
-
 #: `Topic.key` of topics of which one run answers every waiting event.
 ONE_KEY: Final[tuple[str, ...]] = ()
 
@@ -210,7 +207,8 @@ def find(name: str) -> Topic:
     return _BY_NAME.get(name) or _custom(name)
 
 
-@lru_cache(CACHED)
+# Custom names whose topic is remembered: as many as may be alive, and some more.
+@lru_cache(2_048)
 def _custom(name: str) -> Topic:
     """Return the topic of another process's own name; raises `UnknownTopic`."""
     if CUSTOM_NAME.fullmatch(name):

@@ -97,22 +97,14 @@ def render(node: Node, *, detail: bool = True) -> str:
 
 
 def _rows(node: Node, first: str, rest: str, *, detail: bool) -> Iterator[tuple[str, str]]:
-    yield first + node.name, ", ".join(_remarks(node, detail=detail))
+    remarks = [node.strategy or "", "" if node.state == "running" else node.state]
+    remarks += [f"restarts {node.restarts}"] if node.restarts else []
+    remarks += [f"{key} {value}" for key, value in node.detail.items()] if detail else []
+    yield first + node.name, ", ".join(filter(None, remarks))
     for child in node.children:
         last = child is node.children[-1]
         branch, below = ("└── ", "    ") if last else ("├── ", "│   ")
         yield from _rows(child, rest + branch, rest + below, detail=detail)
-
-
-def _remarks(node: Node, *, detail: bool) -> Iterator[str]:
-    if node.strategy is not None:
-        yield node.strategy
-    if node.state != "running":
-        yield node.state
-    if node.restarts:
-        yield f"restarts {node.restarts}"
-    if detail:
-        yield from (f"{key} {value}" for key, value in node.detail.items())
 
 
 #: Events that are looked through for those that were published while no daemon ran.

@@ -78,7 +78,8 @@ class TestActor:
 
     async def test_away(self, tree: Tree) -> None:
         """An actor whose name nobody has at the moment is known, without a life."""
-        tree.parts.names.unregister("roster")
+        names = tree.parts.names
+        names.unregister("roster", names.known()["roster"])
         found = await tree.cortex.inspect("roster")
 
         assert ("roster", "federation") == (found["name"], found["supervisor"])

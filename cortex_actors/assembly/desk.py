@@ -7,7 +7,7 @@ connections of its own, and the index is asked in small pieces by the actor that
 from __future__ import annotations
 
 import asyncio
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ class Practice:
     async def visit(self, *, repair: bool = False, thorough: bool = False) -> dict[str, Any]:
         """Return what is found, and what was mended; takes seconds. Raises `LedgerDown` at a stop.
 
-        See `checkup.visit.Visit`.
+        See `doctor.Visit`.
         """
         patient = models.Patient(
             self.world.home, self.settings(), self.world.clock, online=True, thorough=thorough
@@ -85,7 +85,7 @@ class Practice:
     async def _look(self, patient: models.Patient) -> CheckRound:
         """Run the checks on the thread."""
         found: CheckRound = await self._threads.run(checks.look, patient, self._halt)
-        return found.with_more([*found.diagnoses, self.trial.diagnosed()])
+        return replace(found, diagnoses=[*found.diagnoses, self.trial.diagnosed()])
 
     async def _compare(self, _look: CheckRound) -> list[Diagnosis]:
         """Have the index compared by the actor that owns it, which renews one that is not good."""

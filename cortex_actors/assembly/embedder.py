@@ -114,17 +114,14 @@ class Incumbent:
             return factory.AbsentProvider(f"openai:{plain}", 0, _NOWHERE)
         asked = self._settings.model_copy(update={"provider": kind, "model": plain})
         found, wanted = self._made(asked, None), _OPENAI.fullmatch(name)
-        if not (wanted and wanted["host"]) or found.model_id == name:
+        leads_elsewhere = wanted and wanted["host"] and found.model_id != name
+        if not (wanted and leads_elsewhere) or found.state is ProviderState.MISSING:
             return found
         reason = (
             f"embedding.base_url leads to {found.model_id}: set it to where {wanted['host']} "
             f"serves the model and start the daemon again, or ask for openai:{plain}"
         )
-        return (
-            found
-            if found.state is ProviderState.MISSING
-            else factory.AbsentProvider(name, 0, reason)
-        )
+        return factory.AbsentProvider(name, 0, reason)
 
     def row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
         """Return what the ledger is to keep of a candidate."""

@@ -9,7 +9,7 @@ was to blame is in the reports alone. A person who reads that the daemon ended w
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors import topics
@@ -51,8 +51,7 @@ def inspect(name: str, root: Node, *, names: Names, crashes: Crashes, now: int) 
         known = ", ".join(sorted({*names.known(), *shown}))
         message = f"cannot inspect {name}: nobody in the tree has that name; there are {known}"
         raise UnknownActor(message)
-    crash = crashes.last(name)
-    last = {"last_crash": None if crash is None else asdict(crash)}
+    last = {"last_crash": crashes.last(name)}
     if node is not None and node.kind == "supervisor":
         return {**_supervisor(node, above, crashes), **last}
     return {
@@ -115,7 +114,7 @@ def _supervisor(node: Node, above: str, crashes: Crashes) -> dict[str, Any]:
             {"name": each.name, "kind": each.kind, "state": each.state, "restarts": each.restarts}
             for each in node.children
         ],
-        "recent_restarts": [asdict(each) for each in crashes.restarts(node.name)],
+        "recent_restarts": crashes.restarts(node.name),
     }
 
 
@@ -127,32 +126,8 @@ TOLD: Final = {
     "start_error": topics.ACTOR_CRASHED,
 }
 
-#: Characters of an exception that a reason shows; the log has the traceback.
-REASON_LIMIT = 300
-
-#: Ends that nobody is to blame for.
-ORDERLY = ("normal", "shutdown")
-
 #: Names of which the last crash is kept, and restarts that are kept of each supervisor.
 NAMES_LIMIT, RESTARTS_LIMIT = 1_000, 10
-
-
-@dataclass(frozen=True, slots=True)
-class Crash:
-    """The last crash of a name."""
-
-    reason: str
-    #: UTC microseconds.
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Restart:
-    """A restart by a supervisor."""
-
-    child: str
-    #: UTC microseconds.
-    at: int
 
 
 def who(report: Report) -> str:
@@ -170,23 +145,24 @@ class Crashes:
         self._last: dict[str, str] = {}
         self._gave_up: set[str] = set()
         #: The last crash of each name and their number, the name that crashed last at the end.
-        self._crashes: dict[str, tuple[Crash, int]] = {}
-        self._restarts: dict[str, deque[Restart]] = {}
+        self._crashes: dict[str, tuple[dict[str, Any], int]] = {}
+        self._restarts: dict[str, deque[dict[str, Any]]] = {}
         #: The first crash with an error that ends the daemon; None without one.
         self.fatal: CortexError | None = None
 
-    def last(self, name: str) -> Crash | None:
-        """Return the last crash of an actor or a supervisor; None if it had none."""
-        found = self._crashes.get(name)
-        return None if found is None else found[0]
+    def last(self, name: str) -> dict[str, Any] | None:
+        """Return the last crash of an actor or a supervisor; None if it had none.
+
+        It has a `reason`, and `at`, in UTC microseconds.
+        """
+        return self._crashes[name][0] if name in self._crashes else None
 
     def count(self, name: str) -> int:
         """Return how often a name has crashed."""
-        found = self._crashes.get(name)
-        return 0 if found is None else found[1]
+        return self._crashes[name][1] if name in self._crashes else 0
 
-    def restarts(self, supervisor: str) -> list[Restart]:
-        """Return the last restarts of a supervisor, oldest first."""
+    def restarts(self, supervisor: str) -> list[dict[str, Any]]:
+        """Return the last restarts of a supervisor, oldest first: `child`, `at` (as for `last`)."""
         return list(self._restarts.get(supervisor, ()))
 
     def reason(self, supervisor: str) -> str | None:
@@ -196,7 +172,8 @@ class Crashes:
     def take(self, report: Report) -> str:
         """Remember a report; return its reason in words."""
         child = who(report)
-        reason = "" if report.reason is None else repr(report.reason)[:REASON_LIMIT]
+        # Characters of an exception that a reason shows; the log has the traceback.
+        reason = "" if report.reason is None else repr(report.reason)[:300]
         fault = report.reason
         if self.fatal is None and isinstance(fault, CortexError) and fault.ends_daemon:
             self.fatal = fault
@@ -209,13 +186,14 @@ class Crashes:
             case "restarted":
                 self._gave_up.discard(child)
                 kept = self._restarts.setdefault(report.supervisor, deque(maxlen=RESTARTS_LIMIT))
-                kept.append(Restart(child, self._now()))
+                kept.append({"child": child, "at": self._now()})
             case "exited" if child in self._gave_up:
                 self._last[report.supervisor] = self._last.get(child, reason)
                 self._note_crash(child, self._last[report.supervisor])
             case "exited" | "start_error":
                 # Remember who ended, if it was not in order.
-                if report.reason not in ORDERLY:
+                # Ends that nobody is to blame for.
+                if report.reason not in ("normal", "shutdown"):
                     self._note_crash(child, reason)
                     text = f"{report.supervisor}/{child} crashed too often: {reason}"
                     self._last[report.supervisor] = text
@@ -225,6 +203,6 @@ class Crashes:
         """Remember a crash, and forget the oldest of too many."""
         times = self.count(child) + 1
         self._crashes.pop(child, None)
-        self._crashes[child] = Crash(reason, self._now()), times
+        self._crashes[child] = {"reason": reason, "at": self._now()}, times
         if len(self._crashes) > NAMES_LIMIT:
             del self._crashes[next(iter(self._crashes))]

@@ -24,9 +24,10 @@ from cortex_actors.embedding.pool import Pool
 from cortex_actors.embedding.tokens import Counter, word_pieces
 from cortex_actors.errors import MailboxFull
 from cortex_actors.federation.binding import Binder
+from cortex_actors.federation.changes import StoreChanges
 from cortex_actors.federation.federation import Federation
 from cortex_actors.federation.local import members
-from cortex_actors.federation.registry import Books, Overlay, Register
+from cortex_actors.federation.registry import Overlay, Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.gateways.server import Http
 from cortex_actors.judging.judge import Judge, QuietJudge
@@ -70,9 +71,6 @@ if TYPE_CHECKING:
 #: Actors by name, and how each of them is made.
 Makers: TypeAlias = "dict[str, Callable[[], AsyncioActor]]"
 
-#: Threads that look at files: sweeps and large parses, of all projects together.
-FILE_THREADS = 4
-
 #: Seconds for which a model may still be loading before a file is written without it.
 PATIENCE = 20.0
 
@@ -86,7 +84,8 @@ class Assembly:
         self._clock = world.clock
         self.names = world.names
         self.actors = Actors.of(world.names)
-        self.threads = Threads("files", FILE_THREADS)
+        # Threads that look at files: sweeps and large parses, of all projects together.
+        self.threads = Threads("files", 4)
         self.records = Records(self.names)
         self._journal = LedgerJournal(self.records, world.clock)
         self.bus = Bus(self._journal, world.clock)
@@ -111,7 +110,11 @@ class Assembly:
         self._settings = settings
         self._incumbent.adopt(settings.embedding)
         self.hints.adopt(settings.watching)
-        self._matrix = self._one_matrix()
+        most = settings.storage.matrix_mb
+        shared: VectorMatrix | None = getattr(self, "_matrix", None)
+        if shared is None or (shared.model, shared.most_mb) != (self.model, most):
+            #: The one matrix of vectors in memory: every part that compares them shares it.
+            self._matrix = VectorMatrix(self.model, most)
         self.watching = WatcherParts(
             self.bus, self._clock, self.records, self.threads, settings.watching, self.hints
         )
@@ -166,14 +169,6 @@ class Assembly:
         """Let a consumer look into the journal; a full mailbox holds a wake-up already."""
         with suppress(MailboxFull):
             self.names.tell(consumer, Wake())
-
-    def _one_matrix(self) -> VectorMatrix:
-        """Return the one matrix of vectors in memory: whoever compares them shares it."""
-        most = self._settings.storage.matrix_mb
-        now: VectorMatrix | None = getattr(self, "_matrix", None)
-        if now is not None and (now.model, now.most_mb) == (self.model, most):
-            return now
-        return VectorMatrix(self.model, most)
 
     def _storage(self) -> Makers:
         """Return how the storage branch's actors are made."""
@@ -355,7 +350,7 @@ class Assembly:
         }
 
     def _roster(self) -> Callable[[], Roster]:
-        """Return what makes a roster with a search of its own, and books that outlive it."""
+        """Return what makes a roster with a search of its own, and a register that outlives it."""
         near, model, matrix, world = self._nearest, self.model, self._matrix, self._world
         settings, memory, tls = self._settings.federation, self._settings.memory, self._settings.tls
         folder = world.home.models / model if is_compiled(model) else None
@@ -371,7 +366,7 @@ class Assembly:
             roster = Roster(
                 partial(members, search),
                 self.bus,
-                Books(self._register, Overlay(world.home.overlay), binder),
+                StoreChanges(self._register, Overlay(world.home.overlay), binder),
                 settings=settings,
                 tls=tls,
                 clock=world.clock,

@@ -18,14 +18,12 @@ run of them (`file:changed`, `file:*`, `*:complete`), or `*` alone for every top
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import re
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from blinker import NamedSignal, Namespace
+from blinker import Namespace
 
 from cortex_actors import topics
 from cortex_actors.bus import commits
@@ -78,10 +76,6 @@ class Subscription:
     pattern: str
     deliver: Deliver
     forget: Callable[[Subscription], None] = field(repr=False)
-    #: Its place among the subscriptions of the bus: who subscribed first hears first.
-    number: int
-    #: Deliveries that raised; the event still reached everybody else.
-    failed: int = 0
     #: Events for which the receiver had no room.
     dropped: int = 0
     cancelled: bool = False
@@ -91,11 +85,6 @@ class Subscription:
         if not self.cancelled:
             self.cancelled = True
             self.forget(self)
-
-    def hurt(self, event: Event[Payload], error: Exception) -> None:
-        """Note what a delivery raised; it stays here."""
-        self.failed += 1
-        log.error("a receiver of %s failed on %s", self.pattern, event.id, exc_info=error)
 
     def drop(self, event: Event[Payload]) -> None:
         """Count an event that found no room; the first one of all is logged."""
@@ -119,21 +108,17 @@ class Switchboard:
     def __init__(self) -> None:
         """Connect nobody."""
         self._signals = Namespace()
-        self._numbers = itertools.count()
+        #: In the order of subscribing: who subscribed first hears first.
         self._covers: dict[Subscription, Callable[[str], object]] = {}
         #: What `hearers` has found since the last change.
         self._found: dict[str, tuple[Subscription, ...]] = {}
         #: The custom names that are kept; the one that was said longest ago comes first.
         self._said: dict[str, None] = {}
 
-    def __len__(self) -> int:
-        """Return how many topics are in use."""
-        return len(self._signals)
-
     def connect(self, pattern: str, deliver: Deliver) -> Subscription:
         """Subscribe to every topic a pattern covers, old and new; raises as `covers` does."""
         matches = covers(pattern)
-        subscription = Subscription(pattern, deliver, self._forget, next(self._numbers))
+        subscription = Subscription(pattern, deliver, self._forget)
         self._covers[subscription] = matches
         for name, signal in self._signals.items():
             if matches(name):
@@ -142,9 +127,24 @@ class Switchboard:
         return subscription
 
     def hearers(self, topic: str) -> tuple[Subscription, ...]:
-        """Return who hears a topic, in the order they subscribed."""
-        found = self._found.get(topic)
-        return self._look_up(topic) if found is None else found
+        """Return who hears a topic, in the order they subscribed.
+
+        A signal is asked for its receivers once, and the answer is kept until the next subscription
+        comes or goes. A new signal is connected to every pattern that covers it. Nothing is kept of
+        a custom name that was not admitted.
+        """
+        if (known := self._found.get(topic)) is not None:
+            return known
+        if topic.startswith("custom:") and topic not in self._said:
+            return tuple(each for each, matches in self._covers.items() if matches(topic))
+        if (signal := self._signals.get(topic)) is None:
+            signal = self._signals.signal(topic)
+            for subscription, matches in self._covers.items():
+                if matches(topic):
+                    signal.connect(subscription.drop, weak=False)
+        heard = {cast("MethodType", each).__self__ for each in signal.receivers_for(topic)}
+        found = self._found[topic] = tuple(each for each in self._covers if each in heard)
+        return found
 
     def admit(self, name: str) -> None:
         """Note that a custom name is said now; another one may have to go for it."""
@@ -159,28 +159,6 @@ class Switchboard:
             self._signals.pop(old, None)
             self._found.pop(old, None)
         self._said[name] = None
-
-    def _look_up(self, topic: str) -> tuple[Subscription, ...]:
-        """Ask a topic's signal for its receivers, and keep the answer until somebody subscribes.
-
-        Nothing is kept of a custom name that was not admitted.
-        """
-        if topic.startswith("custom:") and topic not in self._said:
-            return tuple(each for each, matches in self._covers.items() if matches(topic))
-        receivers = self._signal(topic).receivers_for(topic)
-        subscriptions: list[Any] = [cast("MethodType", each).__self__ for each in receivers]
-        found = self._found[topic] = tuple(sorted(subscriptions, key=attrgetter("number")))
-        return found
-
-    def _signal(self, topic: str) -> NamedSignal:
-        """Return a topic's signal; a new one is connected to every pattern that covers it."""
-        signal = self._signals.get(topic)
-        if signal is None:
-            signal = self._signals.signal(topic)
-            for subscription, matches in self._covers.items():
-                if matches(topic):
-                    signal.connect(subscription.drop, weak=False)
-        return signal
 
     def _forget(self, subscription: Subscription) -> None:
         """Disconnect a subscription."""
@@ -222,7 +200,7 @@ class Bus:
             commits.refuse_key(topic, idempotency_key, durable=durable and found.durable)
         event = self.event(topic, payload, source=source)
         if idempotency_key is not None:
-            return (await self._commits.add_once(event, idempotency_key))[0]
+            return await self._commits.add_once(event, idempotency_key)
         if durable and found.durable:
             return (await self._commits.add([event]))[0]
         self.announce(event)
@@ -276,8 +254,8 @@ class Bus:
                 subscription.deliver(event)
             except MailboxFull:
                 subscription.drop(event)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the others hear the event
-                subscription.hurt(event, error)
+            except Exception:  # whatever it is, the others hear the event
+                log.exception("a receiver of %s failed on %s", subscription.pattern, event.id)
 
     def subscribe(self, pattern: str, deliver: Deliver) -> Subscription:
         """Hear every topic a pattern covers (`file:changed`, `file:*`, `*`), old and new.

@@ -123,9 +123,6 @@ LONGEST_GATHER = 1.0
 #: Seconds between two looks when nothing wakes it: a commit whose answer was lost woke nobody.
 IDLE = 30.0
 
-#: Characters of a traceback that are kept: its end, which says what happened.
-TRACE_LIMIT = 16_000
-
 
 @dataclass(frozen=True, slots=True)
 class Wake:
@@ -283,16 +280,13 @@ class Consumer(AsyncioActor):
                 failure = self._failure(delivery, traceback.format_exc())
                 await self.desk.journal.fail(delivery, failure)
                 raise
-            self._gather(self.desk.clock.monotonic() - began)
+            # Rest after a delivery that took so long, if others do more than this one is to.
+            now = self.desk.clock.monotonic()
+            self._rests_until = now + min((now - began) * (1 / self.share - 1), LONGEST_GATHER)
         except AWAY as error:
             self._lanes.give_back(place)
             log.warning("%s will be tried again: %s", delivery.event.topic, error)
             await self.desk.clock.sleep(LEDGER_PAUSE)
-
-    def _gather(self, took: float) -> None:
-        """Rest after a delivery that took so long, if others do more than this one is to."""
-        rest = min(took / self.share - took, LONGEST_GATHER)
-        self._rests_until = self.desk.clock.monotonic() + rest
 
     def _failure(self, delivery: Delivery, trace: str) -> Failure:
         """Return how to go on after a crash."""
@@ -301,7 +295,8 @@ class Consumer(AsyncioActor):
         final = delivery.attempts + 1 >= settings.max_deliveries
         # Half a surrogate pair, or a megabyte of somebody's text, must not keep it from being kept.
         text = trace.encode("utf-8", "backslashreplace").decode()
-        return Failure(text[-TRACE_LIMIT:], pause, final)
+        # Characters of a traceback that are kept: its end, which says what happened.
+        return Failure(text[-16_000:], pause, final)
 
     def _later(self, seconds: float) -> None:
         """Wake again after a pause; there is one such timer at most."""

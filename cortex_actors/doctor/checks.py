@@ -377,10 +377,6 @@ class CheckRound:
     model: str = ""
     seen: FilesSeen | None = None
 
-    def with_more(self, diagnoses: Sequence[Diagnosis]) -> CheckRound:
-        """Return the same with other diagnoses."""
-        return replace(self, diagnoses=diagnoses)
-
 
 def look(patient: Patient, halt: files.Halt) -> CheckRound:
     """Run every check but the index's own (on a thread: it takes seconds).

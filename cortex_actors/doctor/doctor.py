@@ -25,7 +25,7 @@ what a crash left of one, the next removes.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -44,7 +44,7 @@ from cortex_actors.storage.events import store
 from cortex_actors.storage.health.file import LedgerReader
 from cortex_actors.storage.health.rows import MENDS, Mend
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.index.life import GenerationPlace, Generations, IndexLife
+from cortex_actors.storage.index.life import Generations, IndexLife
 from cortex_actors.storage.index.vectors import COLLECTIONS
 from cortex_actors.storage.index.verification import IndexVerdict, Verification
 from cortex_actors.storage.ledger import backups, offline
@@ -80,19 +80,14 @@ class Ward:
     renew: Callable[[], Awaitable[None]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RepairDone:
-    """One repair and what it did, in words."""
+async def treat(look: CheckRound, ward: Ward) -> list[tuple[hit.Repair, str]]:
+    """Do everything that was found and can be mended, in the order of `Repair`.
 
-    repair: hit.Repair
-    did: str
-
-
-async def treat(look: CheckRound, ward: Ward) -> list[RepairDone]:
-    """Do everything that was found and can be mended, in the order of `Repair`."""
+    Returns each repair that did something, with what it did, in words.
+    """
     wanted = {each.repair for each in look.diagnoses if each.repair is not None}
     return [
-        RepairDone(repair, did)
+        (repair, did)
         for repair in hit.Repair
         if repair in wanted and (did := await _treated(repair, look, ward))
     ]
@@ -153,13 +148,30 @@ class Visit:
         """
         begun = self.clock.monotonic()
         found, look = await self._examined()
-        done: list[RepairDone] = []
+        done: list[tuple[hit.Repair, str]] = []
         if repair and not any(each.damaged for each in found):
-            done = await treat(look.with_more(found), self.ward)
+            done = await treat(replace(look, diagnoses=found), self.ward)
             if done:
                 found, look = await self._examined()
-        took = self.clock.monotonic() - begun
-        return answer(found, done, took_s=took, online=self.ward.renew is not None)
+        serious = (hit.Severity.WARNING, hit.Severity.ERROR)
+        return {
+            "severity": str(hit.worst(found)),
+            "exit_code": hit.exit_code(found),
+            "online": self.ward.renew is not None,
+            "checks": [
+                {
+                    "check": each.check,
+                    "found": each.found,
+                    "severity": str(each.severity),
+                    "mend": each.mend,
+                    "repairable": each.repair is not None,
+                }
+                for each in found
+            ],
+            "wrong": sum(each.severity in serious for each in found),
+            "repaired": [{"repair": str(repair), "did": did} for repair, did in done],
+            "took_s": round(self.clock.monotonic() - begun, _DIGITS),
+        }
 
     async def _examined(self) -> tuple[list[hit.Diagnosis], CheckRound]:
         """Return everything that is found now."""
@@ -168,30 +180,6 @@ class Visit:
         if look.model and not any(each.damaged for each in found):
             found += await self.compare(look)
         return found, look
-
-
-def answer(
-    found: Sequence[hit.Diagnosis], done: Sequence[RepairDone], *, took_s: float, online: bool
-) -> dict[str, Any]:
-    """Return a visit in the shape that clients get it."""
-    return {
-        "severity": str(hit.worst(found)),
-        "exit_code": hit.exit_code(found),
-        "online": online,
-        "checks": [
-            {
-                "check": each.check,
-                "found": each.found,
-                "severity": str(each.severity),
-                "mend": each.mend,
-                "repairable": each.repair is not None,
-            }
-            for each in found
-        ],
-        "wrong": sum(each.severity in (hit.Severity.WARNING, hit.Severity.ERROR) for each in found),
-        "repaired": [{"repair": str(each.repair), "did": each.did} for each in done],
-        "took_s": round(took_s, _DIGITS),
-    }
 
 
 async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagnosis]:
@@ -211,27 +199,18 @@ async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagn
         return [hit.note(models.CONTENT, text, mend="cortex start")]
 
     async def verify() -> IndexVerdict:
-        return await _verdict(place, patient, model=state.model, read=read)
+        """Open the generation in a child and verify it; raises `IndexDown` where it cannot be."""
+        life = IndexLife(place, deadline=settings.index_timeout_s)
+        try:
+            # What Chroma writes is ignored: its answers say what is wrong with its files.
+            await life.open(ChildProcess.spawn, lambda _line: None)
+            one = Verification(life.ask, read, model=state.model, deep=True)
+            return await one.run(place.collections, patient.clock)
+        finally:
+            await life.close()
+            await life.gone()
 
     return await models.compared(verify, renews=False)
-
-
-async def _verdict(
-    place: GenerationPlace, patient: models.Patient, *, model: str, read: QueryRunner
-) -> IndexVerdict:
-    """Open a generation in a child and verify it; raises `IndexDown` for one that cannot be."""
-    life = IndexLife(place, deadline=patient.settings.storage.index_timeout_s)
-    try:
-        await life.open(ChildProcess.spawn, _nobody)
-        one = Verification(life.ask, read, model=model, deep=True)
-        return await one.run(place.collections, patient.clock)
-    finally:
-        await life.close()
-        await life.gone()
-
-
-def _nobody(_line: str) -> None:
-    """Ignore what Chroma writes: its answers say what is wrong with its files."""
 
 
 #: What the doctor is called as the source of an event.
@@ -241,7 +220,7 @@ SOURCE = "doctor"
 async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> dict[str, Any]:
     """Return what is found in a home that no daemon runs in, and what was mended.
 
-    See `checkup.visit.Visit`. Files that were missed are read by the next start; a new generation
+    See `Visit`. Files that were missed are read by the next start; a new generation
     of the index is built by it, too.
     """
     backups.finish(home.ledger)
@@ -270,7 +249,7 @@ class _HouseCall:
     async def look(self) -> CheckRound:
         """Run the checks."""
         found = await asyncio.to_thread(checks.look, self._patient, self._halt)
-        return found.with_more([*found.diagnoses, *self._wrong])
+        return replace(found, diagnoses=[*found.diagnoses, *self._wrong])
 
     async def compare(self, _look: CheckRound) -> list[hit.Diagnosis]:
         """Compare the index in a child process."""
@@ -426,7 +405,7 @@ class _DoctorTrial:
         reason = f"{worst.step}: {worst.said}" if worst.said else ""
         return Trip(worst.state, reason, self._at, took, tuple(self._steps))
 
-    async def _do(self, name: str, step: Callable[[], Awaitable[str]]) -> bool:
+    async def _do(self, name: str, step: Callable[[], Awaitable[str | None]]) -> bool:
         """Do one step and note how it went; say whether the next can be done.
 
         A step returns what did not answer, and raises where it failed.
@@ -434,7 +413,7 @@ class _DoctorTrial:
         begun, state = self._clock.monotonic(), StepState.OK
         try:
             async with asyncio.timeout(self._limit):
-                if said := await step():
+                if said := await step() or "":
                     state = StepState.DEGRADED
         except TimeoutError:
             state = StepState.FAILED
@@ -446,11 +425,10 @@ class _DoctorTrial:
         self._steps.append(TrialStep(name, state, took, said))
         return state is not StepState.FAILED
 
-    async def _tidy(self) -> str:
+    async def _tidy(self) -> None:
         """Forget what a crash left of an earlier trial."""
         if left := list(await self._left()):
             await self._desk.forget(left, caller=self._me)
-        return ""
 
     async def _remember(self) -> str:
         """Remember the probe; without a vector it is kept all the same."""
@@ -477,12 +455,11 @@ class _DoctorTrial:
             return "it is found by its meaning alone: questions are not answered by words now"
         return ""
 
-    async def _forget(self) -> str:
+    async def _forget(self) -> None:
         """Forget the probe."""
         await self._desk.forget([self._id], caller=self._me)
-        return ""
 
-    async def _gone(self) -> str:
+    async def _gone(self) -> None:
         """Look whether it is really gone, from every answer and from the ledger."""
         found = await self._ask()
         if any(each["id"] == self._id for each in found["hits"]) or await self._left():
@@ -490,7 +467,6 @@ class _DoctorTrial:
                 "what was forgotten is still there; the next trial tries again: "
                 "see cortex daemon logs"
             )
-        return ""
 
     async def _ask(self) -> Mapping[str, Any]:
         """Ask for the probe, in words of which not all are its own."""

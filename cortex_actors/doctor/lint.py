@@ -150,9 +150,7 @@ def _linted(root: str, inside: set[str]) -> Linted:
             data = Path(root, path).read_bytes()
             require_utf8(data, path=path)
             said += _said(data, path)
-            for each in lost(data, path, checkout=checkout):
-                spot = Spot(path, each.line, each.line, each.name)
-                findings.append(Flaw(Rule.STALE, spot, each.why))
+            findings += lost(data, path, checkout=checkout)
         except (BadInput, OSError) as error:
             # Which file it is will be said in front of it.
             why = str(error).partition(f"{path} as text: ")[2] or str(error)
@@ -287,15 +285,6 @@ _LINK, _PATH, _BEHIND, _CODE, _SCHEME, _UP, _ENDING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A reference to what is not there: its line (from 1), its name, and why in a few words."""
-
-    line: int
-    name: str
-    why: str
-
-
 class Checkout:
     """What the folder of a project holds, without what git ignores; paths are relative to it."""
 
@@ -426,17 +415,18 @@ class Checkout:
             return ""
 
 
-def lost(data: bytes, path: str, *, checkout: Checkout) -> list[Lost]:
-    """Return what a file names and its project does not have, in the order of its lines.
+def lost(data: bytes, path: str, *, checkout: Checkout) -> list[Flaw]:
+    """Return what a file names and its project does not have, by line (from 1) and name.
 
     `path` is relative to the checkout's root. Raises `NotText`, `FileTooLarge`.
     """
     text = lines(data, path=path)
     reader = _Mentions(checkout, posixpath.dirname(path))
-    found: dict[tuple[int, str], Lost] = {}
+    found: dict[tuple[int, str], Flaw] = {}
     for number, (line, kind) in enumerate(zip(text, kinds(text), strict=True), start=1):
         for name, why in reader.read(line.text, kind):
-            found.setdefault((number, name), Lost(number, name, why))
+            spot = Spot(path, number, number, name)
+            found.setdefault((number, name), Flaw(Rule.STALE, spot, why))
     return list(found.values()) if checkout.is_whole else []
 
 

@@ -240,10 +240,6 @@ def _prune(connection: Connection) -> Answer:
     return {"forgotten": forgotten}
 
 
-#: The packages that run a compiled model: others only made it.
-_RUNNING = ("onnxruntime", "tokenizers")
-
-
 def answering(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Tell which model answers, and which one is on its way."""
     now, next_ = active(opened), coming(opened)
@@ -301,7 +297,8 @@ def _used(patient: Patient) -> Iterator[Diagnosis]:
     _folder, made = found
     other = [
         f"{name} {made.versions[name]} (now {_version(name)})"
-        for name in _RUNNING
+        # The packages that run a compiled model: others only made it.
+        for name in ("onnxruntime", "tokenizers")
         if name in made.versions and made.versions[name] != _version(name)
     ]
     if other:

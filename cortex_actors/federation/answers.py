@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 #: remote id (federation/received.py) is no shorter, so that no two become one.
 ID_LIMIT = 256
 
-#: Bits of a number that is an id: a longer one is no id, and takes long to write out.
+#: Bits of a whole number: a longer one is no id, stops other programs, and takes long to write out.
 ID_BITS = 64
 
 #: Rows that are looked at for every hit that is wanted. A store that gives more was not asked for
@@ -160,9 +160,6 @@ BESIDE = 16_384
 #: Members of one list or object, and how deep these may be nested.
 MEMBERS, DEEP = 64, 5
 
-#: Bits of a whole number: a longer one stops other programs, and is as long as a page.
-BITS = 64
-
 #: Characters that a value which is no text takes of the room: a number's, about.
 VALUE = 8
 
@@ -257,7 +254,7 @@ class _Plain:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int):
-            return value if value.bit_length() <= BITS else None
+            return value if value.bit_length() <= ID_BITS else None
         if isinstance(value, float):
             return value if math.isfinite(value) else None
         if depth == 0:

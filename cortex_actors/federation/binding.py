@@ -43,9 +43,6 @@ ADAPTERS: Mapping[str, type[Adapter]] = {
 
 log = logging.getLogger("cortex.federation")
 
-#: Bytes of a megabyte.
-MEGABYTE = 1_048_576
-
 #: Seconds that a name server has to say where an address leads.
 LOOK = 3.0
 
@@ -103,20 +100,38 @@ class Binder:
         """Return a store as it can be asked.
 
         Raises `StoreUnusable` for a description that cannot be followed, its token's place among
-        it, and `StoreDown` for what may be otherwise later: a keyring that does not answer.
+        it, and `StoreDown` for what may be otherwise later: a keyring that does not answer. A
+        program is one that the settings name, and no other: whoever may add stores must not thereby
+        start programs.
         """
         kind = self.kinds.get(spec.type)
         if kind is None:
             known = ", ".join(sorted(self.kinds))
             raise StoreUnusable(f"there is no type {spec.type[:64]!r}; there are: {known}")
-        line = self._line(spec, await self.vault.token(spec.auth))
+        url = spec.url or (f"{STDIO}:" if COMMAND in spec.options else "")
+        if spec.managed and (COMMAND in spec.options or url.startswith(f"{STDIO}:")):
+            raise StoreUnusable(
+                "it is a program, and programs are started for stores of cortex.toml alone: "
+                "describe it there, as [[federation.stores]]"
+            )
+        settings = self.settings
+        line = StoreConnection(
+            url,
+            self.clock,
+            token=await self.vault.token(spec.auth),
+            # Bytes of a megabyte.
+            most=int(settings.response_mb * 1_048_576),
+            allow_hosts=settings.allow_hosts,
+            trust_system_store=self.tls.trust_system_store,
+            resolve=self.resolve,
+        )
         try:
             # Keeps one store from costing the others anything.
             guard = Guard(
                 self.clock,
-                at_once=self.settings.at_once,
-                failures=self.settings.breaker_failures,
-                pause=self.settings.breaker_pause_s,
+                at_once=settings.at_once,
+                failures=settings.breaker_failures,
+                pause=settings.breaker_pause_s,
             )
             return Bound(spec, RemoteStore(spec, kind(spec, line), guard), line)
         except CortexError:
@@ -126,25 +141,3 @@ class Binder:
             await line.close()
             log.warning("the store %s could not be set up", spec.name, exc_info=error)
             raise StoreDown(f"it could not be set up: {type(error).__name__}") from error
-
-    def _line(self, spec: StoreSpec, token: str) -> StoreConnection:
-        """Return the connection to a store; a program is one that the settings name, and no other.
-
-        Whoever may add stores must not thereby start programs.
-        """
-        url = spec.url or (f"{STDIO}:" if COMMAND in spec.options else "")
-        if spec.managed and (COMMAND in spec.options or url.startswith(f"{STDIO}:")):
-            raise StoreUnusable(
-                "it is a program, and programs are started for stores of cortex.toml alone: "
-                "describe it there, as [[federation.stores]]"
-            )
-        settings = self.settings
-        return StoreConnection(
-            url,
-            self.clock,
-            token=token,
-            most=int(settings.response_mb * MEGABYTE),
-            allow_hosts=settings.allow_hosts,
-            trust_system_store=self.tls.trust_system_store,
-            resolve=self.resolve,
-        )

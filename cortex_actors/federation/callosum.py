@@ -51,9 +51,6 @@ LONGEST = 262_144
 #: Tables and lists inside one another; such a file has five.
 DEEPEST_FILE = 32
 
-#: What a plain word that looks like a date would become; here it stays a word.
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
-
 
 @dataclass(frozen=True, slots=True)
 class CallosumFile:
@@ -184,8 +181,25 @@ def _shortened(key: object) -> str:
 
 
 def _document(text: str) -> object:
-    """Return what the YAML says as plain Python values."""
+    """Return what the YAML says as plain Python values: no dates, and no key twice."""
     import yaml  # noqa: PLC0415 - once in a home's life
+
+    class Plain(yaml.CSafeLoader):
+        """Text, numbers, yes and no, lists and tables."""
+
+        yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way of saying it
+            # What a plain word that looks like a date would become; here it stays a word.
+            first: [(tag, shape) for tag, shape in rules if tag != "tag:yaml.org,2002:timestamp"]
+            for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+        }
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's signature
+            """Refuse a key that is there twice: which of two tokens is meant is not guessed."""
+            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len(keys) != len(set(keys)):
+                line = node.start_mark.line + 1 if node.start_mark else 0
+                raise BadInput(_refused("a key twice in its table", line))
+            return super().construct_mapping(node, deep=deep)
 
     try:
         # At the first thing that is not plain, or too deep, it is refused.
@@ -200,35 +214,12 @@ def _document(text: str) -> object:
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST_FILE:
                 raise BadInput(_refused(f"more than {DEEPEST_FILE} levels", line))
-        return yaml.load(text, Loader=_loader())  # noqa: S506 - plain data, see `_loader`
+        return yaml.load(text, Loader=Plain)  # noqa: S506 - plain data
     except yaml.YAMLError as error:
         raise BadInput(_unread(error)) from None
     except (ValueError, RecursionError):
         message = "it holds a number that is none, or a character that no text has"
         raise BadInput(f"cannot import stores: {message}; write it in quotes") from None
-
-
-def _loader() -> type[Any]:
-    """Return what makes plain values of YAML: no dates, and no key twice."""
-    import yaml  # noqa: PLC0415 - as above
-
-    class Plain(yaml.CSafeLoader):
-        """Text, numbers, yes and no, lists and tables."""
-
-        yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way of saying it
-            first: [(tag, shape) for tag, shape in rules if tag != _TIMESTAMP]
-            for first, rules in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-        }
-
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - PyYAML's signature
-            """Refuse a key that stands twice: which of two tokens is meant is not guessed."""
-            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            if len(keys) != len(set(keys)):
-                line = node.start_mark.line + 1 if node.start_mark else 0
-                raise BadInput(_refused("a key twice in its table", line))
-            return super().construct_mapping(node, deep=deep)
-
-    return Plain
 
 
 def _refused(what: str, line: int) -> str:
@@ -237,7 +228,7 @@ def _refused(what: str, line: int) -> str:
 
 
 def _unread(error: Exception) -> str:
-    """Return why a text is no YAML, and where; what stands there is not repeated."""
+    """Return why a text is no YAML, and where; what is written there is not repeated."""
     mark = getattr(error, "problem_mark", None)
     where = f", line {mark.line + 1}" if mark is not None else ""
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is no YAML"

@@ -29,7 +29,7 @@ from cortex_actors.federation.binding import Binder, Bound
 from cortex_actors.federation.credentials import Vault
 from cortex_actors.federation.registry import (
     RESTART,
-    Books,
+    Overlaid,
     Overlay,
     Register,
     StoreChange,
@@ -72,22 +72,27 @@ _TUNED = ("weight", "floor")
 
 
 class StoreChanges:
-    """Takes stores in and lets them go, and turns what may be turned."""
+    """Takes stores in and lets them go, and turns what may be turned.
 
-    def __init__(self, books: Books) -> None:
-        """Write into these books."""
-        self._books = books
-        self._register = books.register
+    It reads and writes the register and the file that some of it is kept in, both together. One
+    change at a time, which whoever calls sees to.
+    """
+
+    def __init__(self, register: Register, file: Overlay, binder: Binder) -> None:
+        """Keep that register, and that file; stores are made with that binder."""
+        self.register = register
+        self.binder = binder
+        self._file = file
 
     async def add(self, spec: StoreSpec) -> StoreChange:
         """Take a store in; raises `BadInput`, `Refused`, `StoreDown`, `HomeUnwritable`."""
-        found = await self._books.read()
+        found = await self.read()
         with _saying(f"cannot add the store {spec.name[:64]}"):
             new = await self._bound(self._checked(spec, free={}, more=0))
         warnings = await self._settle([new], found.entries)
         answer = {
             "added": new.spec.name,
-            "store": self._register.row(self._register.spec(new.spec.name)),
+            "store": self.register.row(self.register.spec(new.spec.name)),
             "resolves": new.resolves,
             "warnings": warnings,
         }
@@ -98,19 +103,19 @@ class StoreChanges:
 
         Of one that cortex.toml has as well, the one that was added goes, which nobody asked.
         """
-        found, register = await self._books.read(), self._register
+        found, register = await self.read(), self.register
         spec = register.spec(name)
         added = (*register.managed, *register.shadowed)
         gone = next((each for each in added if each.name == name), None)
         if gone is None:
             why = "what is kept here always takes part" if spec.type == LOCAL else _LASTING
             raise Refused(f"cannot remove {name}: {why}")
-        told = await self._books.write(registry.dropped(found.entries, name))
+        told = await self.write(registry.dropped(found.entries, name))
         if spec.managed:
             register.forget(name)
         register.managed = tuple(each for each in register.managed if each is not gone)
         register.shadowed = tuple(each for each in register.shadowed if each is not gone)
-        await self._books.read()
+        await self.read()
         warnings = [*told, *await self._forgotten(self._unshared([gone.auth]))]
         answer = {"removed": name, "shadowed": not spec.managed, "warnings": warnings}
         return StoreChange(answer, removed=(name,) if spec.managed else ())
@@ -118,12 +123,12 @@ class StoreChanges:
     async def take_in(self, text: str, *, may_replace: bool) -> StoreChange:
         """Take in what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
         given = await asyncio.to_thread(callosum.read_text, text)
-        knobs = schema.turned(self._register.knobs, given.knobs)
-        found = await self._books.read()
+        knobs = schema.turned(self.register.knobs, given.knobs)
+        found = await self.read()
         new, answer = await self._outlook(given, may_replace=may_replace)
-        before = {each.name: each for each in self._register.managed}
+        before = {each.name: each for each in self.register.managed}
         warnings = await self._settle(new, found.entries) if new else []
-        self._register.turn(knobs, {})
+        self.register.turn(knobs, {})
         gone = [before[name].auth for name in answer["replaced"]]
         warnings += await self._forgotten(self._unshared(gone))
         return StoreChange({**answer, "warnings": warnings}, added=tuple(answer["added"]))
@@ -135,8 +140,8 @@ class StoreChanges:
 
     async def foreseen(self, given: callosum.CallosumFile, *, may_replace: bool) -> dict[str, Any]:
         """Return what would come of a file that was read; raises `BadInput`."""
-        schema.turned(self._register.knobs, given.knobs)
-        await self._books.read()
+        schema.turned(self.register.knobs, given.knobs)
+        await self.read()
         new, answer = await self._outlook(given, may_replace=may_replace)
         for each in new:
             await each.bound.close()
@@ -149,42 +154,36 @@ class StoreChanges:
     async def _outlook(
         self, given: callosum.CallosumFile, *, may_replace: bool
     ) -> tuple[list[_Newcomer], dict[str, Any]]:
-        """Return what is new in a file, and what comes of it: replaced, and not taken, as well."""
-        before = {each.name: each for each in self._register.managed}
-        new, skipped = await self._admitted(given.stores, before if may_replace else {})
-        names = [each.spec.name for each in new]
-        return new, {
-            "added": [name for name in names if name not in before],
-            "replaced": [name for name in names if name in before],
-            "skipped": [{"name": name, "reason": why} for name, why in (*given.skipped, *skipped)],
-            "changed": dict(given.knobs),
-        }
+        """Return what is new in a file, and what comes of it: replaced, and not taken, as well.
 
-    async def _admitted(
-        self, specs: Iterable[StoreSpec], free: dict[str, StoreSpec]
-    ) -> tuple[list[_Newcomer], list[tuple[str, str]]]:
-        """Return those of a file's stores that can be asked, and why the others cannot.
-
-        Their names are looked up together: a hundred that nobody knows cost what one costs.
+        Names are looked up together: a hundred that no server knows cost what one costs.
         """
+        before = {each.name: each for each in self.register.managed}
+        free = before if may_replace else {}
         some: list[StoreSpec] = []
-        skipped: list[tuple[str, str]] = []
-        for each in specs:
+        skipped = list(given.skipped)
+        for each in given.stores:
             try:
                 some.append(self._checked(each, free=free, more=len(some)))
             except (BadInput, Refused) as error:
                 skipped.append((each.name[:64], str(error)))
-        new: list[_Newcomer] = []
         binding = (self._bound(each) for each in some)
         found = await asyncio.gather(*binding, return_exceptions=True)
+        new: list[_Newcomer] = []
         for each, made in zip(some, found, strict=True):
-            if isinstance(made, BadInput | Refused | StoreDown):
-                skipped.append((each.name, str(made)))
-            elif isinstance(made, BaseException):
-                raise made
-            else:
+            if isinstance(made, _Newcomer):
                 new.append(made)
-        return new, skipped
+            elif isinstance(made, BadInput | Refused | StoreDown):
+                skipped.append((each.name, str(made)))
+            else:
+                raise made
+        names = [each.spec.name for each in new]
+        return new, {
+            "added": [name for name in names if name not in before],
+            "replaced": [name for name in names if name in before],
+            "skipped": [{"name": name, "reason": why} for name, why in skipped],
+            "changed": dict(given.knobs),
+        }
 
     def _checked(self, spec: StoreSpec, *, free: dict[str, StoreSpec], more: int) -> StoreSpec:
         """Return a store as it is kept.
@@ -193,13 +192,13 @@ class StoreChanges:
         taken or one store more than there may be.
         """
         spec = schema.checked(spec)
-        types = sorted(self._books.binder.kinds)
+        types = sorted(self.binder.kinds)
         if spec.type not in types:
             raise BadInput(
                 f"cannot add the store {spec.name}: there is no type {spec.type[:64]!r}; "
                 f"there are: {', '.join(types)}"
             )
-        known = {each.name: each for each in self._register.specs()}
+        known = {each.name: each for each in self.register.specs()}
         if spec.name in known and spec.name not in free:
             where = "runtime-stores.json" if known[spec.name].managed else "cortex.toml"
             raise Refused(
@@ -212,7 +211,7 @@ class StoreChanges:
 
     async def _bound(self, spec: StoreSpec) -> _Newcomer:
         """Return a store with its connection; raises why it cannot be asked."""
-        bound = await self._books.binder.bind(spec)
+        bound = await self.binder.bind(spec)
         try:
             resolves, warnings = await bound.resolves(), list[str]()
         except StoreUnusable:
@@ -231,29 +230,29 @@ class StoreChanges:
         try:
             for each in new:
                 if token := each.spec.auth.token:
-                    place = await self._books.binder.vault.keep(each.spec.name, token)
+                    place = await self.binder.vault.keep(each.spec.name, token)
                     kept.append(place.auth)
                     each.spec = replace(each.spec, auth=place.auth)
                     each.warnings += [place.warning] if place.warning else []
                 entries = registry.put(entries, each.spec)
-            told = await self._books.write(entries)
+            told = await self.write(entries)
         except BaseException:
             for each in new:
                 await each.bound.close()
             await self._forgotten(kept)
             raise
-        await self._books.read()
+        await self.read()
         for each in new:
-            self._register.forget(each.spec.name)
+            self.register.forget(each.spec.name)
             if each.spec.enabled:
-                self._register.bound[each.spec.name] = replace(each.bound, spec=each.spec)
+                self.register.bound[each.spec.name] = replace(each.bound, spec=each.spec)
             else:
                 await each.bound.close()
         return [*told, *(warning for each in new for warning in each.warnings)]
 
     def _unshared(self, some: Iterable[Auth]) -> list[Auth]:
         """Return those that no store which is described still names."""
-        left = (*self._register.specs(), *self._register.shadowed)
+        left = (*self.register.specs(), *self.register.shadowed)
         shared = {each.auth.token_keyring for each in left}
         return [one for one in some if one.token_keyring not in shared]
 
@@ -262,14 +261,14 @@ class StoreChanges:
         told = []
         for each in some:
             try:
-                await self._books.binder.vault.forget(each)
+                await self.binder.vault.forget(each)
             except StoreDown as error:
                 told.append(f"a token is still in the keyring as {each.token_keyring}: {error}")
         return told
 
     async def enable(self, name: str, *, on: bool) -> StoreChange:
         """Ask a store from now on, or no more; raises `NotFound`, `Refused`, `StoreDown`."""
-        register, draft = self._register, await self._books.draft()
+        register, draft = self.register, await self.draft()
         spec = register.spec(name)
         if spec.type == LOCAL:
             word = "enabled" if on else "disabled"
@@ -277,10 +276,10 @@ class StoreChanges:
         bound: Bound | None = None
         if on and name not in register.bound:
             with _saying(f"cannot enable {name}"):
-                bound = await self._books.binder.bind(spec)
+                bound = await self.binder.bind(spec)
         try:
             draft.change(spec, {"enabled": on})
-            await self._books.follow(draft)
+            await self.follow(draft)
         except BaseException:
             if bound is not None:
                 await bound.close()
@@ -294,22 +293,22 @@ class StoreChanges:
 
     async def tune(self, name: str, *, weight: float | None, floor: float | None) -> StoreChange:
         """Let a store count otherwise; raises `BadInput`, `NotFound`, `Refused`."""
-        draft = await self._books.draft()
+        draft = await self.draft()
         given = {"weight": weight, "floor": floor}
         self._tune(draft, name, {key: each for key, each in given.items() if each is not None})
-        await self._books.follow(draft)
+        await self.follow(draft)
         return self._told(name, draft)
 
     async def configure(self, changes: Mapping[str, Any]) -> StoreChange:
         """Turn knobs, and what stores count; raises `BadInput`, `NotFound`, `Refused`."""
         given = {name: value for name, value in changes.items() if name != STORES}
-        knobs = schema.turned(self._register.knobs, given)
+        knobs = schema.turned(self.register.knobs, given)
         stores = _overrides(changes.get(STORES, []))
-        draft = await self._books.draft()
+        draft = await self.draft()
         for name, how in stores:
             self._tune(draft, name, how)
-        await self._books.follow(draft)
-        self._register.turn(knobs, {})
+        await self.follow(draft)
+        self.register.turn(knobs, {})
         told = [{"name": name, **how} for name, how in stores]
         changed = {**given, STORES: told} if STORES in changes else given
         lasts = RESTART if given else draft.lasts
@@ -317,7 +316,7 @@ class StoreChanges:
 
     def _tune(self, draft: StoreDraft, name: str, how: Mapping[str, Any]) -> None:
         """Put into a draft what a store is to count; raises as `tune` does."""
-        spec = self._register.spec(name)
+        spec = self.register.spec(name)
         if spec.type == LOCAL and "floor" in how:
             raise Refused(
                 f"{name} has no floor: what is kept here is ranked by one search; give it a weight"
@@ -326,8 +325,72 @@ class StoreChanges:
 
     def _told(self, name: str, draft: StoreDraft) -> StoreChange:
         """Return what a store is now."""
-        row = self._register.row(self._register.spec(name))
+        row = self.register.row(self.register.spec(name))
         return StoreChange({"store": row, "lasts": draft.lasts})
+
+    async def read(self) -> Overlaid:
+        """Take in what the overlay holds now: somebody may have mended it by hand.
+
+        A file that was spoilt since it was read last takes nothing away: what is known of it goes
+        on, and the next write puts that in its place.
+        """
+        found = await asyncio.to_thread(self._file.read)
+        if not found.is_sound:
+            managed = self.register.managed
+            known = (*managed, *self.register.shadowed)
+            entries = tuple(schema.written(each) for each in known)
+            # Asked meanwhile is who is known from before it was spoilt.
+            names = ", ".join(each.name for each in managed)
+            meanwhile = (
+                f"what was read of it before counts until the daemon restarts: {names}"
+                if managed
+                else "no store that was added by command is asked meanwhile"
+            )
+            told = tuple(f"{each}; {meanwhile}" for each in found.trouble)
+            found = replace(found, entries=entries, specs=known, trouble=told)
+        self.register.overlay(found)
+        return found
+
+    async def write(self, entries: Sequence[object]) -> list[str]:
+        """Let the overlay hold these; return what a person is told of it.
+
+        Raises `HomeUnwritable`, and then it is as it was.
+        """
+        aside = await asyncio.to_thread(self._file.write, entries)
+        return [] if aside is None else [f"what was there before is kept as {aside}"]
+
+    async def draft(self) -> StoreDraft:
+        """Return a change that begins with what the overlay holds now."""
+        return StoreDraft((await self.read()).entries)
+
+    async def follow(self, draft: StoreDraft) -> None:
+        """Let a draft count: what is kept is written first. Raises as `write` does."""
+        register = self.register
+        if draft.kept:
+            await self.write(draft.entries)
+        register.managed = tuple(draft.kept.get(each.name, each) for each in register.managed)
+        register.turn(register.knobs, draft.tuned)
+
+    async def bring(self) -> bool:
+        """Let all that is enabled be asked; return whether another try may bring more.
+
+        What cannot be asked as it is described is noted with why; nothing else is changed by it.
+        """
+        register = self.register
+        wanted = {each.name: each for each in register.specs() if each.enabled}
+        for name, bound in tuple(register.bound.items()):
+            if name not in wanted or not bound.serves(wanted[name]):
+                register.let_go(name)
+        missing = [each for each in wanted.values() if each.name not in register.bound]
+        binding = (self.binder.bind(each) for each in missing)
+        found = await asyncio.gather(*binding, return_exceptions=True)
+        made = {spec.name: each for spec, each in zip(missing, found, strict=True)}
+        register.unbindable = {name: str(e) for name, e in made.items() if isinstance(e, StoreDown)}
+        register.bound |= {n: e for n, e in made.items() if not isinstance(e, BaseException)}
+        for each in found:
+            if isinstance(each, BaseException) and not isinstance(each, StoreDown):
+                raise each
+        return any(type(each) is StoreDown for each in found)
 
 
 @contextmanager
@@ -381,7 +444,7 @@ def foreseen(
     register.adopt(settings, tls)
     vault = Vault({}, ring=lambda: None)
     binder = Binder(settings, tls, clock=SystemClock(), vault=vault, resolve=_literal)
-    changes = StoreChanges(Books(register, Overlay(overlay), binder))
+    changes = StoreChanges(register, Overlay(overlay), binder)
     # Nobody looks for a token here.
     stores = (
         replace(each, auth=_ELSEWHERE) if each.auth and not each.auth.token else each

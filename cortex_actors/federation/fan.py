@@ -103,7 +103,7 @@ async def asked(
     told = await asyncio.gather(
         *(within(each.store.name, ask(each), seconds=seconds, clock=clock) for each in members)
     )
-    pairs = [(member, one) for member, one in zip(members, told, strict=True)]
+    pairs = list(zip(members, told, strict=True))
     skipped = [(member.store.name, why) for member, one in pairs for why in one.left_out]
     return Round(
         tuple(_listed(member, one.answer) for member, one in pairs if one.answer is not None),
@@ -314,9 +314,6 @@ BUDGET_LIMIT = 1_000_000
 #: Times that the stores may be asked for one answer.
 HOPS_LIMIT = 4
 
-#: Why nothing leaves this machine where there is nobody else to ask.
-_NOBODY = "no other store is asked"
-
 
 class QuestionWording:
     """Gives questions their vectors, all in the space of one model.
@@ -337,7 +334,8 @@ class QuestionWording:
         Without a vector it says why, and without anything that may leave why that is. Raises
         `ModelChanged` when another model answers by now.
         """
-        theirs, why_not = sendable(question.text) if others else ("", _NOBODY)
+        # Why nothing leaves this machine where there is nobody else to ask.
+        theirs, why_not = sendable(question.text) if others else ("", "no other store is asked")
         return await self._embedded(question, theirs, why_not)
 
     async def onward(self, question: Question, by: Bridge) -> Question:

@@ -32,7 +32,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ from cortex_actors.federation import fan
 from cortex_actors.federation.answers import flagged, record
 from cortex_actors.federation.local import is_public, sendable, topics
 from cortex_actors.federation.roster import Roster
-from cortex_actors.federation.store import LOCAL, AskOutcome, ByTopic, Member, Question
+from cortex_actors.federation.store import LOCAL, AskOutcome, ByTopic, Question, RecallStore
 from cortex_actors.rules.ranking import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -69,69 +70,6 @@ SOURCE = "topic-edge"
 
 #: Seconds that all of them may take: nobody waits long for what stands beside an answer.
 LONGEST = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Topics:
-    """What the hits of an answer are filed under, and which hits those are.
-
-    Attributes:
-        theirs: topics that other programs may be asked about.
-        ours: topics of all hits.
-        known: store -> ids of it that the answer has.
-
-    """
-
-    theirs: tuple[str, ...]
-    ours: tuple[str, ...]
-    known: dict[str, tuple[str, ...]]
-
-    def of(self, member: Member) -> tuple[str, ...]:
-        """Return what a member is asked about."""
-        return self.ours if member.store.kind == LOCAL else self.theirs
-
-
-def topics_of(packet: Sequence[FusedHit]) -> Topics:
-    """Return the topics of an answer."""
-    known: dict[str, tuple[str, ...]] = {}
-    for one in packet:
-        known[one.store] = (*known.get(one.store, ()), one.hit.id)
-    hits = [one.hit for one in packet]
-    theirs = topics(hit for hit in hits if is_public(hit))
-    return Topics(tuple(theirs), tuple(topics(hits)), known)
-
-
-async def edges(
-    members: Sequence[Member],
-    question: Question,
-    filed: Topics,
-    *,
-    budget: int,
-    seconds: float,
-    clock: Clock,
-) -> list[RankedHit]:
-    """Return at most `budget` hits that share a topic: each store's first, then each one's second.
-
-    Of one place what shares most comes first, then what is configured first. How much a hit shares
-    is its store's word, so that decides no more. A store that fails or is late has
-    none, and nothing is said of it: the answer is whole without.
-    """
-    seconds = min(seconds, LONGEST)
-
-    async def ask(member: Member) -> list[RankedHit]:
-        known = filed.known.get(member.store.name, ())
-        wanted = ByTopic(filed.of(member), limit=budget, exclude_ids=known, seconds=seconds)
-        told = await fan.within(
-            member.store.name,
-            lambda: member.store.by_topic(wanted, question),
-            seconds=seconds,
-            clock=clock,
-        )
-        return [] if told.answer is None else _edges(told.answer.hits, filed.of(member))
-
-    jobs = [ask(each) for each in members if each.store.has_topics and filed.of(each)]
-    found = [hit for some in await asyncio.gather(*jobs) for hit in some]
-    return sorted(found, key=lambda hit: (hit.store_rank, -(hit.native_score or 0.0)))[:budget]
 
 
 def _edges(hits: Sequence[RankedHit], asked: Sequence[str]) -> list[RankedHit]:
@@ -365,17 +303,33 @@ class Federation(AsyncioActor):
     async def _filed(
         self, whom: fan.Party, packet: list[FusedHit], knobs: FederationSettings, *, until: float
     ) -> list[RankedHit]:
-        """Return what shares a topic with the answer.
+        """Return at most `edge_budget` hits that share a topic with the answer.
 
-        What is known here is one list, and tells what is near by itself while nobody else is asked.
+        Each store's first comes before each one's second. Of one place what shares most comes
+        first, then what is configured first. How much a hit shares is its store's word, so that
+        decides no more. A store that fails or is late has none, and nothing is said of it: the
+        answer is whole without. What is known here is one list, and tells what is near by itself
+        while no other store is asked.
         """
-        left, budget = until - self._clock.monotonic(), knobs.edge_budget
-        if whom.is_alone or not knobs.edges_enabled or not budget or left <= 0:
+        budget, clock = knobs.edge_budget, self._clock
+        seconds = min(until - clock.monotonic(), LONGEST)
+        if whom.is_alone or not knobs.edges_enabled or not budget or seconds <= 0:
             return []
-        filed = topics_of(packet)
-        return await edges(
-            whom.answered, whom.question, filed, budget=budget, seconds=left, clock=self._clock
-        )
+        hits = [one.hit for one in packet]
+        ours, theirs = topics(hits), topics(hit for hit in hits if is_public(hit))
+
+        async def ask(store: RecallStore, about: Sequence[str]) -> list[RankedHit]:
+            known = [one.hit.id for one in packet if one.store == store.name]
+            wanted = ByTopic(about, limit=budget, exclude_ids=known, seconds=seconds)
+            by_topic = partial(store.by_topic, wanted, whom.question)
+            told = await fan.within(store.name, by_topic, seconds=seconds, clock=clock)
+            return [] if told.answer is None else _edges(told.answer.hits, about)
+
+        able = [each.store for each in whom.answered if each.store.has_topics]
+        asked = [(store, ours if store.kind == LOCAL else theirs) for store in able]
+        some = await asyncio.gather(*(ask(store, about) for store, about in asked if about))
+        found = list(chain.from_iterable(some))
+        return sorted(found, key=lambda hit: (hit.store_rank, -(hit.native_score or 0.0)))[:budget]
 
     async def _behind(
         self, whom: fan.Party, packet: list[FusedHit], knobs: FederationSettings, *, until: float

@@ -154,20 +154,15 @@ EMPTY = "the question was not sent: nothing is left of it without what nobody se
 TOPICS, TOPIC = 100, 256
 
 
-def masked(text: str) -> str:
-    """Return a text without what is secret in it, and without characters that nobody sees.
-
-    These go first: a key with one of them inside has no key's shape, and is one all the same. What
-    a marker then stands for is not sent in any form. Raises whatever the rules raise: nobody may
-    take that for a text without secrets.
-    """
-    return mask_secrets(seen(text)).text
-
-
 def sendable(text: str) -> tuple[str, str]:
-    """Return what of a text may be sent, and why not if nothing may; one of them is empty."""
+    """Return what of a text may be sent, and why not if nothing may; one of them is empty.
+
+    That is the text without what is secret in it, and without characters that nobody sees. These
+    go first: a key with one of them inside has no key's shape, and is one all the same. What a
+    marker then stands for is not sent in any form.
+    """
     try:
-        found = masked(text)
+        found = mask_secrets(seen(text)).text
     except Exception as error:
         log.warning("a question was not sent to other stores", exc_info=error)
         return "", UNCHECKED

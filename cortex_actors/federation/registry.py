@@ -10,13 +10,10 @@ A JSON array that may be read and mended by hand. What is not understood of it i
 entry that is none stays in the file, and a file that is no array is kept aside before another one
 takes its place. Every write is a whole new file, 0600 because it may hold tokens, in one stroke: a
 crash leaves the one before.
-
-The books: the register, and the file that some of it is kept in.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -26,7 +23,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.endpoint.replies import finite, not_json
-from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused, StoreDown
+from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused
 from cortex_actors.federation import schema
 from cortex_actors.federation.local import SEPARATE
 from cortex_actors.federation.store import LOCAL, Fan, Member, StoreHealth, StoreSpec
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cortex_actors.federation.binding import Binder, Bound
+    from cortex_actors.federation.binding import Bound
     from cortex_actors.federation.store import AskOutcome, RecallStore
 
 
@@ -47,7 +44,7 @@ class Register:
     """Which stores there are, how each has been doing, and what was turned.
 
     Attributes:
-        settings: the section that the base is of; None before the first roster.
+        settings: the section that the base is of; the defaults before the first roster.
         managed: the stores that were added while the daemon ran.
         shadowed: such stores whose name one of the settings has: they are not asked.
         faults: what is wrong with the overlay itself, a sentence each.
@@ -58,7 +55,7 @@ class Register:
 
     """
 
-    settings: FederationSettings | None = None
+    settings: FederationSettings = field(default_factory=FederationSettings)
     managed: tuple[StoreSpec, ...] = ()
     shadowed: tuple[StoreSpec, ...] = ()
     faults: tuple[str, ...] = ()
@@ -73,12 +70,7 @@ class Register:
     @property
     def knobs(self) -> FederationSettings:
         """How the fan is set now."""
-        return self.by_settings.model_copy(update=self._turned)
-
-    @property
-    def by_settings(self) -> FederationSettings:
-        """How the settings have it."""
-        return self.settings or FederationSettings()
+        return self.settings.model_copy(update=self._turned)
 
     @property
     def local(self) -> tuple[str, ...]:
@@ -101,9 +93,9 @@ class Register:
         Connections are made anew where anything of it changed, because it tells how they are.
         """
         before, old = self.settings, {each.name: each for each in self._base()}
-        has_changed = before is not None and (before, self._tls) != (settings, tls)
+        is_same = (before, self._tls) == (settings, tls)
         self.settings, self._tls = settings, tls
-        if before is None or not has_changed:
+        if is_same:
             return
         self._turned = {
             name: value
@@ -153,11 +145,10 @@ class Register:
 
     def turn(self, knobs: FederationSettings, tuned: Mapping[str, Mapping[str, Any]]) -> None:
         """Let knobs be so, and some stores of the settings (or what is kept here) count so."""
-        settings = self.by_settings
         self._turned = {
             name: value
             for name in schema.KNOBS
-            if (value := getattr(knobs, name)) != getattr(settings, name)
+            if (value := getattr(knobs, name)) != getattr(self.settings, name)
         }
         for name, how in tuned.items():
             self._tuned[name] = {**self._tuned.get(name, {}), **how}
@@ -220,9 +211,8 @@ class Register:
 
     def turned(self) -> dict[str, dict[str, Any]]:
         """Return what is set otherwise than the settings have it."""
-        settings = self.by_settings
         return {
-            name: {"live": value, "settings": getattr(settings, name)}
+            name: {"live": value, "settings": getattr(self.settings, name)}
             for name, value in self._turned.items()
         }
 
@@ -239,7 +229,7 @@ class Register:
 
     def _base(self) -> list[StoreSpec]:
         """Return the settings' stores as they stand there."""
-        return [schema.spec_of(each, managed=False) for each in self.by_settings.stores]
+        return [schema.spec_of(each, managed=False) for each in self.settings.stores]
 
     def _local(self) -> list[StoreSpec]:
         """Return what is kept here as if it were a store like others."""
@@ -380,11 +370,9 @@ class Overlay:
 
 def put(entries: Sequence[object], spec: StoreSpec) -> tuple[object, ...]:
     """Return entries in which a store is described so, where it stood or as the last."""
-    entry = schema.written(spec)
-    if not any(_name(each) == spec.name for each in entries):
-        return (*entries, entry)
-    first = [_name(each) for each in entries].index(spec.name)
-    return (*entries[:first], entry, *dropped(entries[first + 1 :], spec.name))
+    names = [_name(each) for each in entries]
+    at = names.index(spec.name) if spec.name in names else len(names)
+    return (*entries[:at], schema.written(spec), *dropped(entries[at + 1 :], spec.name))
 
 
 def dropped(entries: Sequence[object], name: str) -> tuple[object, ...]:
@@ -438,77 +426,3 @@ class StoreDraft:
     def lasts(self) -> str:
         """How long it counts: only as long as the shortest of it."""
         return RESTART if self.tuned else KEPT
-
-
-class Books:
-    """Reads and writes both together. One change at a time, which whoever calls sees to."""
-
-    def __init__(self, register: Register, file: Overlay, binder: Binder) -> None:
-        """Keep that register, and that file; stores are made with that binder."""
-        self.register = register
-        self.binder = binder
-        self._file = file
-
-    async def read(self) -> Overlaid:
-        """Take in what the overlay holds now: somebody may have mended it by hand.
-
-        A file that was spoilt since it was read last takes nothing away: what is known of it goes
-        on, and the next write puts that in its place.
-        """
-        found = await asyncio.to_thread(self._file.read)
-        if not found.is_sound:
-            managed = self.register.managed
-            known = (*managed, *self.register.shadowed)
-            entries = tuple(schema.written(each) for each in known)
-            # Asked meanwhile is who is known from before it was spoilt.
-            names = ", ".join(each.name for each in managed)
-            meanwhile = (
-                f"what was read of it before counts until the daemon restarts: {names}"
-                if managed
-                else "no store that was added by command is asked meanwhile"
-            )
-            told = tuple(f"{each}; {meanwhile}" for each in found.trouble)
-            found = replace(found, entries=entries, specs=known, trouble=told)
-        self.register.overlay(found)
-        return found
-
-    async def write(self, entries: Sequence[object]) -> list[str]:
-        """Let the overlay hold these; return what a person is told of it.
-
-        Raises `HomeUnwritable`, and then it is as it was.
-        """
-        aside = await asyncio.to_thread(self._file.write, entries)
-        return [] if aside is None else [f"what was there before is kept as {aside}"]
-
-    async def draft(self) -> StoreDraft:
-        """Return a change that begins with what the overlay holds now."""
-        return StoreDraft((await self.read()).entries)
-
-    async def follow(self, draft: StoreDraft) -> None:
-        """Let a draft count: what is kept is written first. Raises as `write` does."""
-        register = self.register
-        if draft.kept:
-            await self.write(draft.entries)
-        register.managed = tuple(draft.kept.get(each.name, each) for each in register.managed)
-        register.turn(register.knobs, draft.tuned)
-
-    async def bring(self) -> bool:
-        """Let all that is enabled be asked; return whether another try may bring more.
-
-        What cannot be asked as it is described is noted with why; nothing else is changed by it.
-        """
-        register = self.register
-        wanted = {each.name: each for each in register.specs() if each.enabled}
-        for name, bound in tuple(register.bound.items()):
-            if name not in wanted or not bound.serves(wanted[name]):
-                register.let_go(name)
-        missing = [each for each in wanted.values() if each.name not in register.bound]
-        binding = (self.binder.bind(each) for each in missing)
-        found = await asyncio.gather(*binding, return_exceptions=True)
-        made = {spec.name: each for spec, each in zip(missing, found, strict=True)}
-        register.unbindable = {name: str(e) for name, e in made.items() if isinstance(e, StoreDown)}
-        register.bound |= {n: e for n, e in made.items() if not isinstance(e, BaseException)}
-        for each in found:
-            if isinstance(each, BaseException) and not isinstance(each, StoreDown):
-                raise each
-        return any(type(each) is StoreDown for each in found)

@@ -109,8 +109,7 @@ class RemoteStore:
 
         Nothing is sent to find out.
         """
-        strange = [each for each in question.conditions if each not in _EVERYBODY]
-        if strange:
+        if strange := [each for each in question.conditions if each not in _EVERYBODY]:
             return f"it cannot narrow its answer by {', '.join(strange)}"
         if question.outward is None:
             return question.why_not or "the question may not leave this machine"

@@ -20,7 +20,6 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation import schema
 from cortex_actors.federation.answers import told
-from cortex_actors.federation.changes import StoreChanges
 from cortex_actors.federation.store import LOCAL, AskOutcome, Fan, RecallStore, StoreSpec
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.clock import Clock
-    from cortex_actors.federation.registry import Books, StoreChange
+    from cortex_actors.federation.changes import StoreChanges
+    from cortex_actors.federation.registry import StoreChange
 
     #: What changes the stores: `lambda stores: stores.remove(name)`.
     Work = Callable[[StoreChanges], Awaitable[StoreChange]]
@@ -67,7 +67,7 @@ class Roster(AsyncioActor):
         self,
         local: Callable[[str], Sequence[RecallStore]],
         bus: Bus,
-        books: Books,
+        changes: StoreChanges,
         *,
         settings: FederationSettings,
         tls: TlsSettings,
@@ -81,12 +81,11 @@ class Roster(AsyncioActor):
         super().__init__()
         self._local = local
         self._bus = bus
-        self._books = books
+        self._changes = changes
         self._settings = settings
         self._tls = tls
         self._clock = clock
         self._load = load
-        self._changes = StoreChanges(books)
         self._ready = asyncio.Event()
         self._turn, self._saying = asyncio.Lock(), asyncio.Lock()
         self._fan = Fan()
@@ -95,13 +94,13 @@ class Roster(AsyncioActor):
 
     def on_start(self) -> None:
         """Set the stores up, beside whoever starts: a keyring may take its time."""
-        self._books.register.adopt(self._settings, self._tls)
+        self._changes.register.adopt(self._settings, self._tls)
         self.spawn(self._bring(), name="set up stores")
         self.spawn(self._load(), name="load the search")
 
     async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Say what is about to be said, and close every connection."""
-        register = self._books.register
+        register = self._changes.register
         for name in tuple(register.bound):
             register.let_go(name)
         leaving, register.leaving = register.leaving, []
@@ -123,13 +122,13 @@ class Roster(AsyncioActor):
 
     def noted(self, outcomes: Sequence[AskOutcome]) -> None:
         """Take down how some asks ended; what changed is said beside it, in order."""
-        for name, is_up in self._books.register.note(outcomes, at=self._clock.now()):
+        for name, is_up in self._changes.register.note(outcomes, at=self._clock.now()):
             topic = STORE_UP if is_up else STORE_DOWN
             self.spawn(self._say(topic, (name,)), name=f"say {topic}")
 
     def described(self) -> dict[str, Any]:
         """Return in short how the stores are."""
-        register = self._books.register
+        register = self._changes.register
         active = register.active()
         return {
             "active": active,
@@ -144,12 +143,12 @@ class Roster(AsyncioActor):
 
     def told(self) -> dict[str, Any]:
         """Return how each store has been doing."""
-        return {"stores": [each.told() for each in self._books.register.standings()]}
+        return {"stores": [each.told() for each in self._changes.register.standings()]}
 
     def knobs(self) -> dict[str, Any]:
         """Return what may be turned: as it is, as the settings have it, and by default."""
-        register, default = self._books.register, FederationSettings()
-        live, settings = register.knobs, register.by_settings
+        register, default = self._changes.register, FederationSettings()
+        live, settings = register.knobs, register.settings
         return {
             "knobs": [
                 {
@@ -167,13 +166,13 @@ class Roster(AsyncioActor):
     async def listed(self) -> dict[str, Any]:
         """Return every store and what may be turned; a file in trouble is looked at again."""
         await self._ready.wait()
-        register = self._books.register
+        register = self._changes.register
         if register.trouble:
             await self._bring()
         return {
             "stores": register.rows(),
             "active": register.active(),
-            "types": sorted(self._books.binder.kinds),
+            "types": sorted(self._changes.binder.kinds),
             "knobs": {name: getattr(register.knobs, name) for name in schema.KNOBS},
             "turned": register.turned(),
             "tuned": register.tuned(),
@@ -191,14 +190,14 @@ class Roster(AsyncioActor):
         async with self._turn:
             try:
                 done = await work(self._changes)
-                if self._books.register.waiting():  # somebody wrote into the file by hand
-                    await self._books.bring()
+                if self._changes.register.waiting():  # somebody wrote into the file by hand
+                    await self._changes.bring()
             finally:
                 self._swap()
         for topic, names in ((STORE_ADDED, done.added), (STORE_REMOVED, done.removed)):
             if names:
                 await self._say(topic, names)
-        return {**done.answer, "active": self._books.register.active()}
+        return {**done.answer, "active": self._changes.register.active()}
 
     @deferred
     async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
@@ -214,7 +213,7 @@ class Roster(AsyncioActor):
     async def ping(self, name: str | None) -> dict[str, Any]:
         """Ask a store, or all that are enabled, whether it is there; raises `NotFound`."""
         await self._ready.wait()
-        register = self._books.register
+        register = self._changes.register
         some = [register.spec(each) for each in ((name,) if name is not None else register.local)]
         if name is None:
             some += [each for each in register.specs() if each.enabled]
@@ -226,11 +225,11 @@ class Roster(AsyncioActor):
     async def _pinged_one(self, spec: StoreSpec) -> dict[str, Any]:
         """Return what came of asking one store; one that is not set up is, for this once."""
         begun, says, reason = self._clock.monotonic(), dict[str, Any](), ""
-        register = self._books.register
+        register = self._changes.register
         bound, once = register.bound.get(spec.name), None
         try:
             if spec.type != LOCAL:
-                bound = bound or (once := await self._books.binder.bind(spec))
+                bound = bound or (once := await self._changes.binder.bind(spec))
                 says = told(await bound.store.ping(register.knobs.per_store_timeout_s))
         except StoreDown as error:
             reason = str(error)
@@ -246,22 +245,22 @@ class Roster(AsyncioActor):
     async def _bring(self) -> None:
         """Set up all that is enabled, as the file and the register have it now."""
         async with self._turn:
-            await self._books.read()
-            later = await self._books.bring()
+            await self._changes.read()
+            later = await self._changes.bring()
             self._again_at = self._clock.monotonic() + AGAIN if later else None
             self._swap()
         self._ready.set()
 
     def _swap(self) -> None:
         """Let the next question see what the register knows now."""
-        register = self._books.register
+        register = self._changes.register
         self._fan = register.fan(self._local(register.knobs.local))
         if register.leaving and self._sweeping is None:
             self._sweeping = self.spawn(self._swept(), name="close stores")
 
     async def _swept(self) -> None:
         """Close stores that nobody asks any more, once no question can have them in hand."""
-        register = self._books.register
+        register = self._changes.register
         while leaving := list(register.leaving):
             await self._clock.sleep(LONGEST_ASK)
             for each in leaving:

@@ -28,9 +28,6 @@ _OPEN = ("name", "type", "url", "weight", "floor")
 #: Names of options whose values nobody is shown, whatever they hold: any that has one of these.
 _SECRET = ("token", "secret", "password", "passwd", "key", "auth", "cookie", "credential")
 
-#: Names of options whose values nobody is shown, a table or not: what a program is given.
-_HIDING = ("env", "headers")
-
 #: A name and what is said of it in one argument of a program.
 _ASSIGNED = re.compile(r"([^=:\s]+)(=|:\s*)")
 
@@ -122,8 +119,7 @@ def without_user(url: str) -> str:
 
 def turned(knobs: FederationSettings, changes: Mapping[str, Any]) -> FederationSettings:
     """Return knobs alone with some of them turned; raises `BadInput` for what none may be."""
-    strange = sorted(changes.keys() - set(KNOBS))
-    if strange:
+    if strange := sorted(changes.keys() - set(KNOBS)):
         message = f"cannot configure {strange[0][:64]!r}: what may be turned is {', '.join(KNOBS)}"
         raise BadInput(message)
     if isinstance(wanted := changes.get("fusion_mode"), str):
@@ -176,7 +172,8 @@ def _masked(name: str, value: object) -> object:
     """Return an option's value, or a mask where its name says that it is nobody's to see."""
     if _is_secret(name):
         return _MASK
-    if name.lower() in _HIDING:
+    # Names of options whose values nobody is shown, a table or not: what a program is given.
+    if name.lower() in ("env", "headers"):
         return dict.fromkeys(value, _MASK) if isinstance(value, dict) else _MASK
     if isinstance(value, dict):
         return {key: _masked(str(key), each) for key, each in value.items()}

@@ -262,7 +262,13 @@ def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> s
 
     Raises `BadInput` for a broken file, `Refused` for another program's entry of that name.
     """
-    _require_own(find_server(client, text, path=path), path)
+    found = find_server(client, text, path=path)
+    if found is not None and not found.is_ours:
+        runs = " ".join(found.words) or "no program"
+        raise Refused(
+            f"{path} has a server {NAME!r} that is not this program ({runs}); nothing was "
+            "written: rename or remove it, then try again"
+        )
     wanted = {**client.shape, **wiring.server()}
     if path.endswith(".toml"):
         return _put_table(text, client.servers.way, wanted=wanted)
@@ -299,9 +305,10 @@ def with_hooks(client: McpClient, text: str, *, wiring: Wiring, path: str) -> st
             number = len(hooks.get(event, ())) if isinstance(hooks, dict) else 0
             new = {"hooks": [handler]}
             text = jsonc.put(text, ("hooks", event, number), value=new, path=path)
-        elif _handler(_data(text, path), ours[0]) != handler:
+        else:
             _, group, number = ours[0]
-            text = jsonc.put(text, ("hooks", event, group, "hooks", number), value=handler)
+            if _data(text, path)["hooks"][event][group]["hooks"][number] != handler:
+                text = jsonc.put(text, ("hooks", event, group, "hooks", number), value=handler)
     return text
 
 
@@ -381,16 +388,6 @@ def without_lines(text: str) -> str:
     return f"{before.removesuffix(chr(10))}{after}" if before.endswith("\n\n") else before + after
 
 
-def _require_own(found: ClientEntry | None, path: str) -> None:
-    """Raise `Refused` for an entry that another program has under our name."""
-    if found is not None and not found.is_ours:
-        runs = " ".join(found.words) or "no program"
-        raise Refused(
-            f"{path} has a server {NAME!r} that is not this program ({runs}); nothing was "
-            "written: rename or remove it, then try again"
-        )
-
-
 def _server(client: McpClient, text: str, *, path: str) -> dict[str, Any] | None:
     """Return the entry under our name as it is written there. Raises `BadInput`."""
     at: Any = _data(text, path)
@@ -401,8 +398,13 @@ def _server(client: McpClient, text: str, *, path: str) -> dict[str, Any] | None
 
 def _data(text: str, path: str) -> dict[str, Any]:
     """Return what a configuration says. Raises `BadInput` where it is broken, or no object."""
-    found: Any = _tables(text, path).unwrap() if path.endswith(".toml") else None
-    found = jsonc.read(text, path=path) if found is None else found
+    try:
+        toml = path.endswith(".toml")
+        found: Any = tomlkit.parse(text).unwrap() if toml else jsonc.read(text, path=path)
+    except tomlkit.exceptions.TOMLKitError as error:
+        raise BadInput(
+            f"{path} is no TOML: {error}; correct it first; nothing was written"
+        ) from error
     if not isinstance(found, dict):
         raise BadInput(f"{path} holds no object, so it is no configuration; nothing was written")
     return found
@@ -428,28 +430,12 @@ def _split(line: str) -> tuple[str, ...]:
         return ()
 
 
-def _handler(data: dict[str, Any], place: tuple[str, int, int]) -> Any:  # noqa: ANN401 - JSON
-    """Return a handler as it is written there."""
-    event, group, number = place
-    return data["hooks"][event][group]["hooks"][number]
-
-
 def _without_handler(text: str, place: tuple[str, int, int], *, path: str) -> str:
     """Return the text without a handler, and without its group where it is alone in it."""
     event, group, number = place
     way: jsonc.Way = ("hooks", event, group)
     alone = len(_data(text, path)["hooks"][event][group]["hooks"]) == 1
     return jsonc.cut(text, way if alone else (*way, "hooks", number))
-
-
-def _tables(text: str, path: str) -> tomlkit.TOMLDocument:
-    """Return a file in TOML. Raises `BadInput` with the line."""
-    try:
-        return tomlkit.parse(text)
-    except tomlkit.exceptions.TOMLKitError as error:
-        raise BadInput(
-            f"{path} is no TOML: {error}; correct it first; nothing was written"
-        ) from error
 
 
 def _put_table(text: str, way: tuple[str, ...], *, wanted: dict[str, Any]) -> str:

@@ -65,7 +65,8 @@ class Ignores:
             names = (_EXCLUDE, ".gitignore") if os.path.lexists(_join(folder, ".git")) else ()
             for name in names or (".gitignore",):
                 spec = _spec(_join(folder, name))
-                if spec is not None and not self._ignores_root(spec, folder):
+                # A user follows a folder that git ignores: then its own rules count.
+                if spec and (folder == self._root or not _says(spec, self._root, folder)):
                     above.append((folder, spec))
         if tuple(above) != self._above:
             self._above = tuple(above)
@@ -113,10 +114,6 @@ class Ignores:
         answers = (_says(spec, folder, place) for place, spec in reversed(self._above))
         return next((said for said in answers if said is not None), False)
 
-    def _ignores_root(self, spec: GitIgnoreSpec, folder: str) -> bool:
-        """Tell whether a user follows a folder that git ignores: then its own rules count."""
-        return folder != self._root and bool(_says(spec, self._root, folder))
-
 
 def repository(root: str) -> list[str]:
     """Return the folders from the top of the repository that holds a root, to the root. Blocks."""
@@ -146,9 +143,7 @@ def left_out(root: str, path: str) -> bool:
 
 def _says(spec: GitIgnoreSpec | None, folder: str, place: str) -> bool | None:
     """Return what an ignore file in one place says of a folder; None when it says nothing."""
-    if spec is None:
-        return None
-    return spec.check_file(os.path.relpath(folder, place) + "/").include
+    return None if spec is None else spec.check_file(os.path.relpath(folder, place) + "/").include
 
 
 def _spec(path: str) -> GitIgnoreSpec | None:
@@ -164,18 +159,15 @@ def _spec(path: str) -> GitIgnoreSpec | None:
 def _parsed(path: str, _stamp: tuple[int, ...]) -> GitIgnoreSpec | None:
     """Return what an ignore file says; None for nothing. Raises `OSError`."""
     text = (read_regular(path, most=LARGEST) or b"").decode("utf-8", "surrogateescape")
-    tame = [line for line in text.splitlines() if _is_pattern(line) and _is_tame(line)]
+    # Neither empty nor a comment.
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    tame = list(filter(_is_tame, lines))
     if not tame:
         return None
     try:
         return GitIgnoreSpec.from_lines(tame)
     except ValueError:
         return GitIgnoreSpec.from_lines([line for line in tame if _is_valid(line)])
-
-
-def _is_pattern(line: str) -> bool:
-    """Tell whether a line is neither empty nor a comment."""
-    return bool(line.strip()) and not line.startswith("#")
 
 
 def _is_tame(line: str) -> bool:

@@ -138,16 +138,15 @@ class Place:
         finally:
             os.close(folder)
 
-    def look(self, name: str | None = None) -> FileSeen | None:
-        """Return a file of the folder, ours unless another is named; None when there is none.
+    def look(self) -> FileSeen | None:
+        """Return the file; None when there is none.
 
         Raises a refusal for what is no ordinary file of ours.
         """
-        name = self.name if name is None else name
         try:
             # Before it is opened, because opening a device can do something.
-            admit(self.path, os.stat(name, dir_fd=self.folder, follow_symlinks=False))
-            opened = os.open(name, _READ, dir_fd=self.folder)
+            admit(self.path, os.stat(self.name, dir_fd=self.folder, follow_symlinks=False))
+            opened = self.open(self.name)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -325,9 +324,6 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 #: What editors leave beside a file that they have open: Vim, Emacs, LibreOffice and its kind.
 _MARKS = (".{name}.swp", ".#{name}", ".~lock.{name}#", "{name}~lock")
 
-#: A file that has shrunk to less than this share of what was known may be half saved.
-_SHRUNK = 0.5
-
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -382,7 +378,8 @@ async def settled(
                 raise errors.Missing.of(path)
             return None
         rests = found is not None and found.is_as(before) and not found.in_use
-        torn = found is not None and known is not None and len(found.data) < known * _SHRUNK
+        # A file that has shrunk to less than this share of what was known may be half saved.
+        torn = found is not None and known is not None and len(found.data) < known * 0.5
         if rests and found is not None and not torn:
             return found
         before = found
@@ -396,10 +393,6 @@ async def settled(
 _FORBIDDEN = frozenset({errno.EPERM, errno.EACCES})
 
 
-#: The disk has no room, or the user no quota.
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-
-
 def meaning(path: str, error: OSError) -> Exception:
     """Return the error that tells of an error of the system."""
     if error.errno == errno.ELOOP:
@@ -408,7 +401,8 @@ def meaning(path: str, error: OSError) -> Exception:
         return errors.ReadOnlyDisk.of(path)
     if error.errno in _FORBIDDEN:
         return errors.ImmutableFile.of(path, error=error.strerror)
-    if error.errno in _FULL:
+    # The disk has no room, or the user no quota.
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return errors.WriteFailed(f"cannot write {path}: {error.strerror}; make room on its disk")
     return errors.WriteFailed(
         f"cannot write {path}: {error.strerror}; look at its disk and try again"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.home import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 #: Remotes in the order in which they say what a checkout is one of: a fork keeps the repository
 #: that it came of as `upstream`.
@@ -77,8 +77,7 @@ def is_weak(found: str | None) -> bool:
 
 def address(url: str) -> str | None:
     """Return a remote's address without what depends on the way there; None for a path here."""
-    whole = _URL.fullmatch(url)
-    if whole is not None:
+    if (whole := _URL.fullmatch(url)) is not None:
         scheme, host, path = whole[1].lower(), whole[2], whole[3] or ""
         return None if scheme == "file" else _plain(host, path)
     short = _SCP.fullmatch(url)
@@ -87,10 +86,8 @@ def address(url: str) -> str | None:
 
 def _of(shared: Path, steps: int) -> str:
     """Return the origin of a repository whose own folder that is."""
-    url = _remote(shared)
-    if url is not None:
-        found = address(url)
-        if found is not None:
+    if (url := _remote(shared)) is not None:
+        if (found := address(url)) is not None:
             return found
         if steps and (clone := _clone(url, shared)) is not None:
             return _of(clone, steps - 1)
@@ -132,26 +129,19 @@ def _clone(url: str, shared: Path) -> Path | None:
 
 
 def _remote(shared: Path) -> str | None:
-    """Return the address of the remote that says most; None where there is no remote."""
-    found = _remotes(_text(shared / "config"))
-    names = [*PREFERRED, *sorted(found.keys() - set(PREFERRED))]
-    return next((found[name] for name in names if name in found), None)
-
-
-def _remotes(config: str) -> Mapping[str, str]:
-    """Return the first address of each remote in git's configuration."""
+    """Return the first address of the remote that says most; None where there is no remote."""
     found: dict[str, str] = {}
     name: str | None = None
-    for line in config.splitlines():
+    for line in _text(shared / "config").splitlines():
         text = line.strip()
-        head = _SECTION.match(text)
-        if head is not None:
+        if (head := _SECTION.match(text)) is not None:
             name = head[2] if head[1].lower() == "remote" else None
             text = text[head.end() :].strip()
         for key, value in _pairs(text):
             if name is not None and key == "url":
                 found.setdefault(name, value)
-    return found
+    names = [*PREFERRED, *sorted(found.keys() - set(PREFERRED))]
+    return next((found[each] for each in names if each in found), None)
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

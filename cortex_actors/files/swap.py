@@ -180,9 +180,6 @@ def _rename() -> Any:  # noqa: ANN401 - a function of the C library
 #: How a file system says that it knows no extended attributes.
 _NONE = frozenset({errno.ENOTSUP, errno.EOPNOTSUPP})
 
-#: What macOS copies in one call: the mode and the times, the access list, extended attributes.
-_COPYFILE_METADATA = 7
-
 
 def carry(source: int, target: int, *, path: str) -> None:
     """Give an open file what another one is beside its bytes and its times.
@@ -199,7 +196,9 @@ def carry(source: int, target: int, *, path: str) -> None:
     if sys.platform == "darwin":
         # Copy everything beside the bytes, by the system's own call.
         call = ctypes.CDLL(None, use_errno=True).fcopyfile
-        if call(source, target, None, _COPYFILE_METADATA) != 0:
+        # What macOS copies in one call: the mode and the times, the access list, extended
+        # attributes.
+        if call(source, target, None, 7) != 0:
             reason = os.strerror(ctypes.get_errno())
             raise Unkept.of(path, name="access list", error=reason)
     else:
@@ -245,9 +244,6 @@ PART = ".part"
 
 #: What a new file may be done with: readable for all, as editors make one.
 _MODE = 0o644
-
-#: Times that a human's saves may cross ours before what came aside is kept as it is.
-_ROUNDS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +319,8 @@ class Swap:
         """
         place, entry = self._place, self._entry
         standing, aside = standing or entry.after_sha256, displaced
-        for _ in range(_ROUNDS):
+        # Times that a human's saves may cross ours before what came aside is kept as it is.
+        for _ in range(16):
             try:
                 exchange(place.folder, entry.aside, place.name)
             except FileNotFoundError:  # an editor has moved ours away, and makes a new one
@@ -352,22 +349,19 @@ class Swap:
         try:
             with os.fdopen(opened, "wb", closefd=False) as file:
                 file.write(after)
-            self._dress(opened)
+            if self._entry.before is None:
+                os.fchmod(opened, _MODE)
+            else:
+                # The new file gets what the old one is beside its bytes.
+                source = place.open(place.name)
+                try:
+                    carry(source, opened, path=self._entry.path)
+                finally:
+                    os.close(source)
             os.fsync(opened)
         finally:
             os.close(opened)
         place.rename(part, self._entry.aside)
-
-    def _dress(self, opened: int) -> None:
-        """Give the new file what the old one is beside its bytes."""
-        if self._entry.before is None:
-            os.fchmod(opened, _MODE)
-            return
-        source = self._place.open(self._place.name)
-        try:
-            carry(source, opened, path=self._entry.path)
-        finally:
-            os.close(source)
 
     def _exchange(self) -> Swapped:
         """Exchange the two, then look at what was displaced."""

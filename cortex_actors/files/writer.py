@@ -365,12 +365,8 @@ class FileWriter:
 
     async def _settled(self, target: WriteTarget) -> FileSeen | None:
         """Return a file at rest, None if it is to be made; raises a refusal."""
-
-        async def look() -> FileSeen | None:
-            return await self.threads.run(_looked, target)
-
         return await rest.settled(
-            look,
+            partial(self.threads.run, _looked, target),
             self.clock,
             path=target.path,
             pace=self.pace,

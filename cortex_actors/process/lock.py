@@ -59,9 +59,6 @@ HELD = frozenset({HomeState.RUNNING, HomeState.STARTING})
 #: What the file says where the last owner did not say goodbye.
 _UNENDED = frozenset({HomeState.STARTING, HomeState.RUNNING, HomeState.CRASHED})
 
-#: Where Linux says which life of the machine this is.
-_BOOT = "/proc/sys/kernel/random/boot_id"
-
 
 @dataclass(frozen=True, slots=True)
 class LockInfo:
@@ -246,7 +243,8 @@ def _is_lock(home: Home, fd: int) -> bool:
 def _boot() -> str:
     """Return what this life of the machine is called; empty where the system does not tell."""
     try:
-        return Path(_BOOT).read_text(encoding="ascii").strip()
+        # Where Linux says which life of the machine this is.
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return ""
 

@@ -62,9 +62,6 @@ FILES = 5
 #: and not have reached the file, and no number is ever given twice.
 LEAP = 2 * QUEUE_LIMIT
 
-#: Bytes at a file's end in which its last number is looked for; longer than any line.
-_TAIL = 256 * 1024
-
 
 class Sink(Protocol):
     """Where lines end."""
@@ -256,7 +253,8 @@ def ended_well(path: Path) -> bool:
 def _end(path: Path) -> list[bytes]:
     """Return the last lines of a file, the first of which may be cut; none of what is not there."""
     with suppress(OSError), path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        # Bytes at a file's end in which its last number is looked for; longer than any line.
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 256 * 1024))
         return file.read().splitlines()
     return []
 

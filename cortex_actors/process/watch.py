@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 #: Seconds without a beat after which the loop is called frozen, and between two looks.
 FROZEN, LOOK = 5.0, 0.5
 
-#: Seconds the thread has to end.
-_JOIN = 2.0
-
 #: Told what the loop does (a task's name), for how many seconds, and its stack.
 Tell = Callable[[str, float, str], None]
 
@@ -76,7 +73,8 @@ class FreezeWatch:
     def close(self) -> None:
         """End the thread."""
         self._ended.set()
-        self._thread.join(_JOIN)
+        # Seconds the thread has to end.
+        self._thread.join(2.0)
 
     def _run(self) -> None:
         """Look until closed; a beat that was told of is not told of again.
@@ -108,13 +106,6 @@ class FreezeWatch:
 #: Microseconds in a second: systemd's unit.
 _SECOND = 1_000_000
 
-#: Meals in one interval of the watchdog. Less than half of it may pass between two; with four,
-#: one heartbeat's delay stays below that.
-_MEALS = 4
-
-#: Characters of a status line; `systemctl status` shows one line.
-_STATUS_LIMIT = 300
-
 
 class Systemd:
     """The socket that systemd listens on, and how often its watchdog wants to hear of us."""
@@ -145,7 +136,9 @@ class Systemd:
     @property
     def meal(self) -> float | None:
         """Seconds between two meals of the watchdog; None without one."""
-        return None if self._interval is None else self._interval / _MEALS
+        # Meals in one interval of the watchdog. Less than half of it may pass between two; with
+        # four, one heartbeat's delay stays below that.
+        return None if self._interval is None else self._interval / 4
 
     def ready(self, status: str) -> None:
         """Say that everything answers now."""
@@ -182,4 +175,5 @@ class Systemd:
 def _status(text: str) -> str:
     """Return a status on one line: a second one would be another message."""
     shown = "".join(c if c.isprintable() else " " for c in text)
-    return f"STATUS={' '.join(shown.split())[:_STATUS_LIMIT]}"
+    # Characters of a status line; `systemctl status` shows one line.
+    return f"STATUS={' '.join(shown.split())[:300]}"

@@ -230,9 +230,6 @@ STOP_TIMEOUT = 2.0
 #: Seconds in which a child that has hung up must be gone, and its last words be read.
 GRACE = 1.0
 
-#: Bytes read ahead from a child before it has to wait.
-READ_AHEAD = 2**20
-
 
 class ChildHandlerError(CortexError):
     """A child's handler raised; `kind` is the name of the exception's class."""
@@ -328,7 +325,8 @@ class ChildProcess:
                     process_group=0,
                 )
             on_failure.callback(_end, process)
-            streams = await asyncio.open_connection(sock=ours, limit=READ_AHEAD)
+            # Bytes read ahead from a child before it has to wait.
+            streams = await asyncio.open_connection(sock=ours, limit=2**20)
             on_failure.pop_all()
         return cls(name, process, streams, output)
 
@@ -413,7 +411,8 @@ class ChildProcess:
             await asyncio.wait({reading}, timeout=GRACE)
         finally:
             _end(self._process)
-            self._reason = self._why()
+            ended = self._down() if self._process.returncode else "normal"
+            self._reason = "killed" if self._killed else ended
             for answer in self._waiting.values():
                 if not answer.done():
                     answer.set_exception(self._down())
@@ -431,28 +430,20 @@ class ChildProcess:
             while True:
                 prefix = await self._reader.readexactly(LENGTHS.size)
                 header, body = lengths(prefix)
-                answer = json.loads(await self._reader.readexactly(header))
-                self._deliver(answer, await self._reader.readexactly(body))
+                reply = json.loads(await self._reader.readexactly(header))
+                data = await self._reader.readexactly(body)
+                answer = self._waiting.get(reply["id"])
+                if answer is None or answer.done():  # its asker has gone
+                    continue
+                if (error := reply.get("error")) is None:
+                    answer.set_result((reply["result"], data))
+                else:
+                    text = f"{self.name} failed: {error['type']}: {error['text']}"
+                    answer.set_exception(ChildHandlerError(text, error["type"]))
         except (asyncio.IncompleteReadError, OSError):
             return
         except (BadInput, ValueError, KeyError, TypeError):  # this is no frame: nothing that
             _end(self._process)  # follows can be read
-
-    def _deliver(self, header: dict[str, Any], body: bytes) -> None:
-        answer = self._waiting.get(header["id"])
-        if answer is None or answer.done():  # nobody waits any more
-            return
-        error = header.get("error")
-        if error is None:
-            answer.set_result((header["result"], body))
-        else:
-            text = f"{self.name} failed: {error['type']}: {error['text']}"
-            answer.set_exception(ChildHandlerError(text, error["type"]))
-
-    def _why(self) -> object:
-        if self._killed:
-            return "killed"
-        return self._down() if self._process.returncode else "normal"
 
     def _down(self) -> ChildProcessDown:
         code = self._process.returncode

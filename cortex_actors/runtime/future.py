@@ -36,19 +36,11 @@ from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 from cortex_actors.errors import BlockingInLoopError, CallCycleError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+    from collections.abc import Callable, Coroutine, Generator, Iterable
     from types import TracebackType
 
     from pykka._envelope import Envelope
     from pykka._types import OptExcInfo
-
-
-class PendingReply(Protocol):
-    """A reply somebody waits for."""
-
-    @property
-    def target(self) -> Waiter | None:
-        """Return who has to answer; None once its mailbox goes on without the answer."""
 
 
 class Waiter(Protocol):
@@ -60,9 +52,8 @@ class Waiter(Protocol):
     #: The number of the handler that runs now; a number that has passed is never used again.
     turn: int
 
-    @property
-    def waits(self) -> Sequence[PendingReply]:
-        """Return the replies that the running handler waits for."""
+    #: The replies that the running handler waits for.
+    waits: list[AsyncioFuture[Any]]
 
 
 #: The actor whose handler this code runs in and the number of that turn; None outside handlers.
@@ -93,8 +84,7 @@ def waiter() -> Waiter | None:
 
 def refuse_cycle(me: Waiter, target: Waiter) -> None:
     """Raise CallCycleError if `target` waits for `me`, directly or through others."""
-    path = _path(target, me, [])
-    if path is not None:
+    if (path := _path(target, me, [])) is not None:
         ring = " -> ".join(actor.label for actor in (me, *path))
         raise CallCycleError(f"the ask would never be answered: {ring} wait for one another")
 
@@ -145,7 +135,7 @@ class AsyncioFuture(pykka.Future[T]):
     #: What became of the message.
     fate: Fate = Fate.ANSWERED
 
-    #: Who has to answer, for the call-cycle guard.
+    #: Who has to answer, for the call-cycle guard; None once its mailbox goes on without it.
     target: Waiter | None = None
 
     # Defaults live on the class because an ask makes one of these objects.
@@ -293,20 +283,17 @@ class AsyncioFuture(pykka.Future[T]):
             self._done = True
         if self._parked is not None:
             _wake(self._parked, self._thread)
-        if self._callbacks is not None:
-            self._call_back()
+        if (callbacks := self._callbacks) is not None:
+            self._callbacks = None
+            for callback in callbacks:
+                try:
+                    callback()
+                except Exception:  # the others have to hear of it all the same
+                    logging.getLogger("pykka").exception("a receiver of an answer failed")
 
     def _refuse_second(self) -> None:
         if self.fate is not Fate.EXPIRED:
             raise queue.Full
-
-    def _call_back(self) -> None:
-        callbacks, self._callbacks = self._callbacks, None
-        for callback in callbacks or ():
-            try:
-                callback()
-            except Exception:  # the others have to hear of it all the same
-                logging.getLogger("pykka").exception("somebody who was told of an answer failed")
 
     def _result(self) -> T:
         if self._error is None:
@@ -338,14 +325,13 @@ class AsyncioFuture(pykka.Future[T]):
     def _park_within(self, me: Waiter) -> Generator[Any, None, None]:
         if self.target is not None:
             refuse_cycle(me, self.target)
-        waits = cast("list[AsyncioFuture[Any]]", me.waits)
-        waits.append(self)
+        me.waits.append(self)
         try:
             parked = asyncio.get_running_loop().create_future()
             if self._park(parked):
                 yield from parked
         finally:
-            waits.remove(self)
+            me.waits.remove(self)
 
 
 async def _all(futures: list[pykka.Future[Any]]) -> list[Any]:

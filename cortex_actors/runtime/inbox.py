@@ -15,7 +15,6 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -270,12 +269,13 @@ class Inbox:
             patient.close()
             there = concurrent.futures.Future()
             there.cancel()
-        there.add_done_callback(partial(self._refuse_lost, envelope))
-        return there
 
-    def _refuse_lost(self, envelope: Envelope[Any], there: concurrent.futures.Future[bool]) -> None:
-        if there.cancelled():
-            refuse(envelope, self._dead())
+        def refuse_lost(ended: concurrent.futures.Future[bool]) -> None:
+            if ended.cancelled():
+                refuse(envelope, self._dead())
+
+        there.add_done_callback(refuse_lost)
+        return there
 
     async def _promised_room(self) -> None:
         """Return when this sender may add one message, or the mailbox has closed."""

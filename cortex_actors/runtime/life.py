@@ -131,7 +131,10 @@ class Life:
             self.on_loop(partial(self._fail, error))
 
     def abandon(self) -> None:
-        """Give up an actor that refuses to end, from any thread; for everybody else it has."""
+        """Give up an actor that survives `kill`, from any thread: for all others it has ended.
+
+        Its task may go on unseen, and what it still does has effect; its name is free at once.
+        """
         if self._give_up is not None:
             self.on_loop(self._give_up)
 

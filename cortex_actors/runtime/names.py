@@ -53,10 +53,10 @@ class Names:
                 waiting.set_result(ref)
         ref.on_end(partial(self.unregister, name, ref))
 
-    def unregister(self, name: str, ref: AsyncioRef[Any] | None = None) -> None:
-        """Take a name back; with `ref`, only if that actor still has it."""
-        if ref is None or self._refs.get(name) is ref:
-            self._refs.pop(name, None)
+    def unregister(self, name: str, ref: AsyncioRef[Any]) -> None:
+        """Take a name back, if that actor still has it."""
+        if self._refs.get(name) is ref:
+            del self._refs[name]
 
     def whereis(self, name: str) -> AsyncioRef[Any] | None:
         """Return the living actor of a name; None while it is away."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pykka
 from pykka import ActorDeadError
@@ -44,20 +44,7 @@ class AsyncioRef(pykka.ActorRef[A]):
             raise self._not_found()
         self.actor_inbox.put(Envelope(message))
 
-    @overload
-    def ask(
-        self, message: object, *, block: Literal[False], timeout: float | None = None
-    ) -> future.AsyncioFuture[Any]: ...
-
-    @overload
-    def ask(
-        self, message: object, *, block: Literal[True] = True, timeout: float | None = None
-    ) -> Any: ...  # noqa: ANN401
-
-    @overload
-    def ask(self, message: object, *, block: bool = True, timeout: float | None = None) -> Any: ...  # noqa: ANN401
-
-    def ask(self, message: object, *, block: bool = True, timeout: float | None = None) -> Any:
+    def ask(self, message: object, *, block: bool = True, timeout: float | None = None) -> Any:  # noqa: ANN401 - the reply, or a future of it
         """Send a message and return its reply, or with `block=False` a future of it.
 
         Raises BlockingInLoopError before anything is sent when it would block a loop's thread.
@@ -118,29 +105,14 @@ class AsyncioRef(pykka.ActorRef[A]):
         elif not await self.actor_inbox.put_patiently(Envelope(message)):
             raise self._not_found()
 
-    @overload
-    def stop(self, *, block: Literal[True] = True, timeout: float | None = None) -> bool: ...
-
-    @overload
-    def stop(
-        self, *, block: Literal[False], timeout: float | None = None
-    ) -> future.AsyncioFuture[bool]: ...
-
-    @overload
-    def stop(
-        self, *, block: bool = True, timeout: float | None = None
-    ) -> bool | future.AsyncioFuture[bool]: ...
-
-    def stop(
-        self, *, block: bool = True, timeout: float | None = None
-    ) -> bool | future.AsyncioFuture[bool]:
+    def stop(self, *, block: bool = True, timeout: float | None = None) -> Any:  # noqa: ANN401 - as `ask`
         """Ask the actor to end after the messages sent before; False if it was dead already.
 
         Raises BlockingInLoopError before anything is sent when it would block a loop's thread.
         """
         if block:
             future.refuse_to_block(f"{self}.stop(block=True)", "`await ref.stop(block=False)`")
-        stopping = self.ask(_ActorStop(), block=False)
+        stopping: future.AsyncioFuture[Any] = self.ask(_ActorStop(), block=False)
         stopping.target = None
 
         def stopped(timeout: float | None) -> bool:
@@ -176,13 +148,6 @@ class AsyncioRef(pykka.ActorRef[A]):
         ending for another reason: that one can only be killed.
         """
         self.life.fail(error)
-
-    def abandon(self) -> None:
-        """Give up an actor that survives `kill`: whoever waits for its end waits no longer.
-
-        Its task may go on unseen, and what it still does has effect; its name is free at once.
-        """
-        self.life.abandon()
 
     async def join(self) -> object:
         """Return the exit reason, once the actor and the tasks it owned have ended."""
@@ -228,8 +193,7 @@ class AsyncioRef(pykka.ActorRef[A]):
         return late
 
     def _await_from(self, reply: future.AsyncioFuture[Any]) -> None:
-        me = future.waiter()
-        if me is not None:
+        if (me := future.waiter()) is not None:
             future.refuse_cycle(me, self.life)
         reply.target = self.life
 

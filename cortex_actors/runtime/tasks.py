@@ -68,7 +68,7 @@ class Task(Generic[T]):
     async def start(self) -> Task[T]:
         """Start it; a task that was asked to end before ends without a step."""
         loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._run(), name=self.name, context=self._context)
+        self._task = loop.create_task(self._work(), name=self.name, context=self._context)
         if self._ending:
             self._task.cancel()
         return self
@@ -120,9 +120,6 @@ class Task(Generic[T]):
             "seconds": round(asyncio.get_running_loop().time() - self._begun, 3),
             "ending": self._ending or None,
         }
-
-    async def _run(self) -> T:
-        return await self._work()
 
 
 class TaskSupervisor:

@@ -66,8 +66,7 @@ def _lines(work: object) -> Iterator[str]:
         names = next((names for names in _KINDS if hasattr(work, names[0])), None)
         if names is None:
             return
-        frame = getattr(work, names[0])
-        if frame is not None:
+        if (frame := getattr(work, names[0])) is not None:
             yield f"{_short(frame.f_code)}:{frame.f_lineno} in {frame.f_code.co_qualname}"
         work = getattr(work, names[1])
 
@@ -83,10 +82,6 @@ def _short(code: CodeType) -> str:
 
 #: Seconds between two looks.
 LOOK: Final = 1.0
-
-#: Looks that came late which are remembered: for so long the loop stood still, and nobody who
-#: waited meanwhile is to blame for it.
-FREEZES: Final = 100
 
 #: Seconds between two crashes: a cause that holds up a whole branch must not use up its
 #: supervisor's intensity (3 in 5 s), and who only waited for the first goes on meanwhile.
@@ -138,7 +133,9 @@ class Watchdog:
         self._cases: list[_Case] = []
         self._task: asyncio.Task[None] | None = None
         #: When the loop stood still, and for how long, in seconds of its clock.
-        self._freezes: deque[tuple[float, float]] = deque(maxlen=FREEZES)
+        # Looks that came late which are remembered: for so long the loop stood still, and nobody
+        # who waited meanwhile is to blame for it.
+        self._freezes: deque[tuple[float, float]] = deque(maxlen=100)
         #: The loop's time at the last look, and at the last crash.
         self._looked, self._crashed = 0.0, -PACE
 
@@ -232,7 +229,7 @@ class Watchdog:
             case.ref.kill()
             return
         _say(case.name, f"{case.name} survived its kill and is given up; its task goes on unseen")
-        case.ref.abandon()
+        case.ref.life.abandon()
 
 
 def _say(actor: str, text: str, **fields: str) -> None:

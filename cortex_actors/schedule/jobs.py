@@ -83,9 +83,7 @@ def first(job: Job, age: float | None) -> float:
     put it off until the clock has caught up.
     """
     soon = min(SOON, job.every)
-    if age is None:
-        return soon
-    return min(job.every, max(soon, job.every - max(0.0, age)))
+    return soon if age is None else min(job.every, max(soon, job.every - max(0.0, age)))
 
 
 def again(job: Job) -> float:

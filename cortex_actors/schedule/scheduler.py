@@ -80,8 +80,10 @@ class JobPreparer:
 
     publisher: Publisher
     clock: Clock
+    #: What memories get by the clock.
+    tending: Tending
     #: How principles fade.
-    scales: principle_decay.DecayScales = principle_decay.DEFAULTS
+    scales: principle_decay.DecayScales
 
     async def request(self, topic: str, payload: Payload, said: str) -> JobResult:
         """Say an event that has another actor do something."""
@@ -125,6 +127,26 @@ class JobPreparer:
         now = self.clock.now()
         run = projects.PipelineRun.at(projects.KIND, now, started_at=begun, counts=asdict(found))
         return JobResult(_told(found), work=lambda connection: projects.record(connection, run))
+
+    async def attention(self) -> JobResult:
+        """Write the attention that memories have now, and say which have faded."""
+        found = await self.tending.weigh()
+        if not found.updated:
+            return JobResult()
+        said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
+        return JobResult(said, wrote=True)
+
+    async def promotions(self) -> JobResult:
+        """Let memories sink that were read often enough and are old enough by now."""
+        moved = await self.tending.sink_ripe()
+        return JobResult(f"{len(moved)} memories promoted", wrote=True) if moved else JobResult()
+
+    async def archive(self) -> JobResult:
+        """Put memories away that have lain faded for `memory.archive_days`; none for 0."""
+        gone = await self.tending.archive(self.tending.settings.archive_days)
+        if not gone:
+            return JobResult()
+        return JobResult(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
 
 
 def _told(found: projects.Digest) -> str:
@@ -175,7 +197,11 @@ class Upkeep:
     async def copy(self, to: str | None) -> dict[str, Any]:
         """Copy the ledger at a user's request; raises as `backups.take_to` does."""
         begun = self.clock.monotonic()
-        made = await self._threads.run(self._copied, to)
+        take: Callable[..., backups.Backup] = partial(backups.take_now, self.home.ledger)
+        if to is not None:
+            take = partial(backups.take_to, self.home.ledger)
+        where = self.home.backups if to is None else Path(to)
+        made = await self._threads.run(take, where, at=self.clock.now(), halt=self._halt)
         seconds = round(self.clock.monotonic() - begun, 3)
         return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": seconds}
 
@@ -238,13 +264,6 @@ class Upkeep:
             await self.clock.sleep(PAUSE)
         return gone, before
 
-    def _copied(self, to: str | None) -> backups.Backup:
-        """Copy the ledger (on the thread)."""
-        ledger, now = self.home.ledger, self.clock.now()
-        if to is not None:
-            return backups.take_to(ledger, Path(to), at=now, halt=self._halt)
-        return backups.take_now(ledger, self.home.backups, at=now, halt=self._halt)
-
     def _copied_and_tidied(self) -> str:
         """Copy it if it was written, and tidy (on the thread)."""
         home, now = self.home, self.clock.now()
@@ -276,33 +295,6 @@ class Upkeep:
         with LedgerReader(ledger, self.clock, self._halt) as reader:
             found = reader.ask(lambda opened: list(words(opened, scope)), within=NO_LIMIT)
         return "every page of the ledger is sound", any(each.repair for each in found)
-
-
-@dataclass(frozen=True, slots=True)
-class Custody:
-    """Three jobs."""
-
-    tending: Tending
-
-    async def attention(self) -> JobResult:
-        """Write the attention that memories have now, and say which have faded."""
-        found = await self.tending.weigh()
-        if not found.updated:
-            return JobResult()
-        said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
-        return JobResult(said, wrote=True)
-
-    async def promotions(self) -> JobResult:
-        """Let memories sink that were read often enough and are old enough by now."""
-        moved = await self.tending.sink_ripe()
-        return JobResult(f"{len(moved)} memories promoted", wrote=True) if moved else JobResult()
-
-    async def archive(self) -> JobResult:
-        """Put memories away that have lain faded for `memory.archive_days`; none for 0."""
-        gone = await self.tending.archive(self.tending.settings.archive_days)
-        if not gone:
-            return JobResult()
-        return JobResult(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
 
 
 class Diary:
@@ -354,10 +346,6 @@ class Diary:
         self._unwritten -= {name for name, row in waiting.items() if self._rows[name] is row}
 
 
-#: Microseconds after a trial in which the index gets its vectors, which is written, too.
-_SETTLING = 10 * SECOND
-
-
 @dataclass(slots=True)
 class Trying:
     """Tries the daemon, and knows when that went well last.
@@ -386,7 +374,8 @@ class Trying:
         since = self.well_at
         if since is not None and 0 <= self.clock.now() - since < DAY:
             # Was there no write since?
-            settled = since + _SETTLING
+            # Microseconds after a trial in which the index gets its vectors, which is written, too.
+            settled = since + 10 * SECOND
             if await self.look(lambda: float(backups.written(self.ledger) <= settled)):
                 return JobResult()
         found = await self.trial()
@@ -443,8 +432,9 @@ class Scheduler(AsyncioActor):
             home, records, clock, settings, keep_days=keep_days, journal_days=journal_days
         )
         publisher = Publisher(bus, records, SOURCE)
-        self._errands = JobPreparer(publisher, clock, principle_decay.DecayScales.of(organisation))
-        self._custody = Custody(Tending(publisher, clock, memory, SOURCE))
+        tending = Tending(publisher, clock, memory, SOURCE)
+        scales = principle_decay.DecayScales.of(organisation)
+        self._errands = JobPreparer(publisher, clock, tending, scales)
         look = self._upkeep.look
         self._trying = trial and Trying(trial, look, home.ledger, clock)
         self._diary = Diary(publisher)
@@ -506,9 +496,9 @@ class Scheduler(AsyncioActor):
             Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
-            put_off("attention", chosen.attention_every_s, self._custody.attention),
-            put_off("promotions", chosen.promotions_every_s, self._custody.promotions),
-            put_off("archive", chosen.archive_every_s, self._custody.archive),
+            put_off("attention", chosen.attention_every_s, errands.attention),
+            put_off("promotions", chosen.promotions_every_s, errands.promotions),
+            put_off("archive", chosen.archive_every_s, errands.archive),
         )
         if self._trying is None:
             return jobs

@@ -33,10 +33,6 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 #: Seconds in which changes of the set gather: a hundred watchers that start cause few rounds.
 GATHER = 0.05
 
-#: Milliseconds in which watchfiles gathers events before it hands them over. Its thread wakes up
-#: at every step, whatever happens: at 20 it made half of the wake-ups of an idle daemon.
-STEP_MS = 50
-
 #: Rounds that may have a thread: the one that listens, and the one that is about to follow it.
 ROUNDS = 2
 
@@ -66,7 +62,8 @@ class Hints:
         self._settings = settings
         self._threads = Threads("hints", ROUNDS)
         self._ears: dict[str, _Ear] = {}
-        self._news = asyncio.Event()
+        #: Set when folders come or go, and when a round begins to listen or ends.
+        self.news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._pause = FIRST_PAUSE
         self._stale = False
@@ -94,14 +91,14 @@ class Hints:
         `polled` it has others that are only swept, because no event comes of them.
         """
         self._ears[project_id] = _Ear(folders, wake, polled)
-        self._news.set()
+        self.news.set()
         if self._task is None and folders and not self._closed:
             self._task = asyncio.get_running_loop().create_task(self._attend(), name="hints")
 
     def forget(self, project_id: str) -> None:
         """Listen to a project's folders no longer; nothing happens when nobody did."""
         self._ears.pop(project_id, None)
-        self._news.set()
+        self.news.set()
 
     def mode(self, project_id: str) -> WatchMode | None:
         """Return how a project is watched; None for one that nobody watches."""
@@ -167,13 +164,21 @@ class Hints:
         coming: _Round | None = None
         try:
             while wanted := self.wanted():
-                self._news.clear()
+                self.news.clear()
                 if coming is not None and coming.is_open:
-                    now, coming = self._replaced(now, coming), None
+                    # The next round has begun to listen; who has new folders looks once more.
+                    if now is not None:
+                        now.stop()
+                    fresh, self.folders = coming.folders - self.folders, coming.folders
+                    now, coming, self._resting = coming, None, False
+                    self._wake(e for e in self._ears.values() if not fresh.isdisjoint(e.folders))
                 if coming is None and (now is None or self._stale or now.wanted != wanted):
                     self._stale = False
-                    coming = self._begun()
-                await self._news.wait()
+                    coming = _Round(self)
+                    listening = self._threads.run(coming.run, self._settings.debounce_ms)
+                    coming.task = asyncio.create_task(listening, name="hints/round")
+                    coming.task.add_done_callback(self._on_round_end)
+                await self.news.wait()
                 for each in filter(None, (now, coming)):
                     each.check()
         finally:
@@ -181,33 +186,11 @@ class Hints:
             for each in filter(None, (now, coming)):
                 each.stop()
 
-    def _begun(self) -> _Round:
-        """Return a round that is about to listen."""
-        begun = _Round(self)
-        begun.task = asyncio.get_running_loop().create_task(
-            self._threads.run(begun.run, self._settings.debounce_ms), name="hints/round"
-        )
-        begun.task.add_done_callback(self._on_round_end)
-        return begun
-
-    def _replaced(self, last: _Round | None, new: _Round) -> _Round:
-        """Let one round follow another; who has new folders looks once more."""
-        if last is not None:
-            last.stop()
-        fresh, self.folders = new.folders - self.folders, new.folders
-        self._resting = False
-        self._wake(ear for ear in self._ears.values() if not fresh.isdisjoint(ear.folders))
-        return new
-
     def _on_round_end(self, task: asyncio.Task[None]) -> None:
         """Note that a round has ended; a stopped one may have failed, which is nobody's news."""
         if not task.cancelled():
             task.exception()
-        self._news.set()
-
-    def on_open(self) -> None:
-        """Note that a round has begun to listen."""
-        self._news.set()
+        self.news.set()
 
     def on_changes(self, changes: set[tuple[Change, str]]) -> None:
         """Wake those whose folders were touched."""
@@ -215,7 +198,7 @@ class Hints:
         if any(path in self.folders for change, path in changes if change == Change.deleted):
             # The kernel's watch went with the folder, which may be made again at once.
             self._stale = True
-            self._news.set()
+            self.news.set()
         touched = {place for _, path in changes for place in (path, os.path.dirname(path))}  # noqa: PTH120 - names that are only text
         self._wake(ear for ear in self._ears.values() if not touched.isdisjoint(ear.folders))
 
@@ -263,7 +246,10 @@ class _Round:
             *self.folders,
             watch_filter=DefaultFilter(ignore_dirs=()),
             debounce=debounce_ms,
-            step=STEP_MS,
+            # Milliseconds in which watchfiles gathers events before it hands them over. Its thread
+            # wakes up at every step, whatever happens: at 20 it made half of the wake-ups of an
+            # idle daemon.
+            step=50,
             stop_event=self,
             recursive=False,
             ignore_permission_denied=True,
@@ -274,7 +260,7 @@ class _Round:
         """Tell watchfiles whether to stop: it asks at every step, first once it listens."""
         if not self.is_open:
             self.is_open = True
-            self._loop.call_soon_threadsafe(self._hints.on_open)
+            self._loop.call_soon_threadsafe(self._hints.news.set)
         return self._ending.is_set()
 
     def stop(self) -> None:

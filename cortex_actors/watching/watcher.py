@@ -58,8 +58,6 @@ UNSURE_NS = 2_000_000_000
 #: Bytes of a file that are read: no larger one is ever taken in.
 MOST = 1_048_576
 
-_MICRO = 1_000
-
 
 class Doubts:
     """Hashes once what was read, when no change can hide in its time any more.
@@ -97,7 +95,7 @@ class Doubts:
         if sure is not None and sure.same_stat(state) and sure.sha256 == state.sha256:
             return False
         # A time that lies ahead is of another clock, and tells nothing.
-        return abs(now * _MICRO - max(state.mtime_ns, state.ctime_ns)) >= UNSURE_NS
+        return abs(now * 1_000 - max(state.mtime_ns, state.ctime_ns)) >= UNSURE_NS
 
 
 def _hash(path: str) -> str:

@@ -120,16 +120,15 @@ class Watchlist(Consumer):
 
     async def _keep_trying(self, seconds: float) -> None:
         """Agree, as often as it takes."""
-        pause = seconds
         while True:
-            if pause:
-                await self.desk.clock.sleep(pause)
+            if seconds:
+                await self.desk.clock.sleep(seconds)
             try:
                 if await self._agree():
                     return
             except CortexError as error:
                 log.warning("projects have yet to get their watchers: %s", error)
-            pause = AGAIN
+            seconds = AGAIN
 
     async def _agree(self) -> bool:
         """Make the watchers those of the followed projects; False when some are still missing.

@@ -138,19 +138,18 @@ class TestSubscribe:
         assert ["b", "a", "c"] == heard
 
     async def test_raising(self, bus: Bus, caplog: pytest.LogCaptureFixture) -> None:
-        """A receiver that raises costs no other its event, and is counted and logged."""
+        """A receiver that raises costs no other its event, and is logged."""
         heard: list[Event[Payload]] = []
 
         def bad(event: Event[Payload]) -> None:
             raise OSError(event.topic)
 
         bus.subscribe("*", heard.append)
-        failing = bus.subscribe("*", bad)
+        bus.subscribe("*", bad)
         bus.subscribe("*", heard.append)
         event = await change(bus)
 
         assert [event, event] == heard
-        assert 1 == failing.failed
         assert "a receiver of * failed" in caplog.text
 
     async def test_cancel(self, bus: Bus) -> None:

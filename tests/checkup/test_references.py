@@ -52,7 +52,7 @@ def lay_out(root: Path, files: dict[str, str]) -> None:
 def lost(root: Path, text: str, *, path: str = "CLAUDE.md") -> list[str]:
     """Return the names that a file of a project mentions and the project does not have."""
     found = lint.lost(text.encode(), path, checkout=lint.Checkout(str(root)))
-    return [each.name for each in found]
+    return [each.spot.text for each in found]
 
 
 class TestPaths:
@@ -171,7 +171,7 @@ class TestPaths:
         checkout = lint.Checkout(str(root))
         (found,) = lint.lost(b"\nSee `packages/button.ts`.\n", "CLAUDE.md", checkout=checkout)
 
-        assert 2 == found.line
+        assert 2 == found.spot.line
         assert "there is no packages/button.ts; there is packages/ui/src/button.ts" == found.why
 
     def test_too_large(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ async def treated(case: Case) -> list[str]:
 
     look = checks.look(Patient(case.home, case.settings, case.clock, online=False), Halt())
     done = await doctor.treat(look, Ward(read, write, say))
-    return [str(each.repair) for each in done] + said
+    return [str(repair) for repair, _ in done] + said
 
 
 class TestLedger:

@@ -15,9 +15,10 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.domain.hit import RankedHit
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.binding import Binder
+from cortex_actors.federation.changes import StoreChanges
 from cortex_actors.federation.credentials import Vault
 from cortex_actors.federation.federation import Federation
-from cortex_actors.federation.registry import Books, Overlay, Register
+from cortex_actors.federation.registry import Overlay, Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Answer, Question
 from cortex_actors.runtime.actor import start_actor
@@ -131,10 +132,10 @@ class House:
         chosen, tls = FederationSettings(**settings), tls or TlsSettings()
         types: Any = {"peer": Peer, "other": Peer}
         binder = Binder(chosen, tls, clock=self.clock, vault=self.vault, kinds=types)
-        books = Books(self.register, Overlay(self.file), binder)
+        changes = StoreChanges(self.register, Overlay(self.file), binder)
         given: Any = {"settings": chosen, "tls": tls, "clock": self.clock, "load": _no_search}
         self._handle = await start_actor(
-            self.names, "roster", Roster, self._local, self.bus, books, **given
+            self.names, "roster", Roster, self._local, self.bus, changes, **given
         )
         if federation:
             given = {"model": "a model", "clock": self.clock, "settings": chosen}

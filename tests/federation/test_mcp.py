@@ -265,9 +265,9 @@ class TestLoading:
     async def test_at_once(self) -> None:
         """The import begins with the store, and an adapter that is let go of leaves none behind."""
         async with opened("http://127.0.0.1:1/mcp", tool="search") as adapter:
-            assert not adapter._link._loading.done()
+            assert not adapter._loading.done()
 
-        assert adapter._link._loading.done()
+        assert adapter._loading.done()
 
     async def test_no_failure(self, server: McpServer, monkeypatch: pytest.MonkeyPatch) -> None:
         """Time that our own import takes is no failure of the store's; the next question is put."""

@@ -12,10 +12,8 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.errors import StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.pgvector import (
-    DatabaseLink,
     Pgvector,
     PgvectorOptions,
-    TableOptions,
     name_of,
     read_layout,
 )
@@ -29,7 +27,7 @@ from cortex_actors.federation.adapters.troubles import (
 from cortex_actors.federation.store import StoreSpec
 
 #: What is read here, and what its table is.
-READING = TableOptions(table="notes", vector="v", metadata=("a",), where={"b": 1})
+READING = PgvectorOptions(table="notes", vector="v", metadata=("a",), where={"b": 1})
 LAYOUT = Layout('"public"."vector"', '"public"', 3)
 
 #: Columns as the catalogue has them.
@@ -41,10 +39,10 @@ def described(spec: StoreSpec) -> Pgvector:
     return Pgvector(spec, StoreConnection(spec.url, SystemClock()))
 
 
-def linked(url: str, token: str, **login: str) -> DatabaseLink:
-    """Return a link to a database, with options of the login."""
-    options = PgvectorOptions(table="notes", user="u", **login)  # type: ignore[arg-type]
-    return DatabaseLink(StoreConnection(url, SystemClock(), token=token), options, managed=False)
+def linked(url: str, token: str, **login: str) -> Pgvector:
+    """Return the adapter of a database, with options of the login."""
+    spec = StoreSpec("wiki", "pgvector", url, options={"table": "notes", "user": "u", **login})
+    return Pgvector(spec, StoreConnection(url, SystemClock(), token=token))
 
 
 class TestNames:
@@ -88,7 +86,7 @@ class TestQuery:
 
     def test_product(self) -> None:
         """An inner product becomes a distance that is 0 for what is equal."""
-        reading = TableOptions(table="notes", vector="v", distance="ip")
+        reading = PgvectorOptions(table="notes", vector="v", distance="ip")
 
         assert "1 + (" in reading.query(LAYOUT, "[1]", 1)[0]
 
@@ -179,7 +177,7 @@ class TestDescription:
 
 
 class TestFarAway:
-    async def link(self, token: str = "", **login: str) -> DatabaseLink:
+    async def link(self, token: str = "", **login: str) -> Pgvector:
         """Return a link to a database on another machine."""
         return linked("postgresql://db.example/notes", token, **login)
 

@@ -48,7 +48,7 @@ class TestRegister:
         names = Names()
         first, second = await Recorder.start_async(), await Recorder.start_async()
         names.register("recorder", first)
-        names.unregister("recorder")
+        names.unregister("recorder", first)
         names.register("recorder", second)
         names.unregister("recorder", first)
         await first.stop(block=False)

@@ -9,10 +9,12 @@ from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.schedule.scheduler import SOURCE, JobPreparer
+from cortex_actors.sections import MemorySettings
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.events import store as store_events
 from cortex_actors.storage.ledger.backups import BELIEVED
+from cortex_actors.storage.memory.memory_attention import Tending
 from cortex_actors.storage.pipeline import insights, principle_decay, principles
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED
@@ -39,7 +41,9 @@ async def digests(watched: Watched) -> list[PipelineRun]:
 
 def made(watched: Watched) -> JobPreparer:
     """Return what prepares the runs of a scheduler."""
-    return JobPreparer(Publisher(watched.bus, watched.store.records, SOURCE), watched.clock)
+    publisher, clock = Publisher(watched.bus, watched.store.records, SOURCE), watched.clock
+    tending = Tending(publisher, clock, MemorySettings(), SOURCE)
+    return JobPreparer(publisher, clock, tending, principle_decay.DEFAULTS)
 
 
 async def promoted(watched: Watched, text: str, confidence: float = 0.5) -> None:

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 _DEFAULTS = frozenset({"default", "onnx_mini_lm_l6_v2"})
 _DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
-#: Where clients of Chroma note the model of a collection that has no embedding function.
-_NOTED = ("embedding_model", "model")
-
 #: What it answers where there is no such collection.
 _GONE = 404
 
@@ -106,7 +103,16 @@ class Chroma(HttpAdapter):
         model = self._options.model or collection.model
         if why := apart(asked, model=model, dimension=collection.dimension):
             raise LeftAlone(why)
-        document = await self._query(collection, asked)
+        assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+        query: dict[str, Any] = {
+            "query_embeddings": [asked.vector.tolist()],
+            "n_results": asked.limit,
+            "include": ["documents", "metadatas", "distances"],
+        }
+        if self._options.where:
+            query["where"] = self._options.where
+        path = f"{self._path}{_part(collection.id)}/query"
+        document = await self.line.post(path, query, seconds=asked.seconds)
         return self._read(document, collection, asked.limit)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
@@ -121,19 +127,6 @@ class Chroma(HttpAdapter):
             "space": found.space,
             "model": self._options.model or found.model or None,
         }
-
-    async def _query(self, collection: Collection, asked: OutgoingQuestion) -> object:
-        """Ask for the nearest documents."""
-        assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
-        document: dict[str, Any] = {
-            "query_embeddings": [asked.vector.tolist()],
-            "n_results": asked.limit,
-            "include": ["documents", "metadatas", "distances"],
-        }
-        if self._options.where:
-            document["where"] = self._options.where
-        path = f"{self._path}{_part(collection.id)}/query"
-        return await self.line.post(path, document, seconds=asked.seconds)
 
     async def _look_up(self, seconds: float) -> Collection:
         """Return what the server says of the collection."""
@@ -206,7 +199,8 @@ def _model(function: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     if text(function.get("name")) in _DEFAULTS:
         return _DEFAULT_MODEL
     named = (text(settings.get("model_name")), text(settings.get("model")))
-    noted = (text(metadata.get(key)) for key in _NOTED)
+    # Where clients of Chroma note the model of a collection that has no embedding function.
+    noted = (text(metadata.get(key)) for key in ("embedding_model", "model"))
     return next((each[:200] for each in (*named, *noted) if each), "")
 
 

@@ -32,7 +32,7 @@ from pydantic import Field
 
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
-from cortex_actors.federation.adapters.troubles import SessionEnded, ToolOutcome
+from cortex_actors.federation.adapters.troubles import SessionEnded
 from cortex_actors.federation.answers import answer, foreign, id_of, measured, number, record, text
 from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words
 from cortex_actors.rules.addresses import SCHEMES, STDIO
@@ -59,120 +59,6 @@ _WAIT, _EARLY = 0.5, 0.1
 
 #: What is said of a store while we are not ready to ask it.
 LOADING = "the MCP SDK is still being loaded here; ask again in a few seconds"
-
-
-class McpLink:
-    """The session with one server; whoever finds it ended opens the next one."""
-
-    def __init__(
-        self, line: StoreConnection, path: str, *, command: tuple[str, ...], env: Mapping[str, str]
-    ) -> None:
-        """Remember whom to ask; nothing is started but the import of the SDK, on a thread.
-
-        With a command that program is started and spoken to through its pipes; else the line leads
-        to a server that speaks streamable HTTP, at a path below its address.
-        """
-        self._line = line
-        self._path = path
-        self._command = command
-        self._env = env
-        self._session: McpSession | None = None
-        self._opening = asyncio.Lock()
-        self._left = Background()
-        self._closed = False
-        self._loading = _begun()
-
-    async def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> ToolOutcome:
-        """Return what a tool says; raises `StoreDown` for whatever went wrong."""
-        return await self._run(lambda session: session.call(tool, arguments), seconds)
-
-    async def described(self, seconds: float) -> Mapping[str, Any]:
-        """Return what the server says of itself."""
-        return await self._run(lambda session: session.described(), seconds)
-
-    async def close(self) -> None:
-        """End the session, and the program that was started for it."""
-        self._closed = True
-        self._leave(self._session)
-        # A thread cannot be told to end: an import that has begun is waited for.
-        await asyncio.wait({*self._left, self._loading})
-        await self._line.close()
-
-    async def _run(self, ask: Callable[[McpSession], Awaitable[T]], seconds: float) -> T:
-        """Ask within a time; once more when a session that was kept has ended since.
-
-        Raises `LeftAlone` when the time went into our own import: the store is not to blame.
-        """
-        session: McpSession | None = None
-        has_waited = False
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                has_waited = await self._loaded(seconds * _WAIT)
-                if has_waited:
-                    limit.reschedule((limit.when() or 0.0) - seconds * _EARLY)
-                while True:
-                    was_kept = self._session is not None
-                    session = await self._opened()
-                    try:
-                        return await ask(session)
-                    except SessionEnded:
-                        self._leave(session)
-                        if not was_kept:
-                            raise
-        except TimeoutError:
-            if has_waited:
-                raise LeftAlone(LOADING) from None
-            raise StoreTimeout(f"timeout after {seconds:.2f} s") from None
-        except asyncio.CancelledError:
-            # Over HTTP an answer that nobody waits for would go on dripping; a program that is
-            # only slow, or still starting, is let be.
-            if session is not None and not self._command:
-                self._leave(session)
-            raise
-
-    async def _loaded(self, seconds: float) -> bool:
-        """Wait until the SDK is imported, and return whether that took any waiting.
-
-        Raises `LeftAlone` when it takes longer, and `StoreUnusable` where the SDK is missing; then
-        the next question tries again.
-        """
-        if self._closed:
-            raise StoreDown("the store was let go of; ask again")
-        if self._loading.done() and self._loading.exception() is not None:
-            self._loading = _begun()
-        if self._loading.done():
-            return False
-        await asyncio.wait({self._loading}, timeout=seconds)
-        if not self._loading.done():
-            raise LeftAlone(LOADING)
-        self._loading.result()
-        return True
-
-    async def _opened(self) -> McpSession:
-        """Return the session, opening one first if need be.
-
-        Everybody waits for the same opening, which goes on when one of them gives up: a program
-        may take longer to start than a question may take.
-        """
-        if self._closed:
-            raise StoreDown("the store was let go of; ask again")
-        async with self._opening:
-            if self._session is None or self._session.is_over:
-                self._leave(self._session)
-                self._session = self._loading.result().McpSession(
-                    self._line, self._path, command=self._command, env=self._env
-                )
-        session = self._session
-        await session.ready()
-        return session
-
-    def _leave(self, session: McpSession | None) -> None:
-        """Have a session end, without waiting for it."""
-        if session is None:
-            return
-        if self._session is session:
-            self._session = None
-        self._left.begin(session.close(), "end of an MCP session")
 
 
 def _begun() -> asyncio.Task[Any]:
@@ -339,6 +225,8 @@ class McpOptions(Fields):
 class Mcp:
     """Calls one tool of an MCP server: over streamable HTTP, or of a program that it starts.
 
+    One session serves many questions; whichever question finds it ended opens the next one.
+
     Added with `cortex stores add tickets mcp http://127.0.0.1:9000/mcp --option tool=search`.
     """
 
@@ -346,20 +234,41 @@ class Mcp:
     most: ClassVar[int] = 100
 
     def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
-        """Check the options; nothing is sent, and no program started."""
+        """Check the options; nothing is started but the import of the SDK, on a thread.
+
+        Who may add a store to a running daemon may not choose what program the daemon runs.
+        """
         self._fields = options = McpOptions.of(spec)
         self._name = spec.name
+        self._line = line
+        self._path = options.path
         self._tool = options.tool
         self._arguments = options.arguments or {"query": QUERY}
         if QUERY not in str(self._arguments):
             raise StoreUnusable(f"options.arguments nowhere holds {QUERY}, where the question goes")
-        command, env = _program(spec, line, options)
-        self._link = McpLink(line, options.path, command=command, env=env)
+        self._command = tuple(options.command)
+        self._env = {name: each.replace(TOKEN, line.token) for name, each in options.env.items()}
+        if self._command or self._env or line.address.scheme not in SCHEMES:
+            if line.address.scheme != STDIO or not self._command:
+                raise StoreUnusable(
+                    "its address has to be http:// or https://, or stdio: with the program in "
+                    "options.command"
+                )
+            if spec.managed:
+                raise StoreUnusable(
+                    "a program is started only for a store that [[federation.stores]] in "
+                    "cortex.toml names"
+                )
+        self._session: McpSession | None = None
+        self._opening = asyncio.Lock()
+        self._left = Background()
+        self._closed = False
+        self._loading = _begun()
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return what the tool finds, in its order."""
         arguments = _filled(self._arguments, asked)
-        outcome = await self._link.call(self._tool, arguments, asked.seconds)
+        outcome = await self._run(lambda one: one.call(self._tool, arguments), asked.seconds)
         if sum(map(len, outcome.texts)) > AT_ONCE:
             rows = await asyncio.to_thread(self._fields.rows, outcome.document, outcome.texts)
         else:
@@ -369,33 +278,91 @@ class Mcp:
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return who the server says it is, and its tools."""
-        return dict(await self._link.described(seconds))
+        return await self._run(lambda session: session.described(), seconds)
 
     async def close(self) -> None:
         """End the session, and the program that was started for it."""
-        await self._link.close()
+        self._closed = True
+        self._leave(self._session)
+        # A thread cannot be told to end: an import that has begun is waited for.
+        await asyncio.wait({*self._left, self._loading})
+        await self._line.close()
 
+    async def _run(self, ask: Callable[[McpSession], Awaitable[T]], seconds: float) -> T:
+        """Ask within a time; once more when a session that was kept has ended since.
 
-def _program(
-    spec: StoreSpec, line: StoreConnection, options: McpOptions
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the program to start and its environment; nothing for a server with an address.
+        Raises `LeftAlone` when the time went into our own import: the store is not to blame.
+        """
+        session: McpSession | None = None
+        has_waited = False
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                has_waited = await self._loaded(seconds * _WAIT)
+                if has_waited:
+                    limit.reschedule((limit.when() or 0.0) - seconds * _EARLY)
+                while True:
+                    was_kept = self._session is not None
+                    session = await self._opened()
+                    try:
+                        return await ask(session)
+                    except SessionEnded:
+                        self._leave(session)
+                        if not was_kept:
+                            raise
+        except TimeoutError:
+            if has_waited:
+                raise LeftAlone(LOADING) from None
+            raise StoreTimeout(f"timeout after {seconds:.2f} s") from None
+        except asyncio.CancelledError:
+            # Over HTTP an answer that nobody waits for would go on dripping; a program that is
+            # only slow, or still starting, is let be.
+            if session is not None and not self._command:
+                self._leave(session)
+            raise
 
-    Who may add a store to a running daemon may not choose what the daemon runs.
-    """
-    command, env = tuple(options.command), options.env
-    if line.address.scheme in SCHEMES and not command and not env:
-        return (), {}
-    if line.address.scheme != STDIO or not command:
-        raise StoreUnusable(
-            "its address has to be http:// or https://, or stdio: with the program in "
-            "options.command"
-        )
-    if spec.managed:
-        raise StoreUnusable(
-            "a program is started only for a store that [[federation.stores]] in cortex.toml names"
-        )
-    return command, {name: value.replace(TOKEN, line.token) for name, value in env.items()}
+    async def _loaded(self, seconds: float) -> bool:
+        """Wait until the SDK is imported, and return whether that took any waiting.
+
+        Raises `LeftAlone` when it takes longer, and `StoreUnusable` where the SDK is missing; then
+        the next question tries again.
+        """
+        if self._closed:
+            raise StoreDown("the store was let go of; ask again")
+        if self._loading.done() and self._loading.exception() is not None:
+            self._loading = _begun()
+        if self._loading.done():
+            return False
+        await asyncio.wait({self._loading}, timeout=seconds)
+        if not self._loading.done():
+            raise LeftAlone(LOADING)
+        self._loading.result()
+        return True
+
+    async def _opened(self) -> McpSession:
+        """Return the session, opening one first if need be.
+
+        Everybody waits for the same opening, which goes on when one of them gives up: a program
+        may take longer to start than a question may take.
+        """
+        if self._closed:
+            raise StoreDown("the store was let go of; ask again")
+        async with self._opening:
+            if self._session is None or self._session.is_over:
+                self._leave(self._session)
+                self._session = self._loading.result().McpSession(
+                    self._line, self._path, command=self._command, env=self._env
+                )
+        session = self._session
+        await session.ready()
+        return session
+
+    def _leave(self, session: McpSession | None) -> None:
+        """Have a session end, without waiting for it."""
+        if session is None:
+            return
+        if self._session is session:
+            self._session = None
+        self._left.begin(session.close(), "end of an MCP session")
 
 
 def _filled(value: Any, asked: OutgoingQuestion) -> Any:  # noqa: ANN401 - whatever a description holds

@@ -129,7 +129,7 @@ class McpSession:
             )
         return ToolOutcome(result.structured_content, texts)
 
-    async def described(self) -> Mapping[str, Any]:
+    async def described(self) -> dict[str, Any]:
         """Return who the server says it is, and its tools."""
         info = self._client.server_info if self._client else None
         return {
@@ -154,33 +154,33 @@ class McpSession:
         """Open, and stay open until somebody closes it or it breaks."""
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(OPENING):
-                client = await (self._started(stack) if self._command else self._dialled(stack))
+                if self._command:
+                    program, *arguments = self._command
+                    # What it writes to stderr is lost.
+                    silence = stack.enter_context(_NOWHERE.open("w", encoding="utf-8"))  # noqa: ASYNC230 - no disk
+                    params = StdioServerParameters(command=program, args=arguments, env=self._env)
+                    streams = stdio_client(params, errlog=silence)
+                else:
+                    # The server is reached by the line alone.
+                    self._watched = Pinned(self._line)
+                    http = httpx2.AsyncClient(
+                        transport=self._watched,
+                        timeout=STEP,
+                        trust_env=False,
+                        follow_redirects=False,
+                    )
+                    await stack.enter_async_context(http)
+                    where = self._line.address
+                    streams = streamable_http_client(
+                        f"{where.origin}{where.path}{self._path}",
+                        http_client=http,
+                        max_sse_event_size=self._line.most,
+                    )
+                client = Client(streams, cache=None, input_required_max_rounds=1)
                 self._client = await stack.enter_async_context(client)
                 self._tools = await _tools(self._client)
             self._opened.set()
             await self._closing.wait()
-
-    async def _started(self, stack: AsyncExitStack) -> Client:
-        """Return a client of a program that it starts; what that writes to stderr is lost."""
-        program, *arguments = self._command
-        silence = stack.enter_context(_NOWHERE.open("w", encoding="utf-8"))  # noqa: ASYNC230 - no disk
-        params = StdioServerParameters(command=program, args=arguments, env=self._env)
-        return Client(stdio_client(params, errlog=silence), cache=None, input_required_max_rounds=1)
-
-    async def _dialled(self, stack: AsyncExitStack) -> Client:
-        """Return a client of a server that is reached by the line alone."""
-        self._watched = Pinned(self._line)
-        http = httpx2.AsyncClient(
-            transport=self._watched, timeout=STEP, trust_env=False, follow_redirects=False
-        )
-        await stack.enter_async_context(http)
-        where = self._line.address
-        streams = streamable_http_client(
-            f"{where.origin}{where.path}{self._path}",
-            http_client=http,
-            max_sse_event_size=self._line.most,
-        )
-        return Client(streams, cache=None, input_required_max_rounds=1)
 
     async def _asked(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what the SDK makes of a request; who gives up leaves it to end by itself."""

@@ -74,18 +74,165 @@ _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.$@-]{0,62}"
 _DRIVER = "cortex_actors.federation.adapters.pgvector_session"
 
 
-class DatabaseLink:
-    """The connections to one database."""
+def _driver() -> Any:  # noqa: ANN401 - a module
+    """Return the module that speaks to libpq; raises `StoreUnusable` where it is not installed."""
+    try:
+        return import_module(_DRIVER)
+    except ImportError as error:
+        raise StoreUnusable(
+            "psycopg is not installed; install it with: pip install 'cortex-actors[postgres]'"
+        ) from error
 
-    def __init__(self, line: StoreConnection, options: PgvectorOptions, *, managed: bool) -> None:
-        """Remember where, and how to log in; nothing is sent.
 
-        Raises `StoreUnusable` for an address that is no database's. With `managed` a socket or a
-        file of this machine may not be named: who may add a store to a running daemon may not
+#: What the distances are called, and pgvector's operators for them.
+DISTANCES: Mapping[str, str] = {"cosine": "<=>", "l2": "<->", "ip": "<#>"}
+
+#: Characters of a text, of an id (one more than any may have) and of the metadata of one row that
+#: are read.
+TEXT_LIMIT, ID_LIMIT, METADATA_LIMIT = 8_192, 257, 16_384
+
+#: A name that PostgreSQL takes, as long as it may be; quoted it may be more, which nobody has.
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}\Z")
+
+#: Asks for the columns of a table.
+_COLUMNS = (
+    "SELECT a.attname, t.typname, n.nspname, a.atttypmod FROM pg_catalog.pg_attribute a "
+    "JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
+    "JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace "
+    "WHERE a.attrelid = pg_catalog.to_regclass(%(table)s) "
+    "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+)
+
+#: Names of columns that an error lists.
+_LISTED = 30
+
+
+def name_of(written: str, *, most: int = 1) -> str:
+    """Return a name, quoted; with `most` 2 a schema may stand before it.
+
+    Raises `StoreUnusable` for anything that is no plain name: nothing of a description gets into a
+    statement unread.
+    """
+    parts = written.split(".")
+    if len(parts) > most or not all(_IDENTIFIER.match(part) for part in parts):
+        raise StoreUnusable(
+            f"{written[:80]!r} is no name of a {'table' if most > 1 else 'column'}: letters, "
+            f"digits and _{', with a schema and a dot before it at most' if most > 1 else ''}"
+        )
+    return ".".join(f'"{part}"' for part in parts)
+
+
+def _named(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what columns have to hold, by their quoted names."""
+    return {name_of(name): value for name, value in given.items()}
+
+
+#: The name of a column, quoted.
+Column = Annotated[Words, AfterValidator(name_of)]
+
+
+class PgvectorOptions(StoreOptions):
+    """Its options (docs/stores.md): which columns of which table are read, and how to log in.
+
+    Every name of a table or a column is quoted.
+    """
+
+    table: Annotated[Words, AfterValidator(partial(name_of, most=2))]
+    id: Column = '"id"'
+    text: Column = '"text"'
+    vector: Column = '"embedding"'
+    metadata: Annotated[Listing, AfterValidator(lambda names: [*map(name_of, names)])] = ()
+    where: Annotated[Table, AfterValidator(_named)] = Field({})
+    distance: Literal["cosine", "l2", "ip"] = "cosine"
+    model: Words = ""
+    #: Who makes the vector of a question: we do, or a function of the database.
+    embedding: Literal["ours", "query_text"] = "ours"
+    embed_function: Words = ""
+    user: Annotated[Words, Field(pattern=f"^{_NAME}$", description="a name of a user")] = "postgres"
+    #: How a connection is encrypted, in libpq's words; empty decides by where it leads.
+    sslmode: Literal["", "disable", "prefer", "require", "verify-ca", "verify-full"] = ""
+    sslrootcert: Words = ""
+    socket: Words = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that have to be there."""
+        return (self.id, self.text, self.vector, *self.metadata, *self.where)
+
+    def embed(self, layout: Layout, function: str, question: str) -> tuple[str, dict[str, Any]]:
+        """Return what asks a function for the vector of a question."""
+        query = f"SELECT CAST(CAST({function}(%(question)s::text) AS {layout.type}) AS text)"
+        return query, {"question": question}
+
+    def query(self, layout: Layout, vector: str, limit: int) -> tuple[str, dict[str, Any]]:
+        """Return what asks for the rows that are nearest to a vector."""
+        operator = f"OPERATOR({layout.schema}.{DISTANCES[self.distance]})"
+        far = f"({self.vector} {operator} CAST(%(vector)s AS {layout.type}))"
+        # pgvector has the negative inner product; 1 - product is what Chroma calls its distance,
+        # and for vectors of length 1 the same as the cosine's.
+        shown = f"1 + {far}" if self.distance == "ip" else far
+        kept = [f"{self.vector} IS NOT NULL"]
+        kept += [f"{name} = %(where{n})s" for n, name in enumerate(self.where)]
+        query = (
+            f"SELECT left({self.id}::text, {ID_LIMIT}), left({self.text}::text, {TEXT_LIMIT}), "  # noqa: S608 - checked and quoted
+            f"{shown}, {self._metadata()} FROM {self.table} "
+            f"WHERE {' AND '.join(kept)} ORDER BY {far} LIMIT %(limit)s"
+        )
+        bound = {f"where{n}": value for n, value in enumerate(self.where.values())}
+        return query, {"vector": vector, "limit": limit, **bound}
+
+    def _metadata(self) -> str:
+        """Return what makes one text of the columns that are read beside."""
+        if not self.metadata:
+            return "NULL"
+        pairs = ", ".join(f"'{name.strip(chr(34))}', {name}" for name in self.metadata)
+        made = f"jsonb_build_object({pairs})::text"
+        return f"CASE WHEN length({made}) <= {METADATA_LIMIT} THEN {made} END"
+
+
+def read_layout(rows: Sequence[Sequence[Any]], reading: PgvectorOptions) -> Layout:
+    """Return what a table is; raises `StoreUnusable` for one that cannot be asked."""
+    if not rows:
+        raise StoreUnusable(f"it has no table {reading.table}, or we may not see it")
+    found = {f'"{name}"': (type_, schema, size) for name, type_, schema, size in rows}
+    if missing := [name for name in reading.names if name not in found]:
+        there = ", ".join(str(name) for name, *_ in rows[:_LISTED])
+        raise StoreUnusable(
+            f"its table {reading.table} has no column {', '.join(missing)}; it has {there}"
+        )
+    type_, schema, size = found[reading.vector]
+    # The types of columns that hold vectors of numbers.
+    if type_ not in {"vector", "halfvec"}:
+        raise StoreUnusable(
+            f"its column {reading.vector} holds {type_} and no vectors; set options.vector to one "
+            "that does"
+        )
+    quoted = '"' + schema.replace('"', '""').replace("%", "%%") + '"'  # psycopg reads %
+    return Layout(f'{quoted}."{type_}"', quoted, size if size > 0 else None)
+
+
+#: What its answers have to be.
+_SHAPE = "rows with ids and texts"
+
+
+class Pgvector:
+    """Asks one table of a PostgreSQL for its nearest rows, in a transaction that may only read.
+
+    Added with `cortex stores add wiki pgvector postgresql://127.0.0.1/wiki --option table=pages`.
+    """
+
+    #: A page; what an index finds gets worse beyond it unless it is told to look further.
+    most: ClassVar[int] = 200
+
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
+        """Check the options; nothing is sent.
+
+        Raises `StoreUnusable` for an address that is no database's. A store that was added to a
+        running daemon may not name a socket or a file of this machine: who may add it may not
         choose what the daemon opens.
         """
-        self._options = options
-        if managed and (options.socket or options.sslrootcert):
+        self._options = options = PgvectorOptions.of(spec)
+        if spec.managed and (options.socket or options.sslrootcert):
             raise StoreUnusable(
                 "options.socket and options.sslrootcert name a path of this machine, which only "
                 "[[federation.stores]] in cortex.toml may do"
@@ -93,11 +240,103 @@ class DatabaseLink:
         self._database = line.address.path.strip("/")
         if line.address.scheme not in SCHEMES or not re.fullmatch(_NAME, self._database):
             raise StoreUnusable("its address has to be like postgresql://127.0.0.1:5432/DATABASE")
+        self._name = spec.name
         self._line = line
         self._free: list[DatabaseSession] = []
         self._closed = False
+        self._model = options.model
+        # The function that embeds a question there; empty when we do.
+        self._function = ""
+        if options.embedding == "query_text":
+            if not options.embed_function:
+                raise needed(spec, "embed_function")
+            self._function = name_of(options.embed_function, most=2)
 
-    async def run(self, work: Callable[[DatabaseSession], Awaitable[T]], seconds: float) -> T:
+    async def search(self, asked: OutgoingQuestion) -> Answer:
+        """Return the nearest rows, nearest first.
+
+        Raises `LeftAlone` where our vector means nothing to the table's.
+        """
+        if not self._function and (why := apart(asked, model=self._model, dimension=None)):
+            raise LeftAlone(why)
+        try:
+            return await self._run(lambda session: self._search(session, asked), asked.seconds)
+        except Odd as odd:
+            if self._function:
+                raise
+            # A column without a length of its own, with vectors of another one.
+            why = f"its vectors have another length than ours, of {asked.model}: {odd}"
+            raise LeftAlone(why) from odd
+
+    async def ping(self, seconds: float) -> dict[str, Any]:
+        """Return the versions there, and what the table's vectors are."""
+        return await self._run(self._ping, seconds)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        self._closed = True
+        free, self._free = self._free, []
+        for session in free:
+            await session.close()
+        await self._line.close()
+
+    async def _search(self, session: DatabaseSession, asked: OutgoingQuestion) -> Answer:
+        """Ask within one transaction."""
+        layout = await self._layout(session)
+        if self._function:
+            vector = await self._embedded(session, asked.text, layout)
+        else:
+            if why := apart(asked, model=self._model, dimension=layout.dimension):
+                raise LeftAlone(why)
+            assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+            # As pgvector reads it; nine digits are a float32 to the last bit.
+            vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
+        await session.widen(asked.limit)
+        query, values = self._options.query(layout, vector, asked.limit)
+        rows = await session.rows(query, values, most=asked.limit)
+        found = [
+            {"id": id_, "text": text(words), "distance": far, "metadata": _metadata(more)}
+            for id_, words, far, more in rows
+        ]
+        is_cosine = self._options.distance == "cosine"
+        return nearest(self._name, found, is_cosine=is_cosine, limit=asked.limit, shape=_SHAPE)
+
+    async def _ping(self, session: DatabaseSession) -> dict[str, Any]:
+        layout = await self._layout(session)
+        (versions,) = await session.rows(
+            "SELECT current_setting('server_version'), "
+            "(SELECT extversion FROM pg_extension WHERE extname = 'vector')",
+            {},
+        )
+        return {
+            "service": "PostgreSQL",
+            "version": text(versions[0])[:40],
+            "pgvector": text(versions[1])[:40],
+            "table": self._options.table.replace('"', ""),
+            "dimension": layout.dimension,
+            "model": self._model or None,
+        }
+
+    async def _layout(self, session: DatabaseSession) -> Layout:
+        """Return the columns of the table, looked up once for each connection."""
+        if session.layout is None:
+            rows = await session.rows(_COLUMNS, {"table": self._options.table})
+            session.layout = read_layout(rows, self._options)
+        return session.layout
+
+    async def _embedded(self, session: DatabaseSession, question: str, layout: Layout) -> str:
+        """Return the vector that a function of the database makes of a question."""
+        query, values = self._options.embed(layout, self._function, question)
+        rows = await session.rows(query, values)
+        found = text(rows[0][0]) if rows else ""
+        if not found:
+            raise StoreUnusable(
+                f"{self._function} made no vector of the question; see what "
+                "options.embed_function returns"
+            )
+        return found
+
+    async def _run(self, work: Callable[[DatabaseSession], Awaitable[T]], seconds: float) -> T:
         """Return what some work makes of a session; raises `StoreDown` for whatever went wrong.
 
         A connection that was kept may have been closed by the other side since: then the work is
@@ -113,14 +352,6 @@ class DatabaseLink:
                 except SessionEnded:
                     if not was_kept:
                         raise
-
-    async def close(self) -> None:
-        """Close every connection."""
-        self._closed = True
-        free, self._free = self._free, []
-        for session in free:
-            await session.close()
-        await self._line.close()
 
     @asynccontextmanager
     async def _session(self, seconds: float) -> AsyncIterator[DatabaseSession]:
@@ -193,255 +424,6 @@ class DatabaseLink:
         if self._line.trust_system_store:
             return "system"
         return os.environ.get("SSL_CERT_FILE") or str(import_module("certifi").where())
-
-
-def _driver() -> Any:  # noqa: ANN401 - a module
-    """Return the module that speaks to libpq; raises `StoreUnusable` where it is not installed."""
-    try:
-        return import_module(_DRIVER)
-    except ImportError as error:
-        raise StoreUnusable(
-            "psycopg is not installed; install it with: pip install 'cortex-actors[postgres]'"
-        ) from error
-
-
-#: What the distances are called, and pgvector's operators for them.
-DISTANCES: Mapping[str, str] = {"cosine": "<=>", "l2": "<->", "ip": "<#>"}
-
-#: Characters of a text, of an id (one more than any may have) and of the metadata of one row that
-#: are read.
-TEXT_LIMIT, ID_LIMIT, METADATA_LIMIT = 8_192, 257, 16_384
-
-#: The types of columns that hold vectors of numbers.
-_VECTORS = frozenset({"vector", "halfvec"})
-
-#: A name that PostgreSQL takes, as long as it may be; quoted it may be more, which nobody has.
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}\Z")
-
-#: Asks for the columns of a table.
-_COLUMNS = (
-    "SELECT a.attname, t.typname, n.nspname, a.atttypmod FROM pg_catalog.pg_attribute a "
-    "JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
-    "JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace "
-    "WHERE a.attrelid = pg_catalog.to_regclass(%(table)s) "
-    "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
-)
-
-#: Names of columns that an error lists.
-_LISTED = 30
-
-
-def name_of(written: str, *, most: int = 1) -> str:
-    """Return a name, quoted; with `most` 2 a schema may stand before it.
-
-    Raises `StoreUnusable` for anything that is no plain name: nothing of a description gets into a
-    statement unread.
-    """
-    parts = written.split(".")
-    if len(parts) > most or not all(_IDENTIFIER.match(part) for part in parts):
-        raise StoreUnusable(
-            f"{written[:80]!r} is no name of a {'table' if most > 1 else 'column'}: letters, "
-            f"digits and _{', with a schema and a dot before it at most' if most > 1 else ''}"
-        )
-    return ".".join(f'"{part}"' for part in parts)
-
-
-def _named(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what columns have to hold, by their quoted names."""
-    return {name_of(name): value for name, value in given.items()}
-
-
-#: The name of a column, quoted.
-Column = Annotated[Words, AfterValidator(name_of)]
-
-
-class TableOptions(StoreOptions):
-    """The options that say which columns of which table are read; every name is quoted."""
-
-    table: Annotated[Words, AfterValidator(partial(name_of, most=2))]
-    id: Column = '"id"'
-    text: Column = '"text"'
-    vector: Column = '"embedding"'
-    metadata: Annotated[Listing, AfterValidator(lambda names: [*map(name_of, names)])] = ()
-    where: Annotated[Table, AfterValidator(_named)] = Field({})
-    distance: Literal["cosine", "l2", "ip"] = "cosine"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns that have to be there."""
-        return (self.id, self.text, self.vector, *self.metadata, *self.where)
-
-    def embed(self, layout: Layout, function: str, question: str) -> tuple[str, dict[str, Any]]:
-        """Return what asks a function for the vector of a question."""
-        query = f"SELECT CAST(CAST({function}(%(question)s::text) AS {layout.type}) AS text)"
-        return query, {"question": question}
-
-    def query(self, layout: Layout, vector: str, limit: int) -> tuple[str, dict[str, Any]]:
-        """Return what asks for the rows that are nearest to a vector."""
-        operator = f"OPERATOR({layout.schema}.{DISTANCES[self.distance]})"
-        far = f"({self.vector} {operator} CAST(%(vector)s AS {layout.type}))"
-        # pgvector has the negative inner product; 1 - product is what Chroma calls its distance,
-        # and for vectors of length 1 the same as the cosine's.
-        shown = f"1 + {far}" if self.distance == "ip" else far
-        kept = [f"{self.vector} IS NOT NULL"]
-        kept += [f"{name} = %(where{n})s" for n, name in enumerate(self.where)]
-        query = (
-            f"SELECT left({self.id}::text, {ID_LIMIT}), left({self.text}::text, {TEXT_LIMIT}), "  # noqa: S608 - checked and quoted
-            f"{shown}, {self._metadata()} FROM {self.table} "
-            f"WHERE {' AND '.join(kept)} ORDER BY {far} LIMIT %(limit)s"
-        )
-        bound = {f"where{n}": value for n, value in enumerate(self.where.values())}
-        return query, {"vector": vector, "limit": limit, **bound}
-
-    def _metadata(self) -> str:
-        """Return what makes one text of the columns that are read beside."""
-        if not self.metadata:
-            return "NULL"
-        pairs = ", ".join(f"'{name.strip(chr(34))}', {name}" for name in self.metadata)
-        made = f"jsonb_build_object({pairs})::text"
-        return f"CASE WHEN length({made}) <= {METADATA_LIMIT} THEN {made} END"
-
-
-def read_layout(rows: Sequence[Sequence[Any]], reading: TableOptions) -> Layout:
-    """Return what a table is; raises `StoreUnusable` for one that cannot be asked."""
-    if not rows:
-        raise StoreUnusable(f"it has no table {reading.table}, or we may not see it")
-    found = {f'"{name}"': (type_, schema, size) for name, type_, schema, size in rows}
-    missing = [name for name in reading.names if name not in found]
-    if missing:
-        there = ", ".join(str(name) for name, *_ in rows[:_LISTED])
-        raise StoreUnusable(
-            f"its table {reading.table} has no column {', '.join(missing)}; it has {there}"
-        )
-    type_, schema, size = found[reading.vector]
-    if type_ not in _VECTORS:
-        raise StoreUnusable(
-            f"its column {reading.vector} holds {type_} and no vectors; set options.vector to one "
-            "that does"
-        )
-    quoted = '"' + schema.replace('"', '""').replace("%", "%%") + '"'  # psycopg reads %
-    return Layout(f'{quoted}."{type_}"', quoted, size if size > 0 else None)
-
-
-class PgvectorOptions(TableOptions):
-    """Its options (docs/stores.md)."""
-
-    model: Words = ""
-    #: Who makes the vector of a question: we do, or a function of the database.
-    embedding: Literal["ours", "query_text"] = "ours"
-    embed_function: Words = ""
-    user: Annotated[Words, Field(pattern=f"^{_NAME}$", description="a name of a user")] = "postgres"
-    #: How a connection is encrypted, in libpq's words; empty decides by where it leads.
-    sslmode: Literal["", "disable", "prefer", "require", "verify-ca", "verify-full"] = ""
-    sslrootcert: Words = ""
-    socket: Words = ""
-
-
-#: What its answers have to be.
-_SHAPE = "rows with ids and texts"
-
-
-class Pgvector:
-    """Asks one table of a PostgreSQL for its nearest rows, in a transaction that may only read.
-
-    Added with `cortex stores add wiki pgvector postgresql://127.0.0.1/wiki --option table=pages`.
-    """
-
-    #: A page; what an index finds gets worse beyond it unless it is told to look further.
-    most: ClassVar[int] = 200
-
-    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
-        """Check the options; nothing is sent."""
-        self._options = options = PgvectorOptions.of(spec)
-        self._name = spec.name
-        self._model = options.model
-        # The function that embeds a question there; empty when we do.
-        self._function = ""
-        if options.embedding == "query_text":
-            if not options.embed_function:
-                raise needed(spec, "embed_function")
-            self._function = name_of(options.embed_function, most=2)
-        self._link = DatabaseLink(line, options, managed=spec.managed)
-
-    async def search(self, asked: OutgoingQuestion) -> Answer:
-        """Return the nearest rows, nearest first.
-
-        Raises `LeftAlone` where our vector means nothing to the table's.
-        """
-        if not self._function and (why := apart(asked, model=self._model, dimension=None)):
-            raise LeftAlone(why)
-        try:
-            return await self._link.run(lambda session: self._search(session, asked), asked.seconds)
-        except Odd as odd:
-            if self._function:
-                raise
-            # A column without a length of its own, with vectors of another one.
-            why = f"its vectors have another length than ours, of {asked.model}: {odd}"
-            raise LeftAlone(why) from odd
-
-    async def ping(self, seconds: float) -> dict[str, Any]:
-        """Return the versions there, and what the table's vectors are."""
-        return await self._link.run(self._ping, seconds)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._link.close()
-
-    async def _search(self, session: DatabaseSession, asked: OutgoingQuestion) -> Answer:
-        """Ask within one transaction."""
-        layout = await self._layout(session)
-        if self._function:
-            vector = await self._embedded(session, asked.text, layout)
-        else:
-            if why := apart(asked, model=self._model, dimension=layout.dimension):
-                raise LeftAlone(why)
-            assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
-            # As pgvector reads it; nine digits are a float32 to the last bit.
-            vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
-        await session.widen(asked.limit)
-        query, values = self._options.query(layout, vector, asked.limit)
-        rows = await session.rows(query, values, most=asked.limit)
-        found = [
-            {"id": id_, "text": text(words), "distance": far, "metadata": _metadata(more)}
-            for id_, words, far, more in rows
-        ]
-        is_cosine = self._options.distance == "cosine"
-        return nearest(self._name, found, is_cosine=is_cosine, limit=asked.limit, shape=_SHAPE)
-
-    async def _ping(self, session: DatabaseSession) -> dict[str, Any]:
-        layout = await self._layout(session)
-        (versions,) = await session.rows(
-            "SELECT current_setting('server_version'), "
-            "(SELECT extversion FROM pg_extension WHERE extname = 'vector')",
-            {},
-        )
-        return {
-            "service": "PostgreSQL",
-            "version": text(versions[0])[:40],
-            "pgvector": text(versions[1])[:40],
-            "table": self._options.table.replace('"', ""),
-            "dimension": layout.dimension,
-            "model": self._model or None,
-        }
-
-    async def _layout(self, session: DatabaseSession) -> Layout:
-        """Return the columns of the table, looked up once for each connection."""
-        if session.layout is None:
-            rows = await session.rows(_COLUMNS, {"table": self._options.table})
-            session.layout = read_layout(rows, self._options)
-        return session.layout
-
-    async def _embedded(self, session: DatabaseSession, question: str, layout: Layout) -> str:
-        """Return the vector that a function of the database makes of a question."""
-        query, values = self._options.embed(layout, self._function, question)
-        rows = await session.rows(query, values)
-        found = text(rows[0][0]) if rows else ""
-        if not found:
-            raise StoreUnusable(
-                f"{self._function} made no vector of the question; see what "
-                "options.embed_function returns"
-            )
-        return found
 
 
 def _metadata(written: object) -> dict[str, Any]:

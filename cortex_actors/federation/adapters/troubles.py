@@ -80,9 +80,6 @@ class Layout:
 #: Values that do not fit, and connections that end, by the beginnings of their numbers.
 _ODD, _GONE = "22", ("08", "57P")
 
-#: The query was ended, by its time or by a person.
-_ENDED = "57014"
-
 
 #: What its numbers (SQLSTATE, by their beginning) say that somebody has to mend.
 _STATES: Mapping[str, str] = {
@@ -116,7 +113,8 @@ _UNREACHED: Mapping[str, str] = {
 
 def meaning(state: str, words: str) -> StoreDown:
     """Return what an error means; `state` is its SQLSTATE, empty where no server gave one."""
-    if state == _ENDED:
+    # The query was ended, by its time or by a person.
+    if state == "57014":
         return StoreTimeout("timeout: the database has ended the query")
     if state.startswith(_ODD):
         return Odd(f"cannot compare its vectors with ours ({state})", words)
