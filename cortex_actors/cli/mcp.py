@@ -254,12 +254,8 @@ class Proxy:
 
 def run(home: Home, wishes: dict[str, str | None]) -> int:
     """Serve the client that started us, until it closes our standard input."""
-    here = folder()
-    given = {
-        **{name: each for name, each in wishes.items() if each},
-        **({"here": here} if here else {}),
-    }
-    Proxy(home, given).run(0, 1)
+    given = {**wishes, "here": folder()}
+    Proxy(home, {name: each for name, each in given.items() if each}).run(0, 1)
     return 0
 
 

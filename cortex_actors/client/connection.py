@@ -238,7 +238,13 @@ class Client:
                 f"the daemon for {self.home.root} ended before it answered {method}; "
                 "whether it was done is not known: see cortex status and cortex daemon logs"
             )
-        return _message(line)
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise errors.InternalError(f"the daemon's answer is no JSON: {line[:200]!r}") from error
+        if not isinstance(message, dict):
+            raise errors.InternalError(f"the daemon's answer is no object: {line[:200]!r}")
+        return message
 
     def down(self) -> errors.DaemonDown:
         """Return the error of nobody answering."""
@@ -262,17 +268,6 @@ def result(message: Answer) -> Answer:
     if not isinstance(found, dict):
         raise errors.InternalError(f"the daemon's answer is no object: {str(message)[:200]}")
     return found
-
-
-def _message(line: bytes) -> Answer:
-    """Return the object on one line."""
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise errors.InternalError(f"the daemon's answer is no JSON: {line[:200]!r}") from error
-    if not isinstance(message, dict):
-        raise errors.InternalError(f"the daemon's answer is no object: {line[:200]!r}")
-    return message
 
 
 def _error(found: Answer) -> errors.CortexError:

@@ -372,7 +372,12 @@ class Guard:
         until = self._clock.monotonic() + seconds
         if reason := self.refusal():
             raise LeftAlone(reason)
-        await self._place(seconds)
+        self.waiting += 1
+        try:
+            async with in_time(seconds, doing=", waiting for others"):
+                await self._places.acquire()
+        finally:
+            self.waiting -= 1
         self.running += 1
         try:
             # Others may have opened it, or be trying it, while this one waited.
@@ -384,15 +389,6 @@ class Guard:
         finally:
             self.running -= 1
             self._places.release()
-
-    async def _place(self, seconds: float) -> None:
-        """Wait for a free place; raises `StoreTimeout`."""
-        self.waiting += 1
-        try:
-            async with in_time(seconds, doing=", waiting for others"):
-                await self._places.acquire()
-        finally:
-            self.waiting -= 1
 
     @asynccontextmanager
     async def _told(self, until: float, seconds: float) -> AsyncIterator[None]:

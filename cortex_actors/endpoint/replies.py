@@ -134,6 +134,17 @@ _BLAMES_TEXT = frozenset({400, 413, 422})
 _PASSING = frozenset({408, 425, 429})
 _SERVERS_FAULT = 500
 
+#: What a person has to do, by status; any other one below 500 is no such protocol.
+_ENDPOINT_MENDS = {
+    401: "set {variable} to a valid key",
+    402: "see to the account there",
+    403: "have the key allowed to use this model, or set {variable} to another one",
+    404: "see that {section}.model names a model it has (Ollama: `ollama pull`) and that "
+    "{section}.base_url ends where its API begins, mostly in /v1",
+    405: "set {section}.base_url to where its API begins, mostly in /v1",
+    410: "set {section}.model to a model that it still has",
+}
+
 
 class Passing(errors.EndpointDown):
     """A failure that may be over in a moment; `rest` is what the server asked for, seconds."""
@@ -170,9 +181,11 @@ def verdict(answer: HttpReply, endpoint: Endpoint) -> errors.CortexError | None:
         return Passing(where + words, answer.rest)
     if answer.status in _BLAMES_TEXT:
         return errors.BadInput(where + words)
-    if (mend := _mends(endpoint.use).get(answer.status)) is not None:
+    section = endpoint.use.section
+    if mend := _ENDPOINT_MENDS.get(answer.status):
+        mend = mend.format(section=section, variable=f"CORTEX_{section.upper()}__API_KEY")
         return errors.EndpointUnusable(f"{where}{words}; {mend}")
-    base_url = f"{endpoint.use.section}.base_url"
+    base_url = f"{section}.base_url"
     if answer.status // 100 == 3:  # noqa: PLR2004 - 3xx
         return errors.EndpointUnusable(
             f"{where}, a redirection, which is not followed, because texts and key are meant for "
@@ -222,21 +235,6 @@ def tokens_of(document: Mapping[str, Any], kind: str = "prompt_tokens") -> int:
     usage = document.get("usage")
     count = usage.get(kind) if isinstance(usage, dict) else 0
     return count if type(count) is int and count > 0 else 0
-
-
-def _mends(use: Use) -> Mapping[int, str]:
-    """Return what a person has to do, by status; any other one below 500 is no such protocol."""
-    section = use.section
-    variable = f"CORTEX_{section.upper()}__API_KEY"
-    return {
-        401: f"set {variable} to a valid key",
-        402: "see to the account there",
-        403: f"have the key allowed to use this model, or set {variable} to another one",
-        404: f"see that {section}.model names a model it has (Ollama: `ollama pull`) and that "
-        f"{section}.base_url ends where its API begins, mostly in /v1",
-        405: f"set {section}.base_url to where its API begins, mostly in /v1",
-        410: f"set {section}.model to a model that it still has",
-    }
 
 
 def _message(document: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, unquote
 
@@ -57,6 +58,9 @@ FRESH: Final = 300_000
 LISTED: Final = 50
 
 _SCHEME: Final = "cortex://"
+
+#: What can be read by its name, and what that is.
+_TEMPLATES: Final = {"memory": "id", "project": "name"}
 
 #: Prompt -> what it is for, and its text.
 PROMPTS: Final = {
@@ -137,8 +141,7 @@ class _Handlers:
             found = await self._host.call(session, params.name, given=params.arguments or {})
         except CortexError as error:
             why = str(error)
-            named = "cortex " in why and not any(each in why for each in ("person", *session.tools))
-            if named:
+            if "cortex " in why and not any(each in why for each in ("person", *session.tools)):
                 why += "; cortex commands are for the person who owns the daemon: ask them"
             said = [types.TextContent(type="text", text=why)]
             return types.CallToolResult(content=said, is_error=True)
@@ -159,22 +162,16 @@ class _Handlers:
         names = [each["name"] for each in found["projects"]]
         rows = [("principles", "What holds for all projects")]
         rows += [(f"project/{name}", f"What {name}'s files say") for name in names]
-        some = [
-            types.Resource(
-                name=path, uri=_SCHEME + quote(path), description=about, mime_type="text/plain"
-            )
-            for path, about in rows
-        ]
+        make = partial(types.Resource, mime_type="text/plain")
+        some = [make(name=n, uri=_SCHEME + quote(n), description=about) for n, about in rows]
         return types.ListResourcesResult(resources=some)
 
     async def list_templates(
         self, _ctx: object, _params: object
     ) -> types.ListResourceTemplatesResult:
         """List the forms of what can be read by its name."""
-        some = [
-            types.ResourceTemplate(name=name, uri_template=f"{_SCHEME}{name}/{{{key}}}")
-            for name, key in (("memory", "id"), ("project", "name"))
-        ]
+        forms = {name: f"{_SCHEME}{name}/{{{key}}}" for name, key in _TEMPLATES.items()}
+        some = [types.ResourceTemplate(name=n, uri_template=form) for n, form in forms.items()]
         return types.ListResourceTemplatesResult(resource_templates=some)
 
     async def read_resource(
@@ -249,8 +246,7 @@ async def speak(server: Server[Any], read: Read, *, send: Send) -> None:
         ]
         failed: Exception | None = None
         try:
-            options = server.create_initialization_options()
-            await server.run(*servers, options)
+            await server.run(*servers, server.create_initialization_options())
         except Exception as error:  # noqa: BLE001 - the client's end comes first
             failed = error
         finally:
@@ -292,11 +288,10 @@ _UNREADABLE: Final = (
 
 def _unreadable(line: bytes) -> bytes:
     """Return the answer to a line that cannot be read, under its id: else its client waits."""
-    found: Any = None
-    with suppress(ValueError, RecursionError):
-        found = json.loads(line)
-    asked = found.get("id") if isinstance(found, dict) else None
-    name = asked if type(asked) in {str, int} else None
+    name: Any = None
+    with suppress(ValueError, RecursionError, AttributeError):  # no JSON, or no object
+        name = json.loads(line).get("id")
+    name = name if type(name) in {str, int} else None
     error = {"code": types.PARSE_ERROR, "message": _UNREADABLE}
     return json.dumps({"jsonrpc": "2.0", "id": name, "error": error}).encode() + b"\n"
 

@@ -157,9 +157,8 @@ class Http(AsyncioActor):
         except BaseException:
             sock.close()
             raise
-        address = serving.address
-        self._door, self._is_told = Door("open", address), False
-        self._logs.write("info", f"answers on {address}", actor="http")
+        self._door, self._is_told = Door("open", serving.address), False
+        self._logs.write("info", f"answers on {serving.address}", actor="http")
         try:
             await serving.run(sock)
         finally:

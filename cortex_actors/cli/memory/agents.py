@@ -113,12 +113,9 @@ def show_revoked(found: Answer) -> None:
 
 def _entry(agent: Answer) -> show.ListEntry:
     """Return an agent's entry in a list."""
-    facts = joined(
-        agent["id"],
-        f"generation {agent['generation']}" if agent["generation"] else None,
-        agent["lineage"],
-        "has a token" if agent.get("has_token") else None,
-    )
+    generation = f"generation {agent['generation']}" if agent["generation"] else None
+    token = "has a token" if agent.get("has_token") else None
+    facts = joined(agent["id"], generation, agent["lineage"], token)
     return show.ListEntry(_symbol(agent), agent["display_name"], [agent["specialization"], facts])
 
 
@@ -184,12 +181,9 @@ def show_village(found: Answer) -> None:
 
 def _message(found: Answer, places: dict[str, int]) -> show.ListEntry:
     """Return a post: its number, what it says, who said it when, and what it answers."""
-    about = joined(
-        found["agent_display"],
-        when(found["created_at"]),
-        "" if found["realm"] == "village" else found["realm"],
-        "" if found["type"] == "dialogue" else found["type"],
-    )
+    realm = "" if found["realm"] == "village" else found["realm"]
+    kind = "" if found["type"] == "dialogue" else found["type"]
+    about = joined(found["agent_display"], when(found["created_at"]), realm, kind)
     answered = [str(places.get(each, each)) for each in found["responding_to"]]
     lines = [about, f"answers {', '.join(answered)}" if answered else "", found["id"]]
     return show.ListEntry(f"{places[found['id']]}.", found["content"], lines)

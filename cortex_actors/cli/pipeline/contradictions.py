@@ -261,11 +261,8 @@ def show_handed(found: Answer) -> None:
         about = [line for name in "ab" for line in _quoted(name, each[name])]
         about.append(f"cortex triage answer {each['id']} {'|'.join(each['answers'])}")
         entries.append(show.ListEntry(each["id"], each["question"], about))
-    title = joined(
-        f"{counted(len(entries), 'pair')} to judge",
-        f"{found['more']:,} more open",
-        f"{found['left_today']:,} left today",
-    )
+    left = (f"{found['more']:,} more open", f"{found['left_today']:,} left today")
+    title = joined(f"{counted(len(entries), 'pair')} to judge", *left)
     show.blocks(title, entries, empty=found["note"])
     if entries:
         show.lines("", found["note"])
@@ -307,13 +304,10 @@ def show_given(found: Answer) -> None:
 def _entry(found: Answer) -> show.ListEntry:
     """Return a pair's entry in a list."""
     alike = found["similarity"]
-    facts = joined(
-        found["type"],
-        None if found["status"] == "unresolved" else _outcome(found),
-        f"{_DECIDERS[found['decided_by']]}: {found['reason']}",
-        None if alike is None else f"cosine {alike:.2f}",
-    )
-    return _pair(found, facts, letters=160)
+    cosine = None if alike is None else f"cosine {alike:.2f}"
+    outcome = None if found["status"] == "unresolved" else _outcome(found)
+    why = f"{_DECIDERS[found['decided_by']]}: {found['reason']}"
+    return _pair(found, joined(found["type"], outcome, why, cosine), letters=160)
 
 
 def _pair(found: Answer, facts: str, *, letters: int) -> show.ListEntry:

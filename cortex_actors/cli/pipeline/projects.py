@@ -94,20 +94,14 @@ def init(
     client = Client(home)
     found: list[Answer] = []
     wrong: list[CortexError] = []
-    # Who decides about their own files in their home means these alone.
-    is_own = user_files is not None and Path.cwd() == Path.home()
-    for path in paths or ([] if is_own else [Path()]):
+    for path in paths or _here(user_files):
         try:
             found.append(one := client.call("add_project", path=str(path.absolute())))
         except (BadInput, NotFound) as error:
             wrong.append(error)
             continue
         if not as_json:
-            verb = "following" if one["new"] else "already following"
-            show.lines(f"{verb} {one['name']} ({one['id']}) in {one['root']}")
-        if not as_json and one.get("revoked"):
-            undo = f"cortex projects revoke --undo {one['id']}"
-            show.lines(f"it is taken back, nothing is learned of it: {undo}")
+            show.lines(*_followed(one))
     found += _own_files(client, user_files, as_json=as_json)
     took = _watched(client, wait=wait, as_json=as_json) if found else None
     if took is not None:
@@ -142,6 +136,20 @@ def _own_files(client: Client, on: bool | None, *, as_json: bool) -> list[Answer
     if not as_json:
         print(f"{'following' if on else 'not following'} your own instruction files in ~")
     return [found] if on else []
+
+
+def _here(user_files: bool | None) -> list[Path]:
+    """Return this folder; none for who decides about their own files in their home."""
+    return [] if user_files is not None and Path.cwd() == Path.home() else [Path()]
+
+
+def _followed(found: Answer) -> Iterator[str]:
+    """Yield what is said of a project that is followed now."""
+    verb = "following" if found["new"] else "already following"
+    yield f"{verb} {found['name']} ({found['id']}) in {found['root']}"
+    if found.get("revoked"):
+        undo = f"cortex projects revoke --undo {found['id']}"
+        yield f"it is taken back, nothing is learned of it: {undo}"
 
 
 def _file_lines(found: Answer) -> Iterator[str]:

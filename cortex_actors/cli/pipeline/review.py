@@ -230,14 +230,12 @@ def _show_revoked(client: Client, found: Answer) -> None:
     if not found["revoked"]:
         show.lines(f"{found['name']} is taken back already; lift that with: --undo")
         return
-    is_text = found["kind"] != "principle"
-    did = joined(
-        counted(found["places"], "place") if is_text else None,
-        counted(found["gone"], "text") if is_text else None,
-        counted(len(found["principles"]), "principle") if is_text else "withdrawn",
-        counted(len(found["files"]), "file") + " to update",
-    )
-    show.lines(f"{verb} {found['kind']} {found['name']}: {did}")
+    did = ["withdrawn"]
+    if found["kind"] != "principle":
+        did = [counted(found["places"], "place"), counted(found["gone"], "text")]
+        did.append(counted(len(found["principles"]), "principle"))
+    did.append(f"{counted(len(found['files']), 'file')} to update")
+    show.lines(f"{verb} {found['kind']} {found['name']}: {joined(*did)}")
     _some("no file says any more", [each["content"] for each in found["texts"]], found["gone"])
     _some("no principle any more", [each["content"] for each in found["principles"]])
     freed = [f"{each['id']} {each['content']}" for each in found["freed"]]

@@ -198,12 +198,9 @@ def show_imported(done: Answer) -> None:
     """Print what came of it."""
     verb, new = "would add" if done["dry_run"] else "added", sum(done["added"].values())
     show.lines(f"{verb} {new:,} of {counted(done['records'], 'record')} of {done['path']}")
-    facts = joined(
-        _kinds(done["added"]),
-        f"there already {done['existing']:,}" if done["existing"] else None,
-        f"{counted(done['redacted'], 'secret')} left out" if done["redacted"] else None,
-    )
-    show.lines(facts or None)
+    there = f"there already {done['existing']:,}" if done["existing"] else None
+    secrets = f"{counted(done['redacted'], 'secret')} left out" if done["redacted"] else None
+    show.lines(joined(_kinds(done["added"]), there, secrets) or None)
     for name, number in done.get("unplaced", {}).items():
         show.lines(f"of no project now, because {name} is not known here: {number:,}")
     if done["differing"]:
