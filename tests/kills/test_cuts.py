@@ -102,11 +102,17 @@ class Stage:
         return [(str(path.relative_to(self.folder)), path.read_bytes()) for path in files]
 
 
+@pytest.fixture(scope="module")
+def lives() -> Iterator[subprocess.Popen[str]]:
+    """Give a process that lives lives: to load the program and tell both stories takes long."""
+    with living() as found:
+        yield found
+
+
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path, lives: subprocess.Popen[str]) -> Stage:
     """Give a stage, and a process that lives lives on it."""
-    with living() as lives:
-        yield Stage(tmp_path, lives)
+    return Stage(tmp_path, lives)
 
 
 @contextmanager
