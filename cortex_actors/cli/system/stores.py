@@ -97,7 +97,7 @@ def _split(words: Iterable[str], form: str) -> dict[str, str]:
         key, sign, value = word.partition("=")
         if not (key.removesuffix(":") and sign):
             raise UsageError(f"cannot read {form.format(key)}")
-        if key in found:
+        if key.removesuffix(":") in {each.removesuffix(":") for each in found}:
             raise UsageError(f"{key} is given twice; give it once")
         found[key] = value
     return found
