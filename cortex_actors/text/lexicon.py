@@ -64,9 +64,9 @@ _PLAIN = (
     ("*", re.compile(r"(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)"), ""),
     ("_", re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)"), ""),
     ("nd", re.compile(r"(?i)\bend[ -]to[ -]end\b"), "e2e"),
-    ("'t", re.compile(r"(?i)\b(ca)n't\b"), "cannot"),
-    ("'t", re.compile(r"(?i)\b(wo)n't\b"), "will not"),
-    ("'t", re.compile(r"(?i)n't\b"), " not"),
+    ("'", re.compile(r"(?i)\b(ca)n't\b"), "cannot"),
+    ("'", re.compile(r"(?i)\b(wo)n't\b"), "will not"),
+    ("'", re.compile(r"(?i)n't\b"), " not"),
     ("nt", re.compile(r"(?i)\b(do|does|should|must|is|are)nt\b"), r"\1 not"),
     ("not", re.compile(r"(?i)\bcannot\b"), "can not"),
 )
@@ -251,7 +251,7 @@ def _is_proper(word: str, *, opens: bool) -> bool:
 TABLES = ("words", "versions")
 
 #: Changes with what the rules find in a text: what was judged by another version is judged again.
-VERSION = 4
+VERSION = 5
 
 
 @dataclass(frozen=True, slots=True)

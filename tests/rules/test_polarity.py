@@ -18,6 +18,8 @@ class TestAgainst:
         [
             "Never use tabs",
             "Do not ever use tabs",
+            "DON'T use tabs",
+            "**DON'T**: use tabs",
             "Use spaces, not tabs",
             "Use spaces instead of tabs",
             "Prefer spaces over tabs",
