@@ -35,9 +35,6 @@ _OPENAI = re.compile(r"openai:(?P<model>.+?)(@(?P<host>[^@]+))?")
 #: Keys of the settings that choose a model.
 _CHOOSING = ("provider", "model", "base_url")
 
-#: Those of them without which any model of the provider's is meant.
-_NAMING = ("model", "base_url")
-
 #: The mend of a model that the ledger names.
 _BACK = "bring it back, or go on with another one: cortex embeddings migrate --to NAME"
 
@@ -181,7 +178,8 @@ class Incumbent:
             return ""
         same = wanted in (chosen.model_id, factory.source_of(chosen.model_id))
         kind, name = self._settings.provider, self._settings.model
-        if same or (not asked.intersection(_NAMING) and kind == chosen.provider):
+        # Where neither of these keys is written, any model of the provider's is meant.
+        if same or (not asked.intersection({"model", "base_url"}) and kind == chosen.provider):
             return ""
         return (
             f"{chosen.model_id} answers, and the settings ask for {wanted}: change to it with "

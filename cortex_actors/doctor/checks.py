@@ -184,9 +184,6 @@ def _named(paths: Sequence[str]) -> str:
 #: Bytes of a megabyte, as people count them.
 MB = 1_000_000
 
-#: Seconds beyond two backups' distance after which the newest should not be older.
-KEPT_GRACE = 600.0
-
 #: Seconds in an hour and in a day.
 _HOUR, _DAY = 3_600.0, 86_400.0
 
@@ -277,7 +274,8 @@ def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
     age = (patient.clock.now() - copy.at) / SECOND
     written = patient.home.ledger.stat().st_mtime if patient.home.ledger.exists() else 0.0
     behind = written - copy.path.stat().st_mtime
-    late = patient.online and min(age, behind) > 2 * every + KEPT_GRACE
+    # Seconds beyond two backups' distance after which the newest should not be older.
+    late = patient.online and min(age, behind) > 2 * every + 600.0
     shown = f"the newest is of {iso(copy.at)}, {_span(age)} old"
     if late:
         text = f"{shown}, and the ledger was written {_span(behind)} later"

@@ -53,9 +53,6 @@ COMMON: Final = 40
 #: Words of a text that is worth a report when it is there twice.
 FEWEST_WORDS: Final = 5
 
-#: Share of the smaller file's statements, two at least, from which it is a copy of the other.
-COPY: Final = 0.5
-
 #: How the line of a nested text begins, and that of a step.
 _PART = re.compile(rb"\s|\d+[.)]\s")
 
@@ -245,7 +242,9 @@ def _copies(said: Iterable[_Stated]) -> set[tuple[str, str]]:
         pair
         for one, other in combinations(texts, 2)
         for pair in ((one, other), (other, one))
-        if len(texts[one] & texts[other]) >= max(2, COPY * min(len(texts[one]), len(texts[other])))
+        # Share of the smaller file's statements, two at least, from which it is a copy of the
+        # other.
+        if len(texts[one] & texts[other]) >= max(2, 0.5 * min(len(texts[one]), len(texts[other])))
     }
 
 

@@ -38,9 +38,6 @@ LARGEST: Final = 33_554_432
 #: Seconds that a client waits for a hook; the hook itself gives up before.
 HOOK_TIMEOUT: Final = 5
 
-#: Seconds that Codex gives a hook at the end of a session, whatever is configured.
-_CODEX_END: Final = 3
-
 #: Event of Claude Code's contract for hooks, which Codex shares -> what is run, and its seconds.
 _HOOKS: Final = {
     "SessionStart": ("session-start", HOOK_TIMEOUT),
@@ -128,7 +125,8 @@ CLIENTS: Final = {
             hooks=ConfigFile(".codex/hooks.json", ".codex/hooks.json", ("hooks",)),
             instructions=ConfigFile(".codex/AGENTS.md", "AGENTS.md"),
             then="start codex and trust the hooks with /hooks: it skips others without a word",
-            events={**_HOOKS, "SessionEnd": ("session-end", _CODEX_END)},
+            # Seconds that Codex gives a hook at the end of a session, whatever is configured.
+            events={**_HOOKS, "SessionEnd": ("session-end", 3)},
         ),
         McpClient(
             name="cursor",

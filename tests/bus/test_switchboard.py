@@ -118,6 +118,6 @@ class TestNames:
 
 class TestSize:
     def test_no_json(self) -> None:
-        """What JSON cannot hold is found."""
+        """What JSON cannot hold is found as before."""
         with pytest.raises(TypeError):
             refuse_too_large("custom:a", Custom({"a": object()}))

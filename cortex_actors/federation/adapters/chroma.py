@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from cortex_actors.endpoint.connection import StoreConnection
     from cortex_actors.federation.store import Answer, StoreSpec
 
-#: Chroma's own names of the embedding function that a collection gets when nobody names one: it is
-#: that model, run by onnxruntime.
+#: Chroma's own names of the embedding function that a collection gets by default: it is
+#: all-MiniLM-L6-v2, run by onnxruntime.
 _DEFAULTS = frozenset({"default", "onnx_mini_lm_l6_v2"})
-_DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
 #: What it answers where there is no such collection.
 _GONE = 404
@@ -197,7 +196,7 @@ def _model(function: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     """Return the model of a collection; its names are compared and never loaded."""
     settings = record(function.get("config"))
     if text(function.get("name")) in _DEFAULTS:
-        return _DEFAULT_MODEL
+        return "all-MiniLM-L6-v2"
     named = (text(settings.get("model_name")), text(settings.get("model")))
     # Where clients of Chroma note the model of a collection that has no embedding function.
     noted = (text(metadata.get(key)) for key in ("embedding_model", "model"))
