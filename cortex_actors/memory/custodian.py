@@ -238,21 +238,20 @@ class Custodian(Consumer):
         return counts[MEMORY_ACCESSED]
 
 
+@dataclass(eq=False, slots=True)
 class AccessReporter:
     """Tells the custodian which memories were read; never waits for it and raises nothing.
 
     What finds no room or no custodian is lost, and counted: `lost` is how many accesses that were.
     """
 
-    def __init__(self, custodian: NamedActor[Custodian]) -> None:
-        """Have lost nothing yet."""
-        self.lost = 0
-        self._custodian = custodian
+    custodian: NamedActor[Custodian]
+    lost: int = 0
 
     def report(self, some: Sequence[Access]) -> None:
         """Tell it which memories were in an answer."""
         is_told = not some
         with suppress(MailboxFull):
-            is_told = is_told or self._custodian.tell(Custodian.accessed, tuple(some))
+            is_told = is_told or self.custodian.tell(Custodian.accessed, tuple(some))
         if not is_told:
             self.lost += len(some)

@@ -314,8 +314,7 @@ class Accumulator(Consumer):
             learned = insights.learn(
                 connection, findings, project_id=owner, path=path, at=at, same=same
             )
-            alerts = _told(said, findings)
-            insight_records.note(connection, path, alerts, project_id=owner, at=at)
+            insight_records.note(connection, path, _told(said, findings), project_id=owner, at=at)
             rows = {e.text_hash: found[e.text_hash] for e in findings if e.text_hash in found}
             embeddings.keep_vectors(connection, self._model, rows)
             projects.saw(connection, state, at)

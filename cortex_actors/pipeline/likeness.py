@@ -16,6 +16,7 @@ and the statements stay facts until they are compared again.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -53,13 +54,12 @@ log = logging.getLogger("cortex.opinion")
 _NEAREST = 5
 
 
+@dataclass(frozen=True, slots=True)
 class Likeness:
-    """Finds which new texts are known in other words."""
+    """Finds which new texts are known in other words, among neighbours that are near enough."""
 
-    def __init__(self, neighbours: Neighbours, *, merge: float) -> None:
-        """Look among the neighbours that are at least so near."""
-        self._neighbours = neighbours
-        self._merge = merge
+    neighbours: Neighbours
+    merge: float
 
     def same(
         self,
@@ -83,14 +83,14 @@ class Likeness:
         if not new:
             return {}
         rows = np.stack([vectors[each.text_hash] for each in new])
-        near = self._neighbours.nearest(connection, rows, floor=self._merge, most=_NEAREST)
+        near = self.neighbours.nearest(connection, rows, floor=self.merge, most=_NEAREST)
         ids = {each.insight_id for some in near for each in some}
         known = insights.by_id(connection, ids - insights.private_ids(connection, ids))
         found: dict[str, str] = {}
         firsts: list[Finding] = []
         for each, others in zip(new, near, strict=True):
             twin = _first_agreeing(each, others, known)
-            twin = twin or _twin(each, firsts, vectors, self._merge)
+            twin = twin or _twin(each, firsts, vectors, self.merge)
             if twin is None:
                 firsts.append(each)
             else:

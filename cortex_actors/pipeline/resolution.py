@@ -299,7 +299,7 @@ class Resolving:
         Raises nothing but what the ledger raises: whatever keeps a file from being written is said
         in what is returned.
         """
-        seen: list[bytes] = []
+        path, agent, seen = job.path, job.formatter.name, list[bytes]()
         try:
             if job.target is None or job.wish.text_only:
                 # A caller that only wants text gets that of the agent's file.
@@ -325,19 +325,15 @@ class Resolving:
                     continue
             raise errors.KeepsChanging.of(job.path, tries=TRIES)
         except Absent:
-            return ResolvedFile(
-                Resolved(job.path, job.formatter.name, Ending.UNCHANGED), is_absent=True
-            )
+            return ResolvedFile(Resolved(path, agent, Ending.UNCHANGED), is_absent=True)
         except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
-            data = seen[-1]
-            found = Resolved(job.path, job.formatter.name, Ending.EDITED, str(error), error.code)
-            found = replace(found, diff=await self.run(edited, data, ours, path=job.path))
-            return ResolvedFile(found, revision=await self.run(fence.revision, data))
+            diff = await self.run(edited, seen[-1], ours, path=path)
+            found = Resolved(path, agent, Ending.EDITED, str(error), error.code, diff)
+            return ResolvedFile(found, revision=await self.run(fence.revision, seen[-1]))
         except (errors.NotWritten, errors.WriteFailed, errors.BadInput) as error:
             code = error.code if isinstance(error, errors.NotWritten) else "unreadable"
-            found = Resolved(job.path, job.formatter.name, Ending.REFUSED, str(error), code)
-            return ResolvedFile(found)
+            return ResolvedFile(Resolved(path, agent, Ending.REFUSED, str(error), code))
 
     async def undo(
         self, job: Assignment, *, target: WriteTarget, standing: Sequence[GivenBullet] = ()

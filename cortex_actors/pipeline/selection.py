@@ -476,6 +476,7 @@ def _peaceful(
     return kept
 
 
+@dataclass(eq=False, slots=True)
 class Shared:
     """Makes vectors of one model for one wish, and keeps them as long as that is open.
 
@@ -483,12 +484,10 @@ class Shared:
     files of a wish are all made with it or without it.
     """
 
-    def __init__(self, embed: Embed) -> None:
-        """Remember whom to ask for what is not known yet."""
-        self._embed = embed
-        self._rows: dict[str, Matrix] = {}
-        self._turn = asyncio.Lock()
-        self._away: Exception | None = None
+    embed: Embed
+    _rows: dict[str, Matrix] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _away: Exception | None = None
 
     async def __call__(self, texts: Sequence[str], *, model: str) -> Matrix:
         """Return one row for each text, of which there is at least one; raises as `Embed`."""
@@ -497,7 +496,7 @@ class Shared:
             if missing and self._away is not None:
                 raise self._away
             try:
-                rows = await self._embed(missing, model=model) if missing else ()
+                rows = await self.embed(missing, model=model) if missing else ()
             except UNEMBEDDED as error:
                 # A text that cannot be embedded says nothing about the next file's.
                 if not isinstance(error, BadInput):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
@@ -32,6 +33,9 @@ from cortex_actors.text import terms
 from cortex_actors.text.hazards import cleared
 from cortex_actors.text.terms import moment, words
 from cortex_actors.topics import MEMORY_REMEMBERED
+
+if TYPE_CHECKING:
+    from cortex_actors.domain.project import Project
 
 
 @operation("remember", http="POST /memories", agents=True)
@@ -67,38 +71,66 @@ async def remember(
     `Refused` for a secret (`redact` masks it), and `Busy`.
     """
     owner = await call.asked_for(project, here)
-
-    def texts() -> dict[str, Any]:
-        return {
-            "content": admitted(content, redact=redact),
-            "role": named(role, what="the role", most=ROLE, redact=redact),
-            "thread": named(thread, what="the thread", most=THREAD, redact=redact),
-            "tags": filed(tags or [], redact=redact),
-            "abstract": _abstract(abstract, redact=redact),
-        }
-
-    if idempotency_key is not None:
-        refuse_key(MEMORY_REMEMBERED, idempotency_key, durable=True)
-        cleared(idempotency_key, what="the idempotency key", redact=None)
-    others = list_ids(related_agents or (), "related_agents")
+    texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
     with call.life.turn():
         wish = RememberRequest(
             # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
             **await asyncio.to_thread(texts),
             agent=call.caller.acting(agent, call.settings().memory.agent),
             **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
-            related=tuple(dict.fromkeys(map(agent_id, others))),
-            replies_to=list_ids(responding_to or (), "responding_to"),
-            supersedes=list_ids(supersedes or (), "supersedes"),
+            **_links(related_agents, responding_to, supersedes=supersedes),
             **_times(said_from, said_until, now=call.clock.now()),
             merge=merge,
-            key=idempotency_key,
+            key=_key(idempotency_key),
             caller=call.caller,
             project_id="" if owner is None else owner.id,
         )
-        _refuse_nobody(wish)
-        done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
+        return await _done(call, wish, owner=owner)
+
+
+async def _done(call: Call, wish: RememberRequest, *, owner: Project | None) -> dict[str, Any]:
+    """Return what becomes of a wish as clients get it, with what its project is called."""
+    _refuse_nobody(wish)
+    done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
     return {**done.shown(), "project": None if owner is None else owner.name}
+
+
+def _links(
+    related: list[str] | None, replies_to: list[str] | None, *, supersedes: list[str] | None
+) -> dict[str, Any]:
+    """Return the agents and the memories that a memory names."""
+    return {
+        "related": tuple(dict.fromkeys(map(agent_id, list_ids(related or (), "related_agents")))),
+        "replies_to": list_ids(replies_to or (), "responding_to"),
+        "supersedes": list_ids(supersedes or (), "supersedes"),
+    }
+
+
+def _texts(
+    content: str,
+    role: str,
+    thread: str,
+    *,
+    tags: list[str] | None,
+    abstract: str | None,
+    redact: bool,
+) -> dict[str, Any]:
+    """Return what a memory says, what it is called, and what it is filed under."""
+    return {
+        "content": admitted(content, redact=redact),
+        "role": named(role, what="the role", most=ROLE, redact=redact),
+        "thread": named(thread, what="the thread", most=THREAD, redact=redact),
+        "tags": filed(tags or [], redact=redact),
+        "abstract": _abstract(abstract, redact=redact),
+    }
+
+
+def _key(given: str | None) -> str | None:
+    """Return an idempotency key that can be kept."""
+    if given is not None:
+        refuse_key(MEMORY_REMEMBERED, given, durable=True)
+        cleared(given, what="the idempotency key", redact=None)
+    return given
 
 
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:

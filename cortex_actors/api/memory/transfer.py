@@ -295,13 +295,7 @@ async def _import(
     """Import as much as one call may."""
     clock = call.clock
     begun, at = clock.monotonic(), clock.now()
-    # A part of a file that was looked at is not looked at again.
-    found = await asyncio.to_thread(check, path, whole=not skip)
-    if skip and stamp != found.stamp:
-        raise Refused(
-            f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
-            "taken in stays"
-        )
+    found = await _looked_at(path, skip, stamp)
     total, done, whole = memory_transfer.Arrived(), skip, False
     waiting = groups(path, found.form, skip=skip)
     try:
@@ -324,10 +318,7 @@ async def _import(
         # Takes its own while: a call that has taken that long already leaves it to the next.
         whole = done == skip or clock.monotonic() - begun < LONG
         if whole:
-            # Which of the memories answer which, now that all are there.
-            answers = groups(path, found.form, answering=True)
-            while (each := await asyncio.to_thread(next, answers, None)) is not None:
-                await call.records.write(partial(memory_transfer.answer, found=each[1]))
+            await _answer(call, path, found.form)
     return {
         "path": path,
         "dry_run": dry_run,
@@ -338,3 +329,21 @@ async def _import(
         "unplaced": dict(total.unplaced),
         "next": None if whole else done,
     }
+
+
+async def _looked_at(path: str, skip: int, stamp: str | None) -> Checked:
+    """Return what a file holds; a part of one that was looked at is not looked at again."""
+    found = await asyncio.to_thread(check, path, whole=not skip)
+    if skip and stamp != found.stamp:
+        raise Refused(
+            f"refused to go on with {path}: it was changed meanwhile; import it anew, what was "
+            "taken in stays"
+        )
+    return found
+
+
+async def _answer(call: Call, path: str, form: str) -> None:
+    """Write which of the memories answer which, now that all are there."""
+    waiting = groups(path, form, answering=True)
+    while (found := await asyncio.to_thread(next, waiting, None)) is not None:
+        await call.records.write(partial(memory_transfer.answer, found=found[1]))

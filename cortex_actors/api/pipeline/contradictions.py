@@ -91,11 +91,7 @@ async def contradictions(
     parameters.page(limit, skip, of="contradictions")
     if status not in STATES:
         raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
-    wanted = frozenset(insight.Conflict)
-    if kind != insight.ALL:
-        chosen = parameters.chosen(insight.Conflict, kind, what="kind of contradiction")
-        # Usually those that keep both from being followed.
-        wanted = frozenset({chosen}) if chosen else wanted - {insight.Conflict.CONTEXTUAL}
+    wanted = _kinds(kind)
     order = _ORDERS.get(parameters.chosen(insight.ContradictionSort, sort, what="order"))
     project_id = await call.project_id(project)
 
@@ -191,6 +187,15 @@ async def _decide(
 def compare_again(two: tuple[str, str], at: int) -> Said:
     """Return the event that has two insights compared and weighed again."""
     return topics.ACCUMULATION_COMPLETE, AccumulationComplete(f"run_{ulid(at)}", None, two)
+
+
+def _kinds(kind: str | None) -> frozenset[insight.Conflict]:
+    """Return the kinds that a word means, None for those that keep both from being followed."""
+    every = frozenset(insight.Conflict)
+    if kind == insight.ALL:
+        return every
+    found = parameters.chosen(insight.Conflict, kind, what="kind of contradiction")
+    return frozenset({found}) if found else every - {insight.Conflict.CONTEXTUAL}
 
 
 def _kept(found: stored.Contradiction | verdicts.Proposed, keep: str) -> str | None:

@@ -193,7 +193,7 @@ def _start(connection: Connection, kind: Named, name: str) -> Start:
 
 
 def _chain(connection: Connection, start: Start) -> _Chain:
-    """Return all rows of a chain."""
+    """Return all rows of a chain, and what a person took back under any of its names."""
     found = _Chain()
     # Those texts, and all that say the same.
     heads = insights.representatives(connection, start.insights)
@@ -222,13 +222,11 @@ def _chain(connection: Connection, start: Start) -> _Chain:
     found.bullets = insight_lists.bullets(connection, sorted(made))
     written = reviews.load_approvals(connection, made).values()
     found.approved = sorted(written, key=lambda each: (each.at, each.principle_id))
-    # The names under which a person may have taken some of it back.
     names = [(SourceKind.INSIGHT, each) for each in found.insights]
     names += [(SourceKind.PRINCIPLE, each) for each in made]
     for line in found.places:
-        names.append((SourceKind.PROJECT, line.project_id))
         paths = (line.path, *map(str, PurePath(line.path).parents))
-        names += [(SourceKind.PATH, above) for above in paths]
+        names += [(SourceKind.PROJECT, line.project_id), *((SourceKind.PATH, e) for e in paths)]
     found.revoked = insight_lists.taken_back(connection, names)
     sides = {side for each in found.against for side in each.pair}
     some = {each.insight_id for few in found.made_of.values() for each in few}
