@@ -21,7 +21,7 @@ import hashlib
 import logging
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.memory import PAIRED
 from cortex_actors.errors import BadInput, CortexError, IndexDown
@@ -184,13 +184,11 @@ class Keeper:
         Raises a `CortexError` while the ledger is away or the settings name no server we use, and
         `OSError` when there can be no folder.
         """
-        state = await self.records.read(pending.state)
-        gone = (
-            self._broken is not None and state is not None and state.folder == self._broken.folder
-        )
-        if state is None or state.model != self.model or gone:
-            unit = partial(generations.renewed, model=self.model, broken=self._broken)
-            state = await self.records.write(unit)
+        wanted: dict[str, Any] = {"model": self.model, "broken": self._broken}
+        renew = partial(generations.renewed, **wanted)
+        state = await self.records.read(partial(generations.usable, **wanted))
+        if state is None:
+            state = await self.records.write(renew)
         self._broken, self.state, self.verdict = None, state, None
         place = self.places.place(state)
         await asyncio.to_thread(self.places.prepare, place)
@@ -207,7 +205,9 @@ class Keeper:
             if verdict.ok:
                 life.phase, self._reason = Phase.READY, ""
             while verdict.ok:
-                await self.clock.sleep(self._until_next(verdict))
+                # Soon while there was nothing to look at.
+                every = self.settings.verify_every_s
+                await self.clock.sleep(every if verdict.proven else min(FILLING, every))
                 verdict = await self.verify()
         except IndexDown:
             await life.gone()  # why it ended is known to it by then
@@ -253,14 +253,9 @@ class Keeper:
             life.end(LifeEnding(LifeEndKind.UNSOUND, verdict.text))
         return verdict
 
-    def _until_next(self, verdict: IndexVerdict) -> float:
-        """Return the seconds until the next look: soon while there was nothing to look at."""
-        every = self.settings.verify_every_s
-        return every if verdict.proven else min(FILLING, every)
 
-
-def _heard(task: asyncio.Task[IndexVerdict]) -> None:
-    """Take note of how a verification ended that no caller may wait for any more."""
+def _heard(task: asyncio.Future[Any]) -> None:
+    """Take note of how something ended that no caller may wait for any more."""
     if not task.cancelled():
         task.exception()
 
@@ -410,25 +405,21 @@ class Vectors(AsyncioActor):
         """Ask the child for neighbours."""
         life, body = self._keeper.ready(), vector.tobytes()
         question = hashlib.sha256(collection.encode() + body).digest()
-        self._refuse(question, model)
-        params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
-        asking = asyncio.ensure_future(life.ask("query", params, body, question=question))
-        # Not cancelled when no caller waits any more: how it ends says something of the child.
-        asking.add_done_callback(lambda task: task.cancelled() or task.exception())
-        await asyncio.wait({asking}, timeout=PATIENCE)
-        if not asking.done():
-            raise IndexDown(f"the vector index was busy for {PATIENCE:g} s")
-        answer, _ = asking.result()
-        return list(zip(answer["ids"][0], answer["cosines"][0], strict=True))
-
-    def _refuse(self, question: bytes, model: str | None) -> None:
-        """Raise `IndexDown` for a question that must not be put to the index."""
         if model not in (None, self._model):
             message = f"the index holds vectors of {self._model}, the question is one of {model}"
             raise IndexDown(message)
         if self._keeper.record.deadly(question):
             message = "the vector index has died of this question several times; it is not asked"
             raise IndexDown(message)
+        params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
+        asking = asyncio.ensure_future(life.ask("query", params, body, question=question))
+        # Not cancelled when no caller waits any more: how it ends says something of the child.
+        asking.add_done_callback(_heard)
+        await asyncio.wait({asking}, timeout=PATIENCE)
+        if not asking.done():
+            raise IndexDown(f"the vector index was busy for {PATIENCE:g} s")
+        answer, _ = asking.result()
+        return list(zip(answer["ids"][0], answer["cosines"][0], strict=True))
 
 
 def _known(collection: str) -> str:
