@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.memory import PAIRED
 from cortex_actors.errors import BadInput, CortexError, IndexDown
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage.index import life as generations
@@ -354,55 +354,35 @@ class Vectors(AsyncioActor):
         """Return the generation that answers questions; raises `IndexDown` while none does."""
         return self._keeper.ready().generation
 
-    def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> asyncio.Task[None]:
-        """Insert or replace vectors. Raises `IndexDown` while the index is not open."""
-        return self.spawn(self._put(_known(collection), list(ids), rows), name="put")
+    @deferred
+    async def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> None:
+        """Insert or replace vectors, some at a time. Raises `IndexDown` while it is not open."""
+        _require_known(collection)
+        for start in range(0, len(ids), SLICE):
+            some = rows[start : start + SLICE]
+            params = {"collection": collection, "dimension": rows.shape[1]}
+            await self._keeper.opened().ask(
+                "put", {**params, "ids": list(ids[start : start + SLICE])}, some.tobytes()
+            )
 
-    def drop(self, collection: str, ids: Sequence[str]) -> asyncio.Task[None]:
-        """Remove vectors. Raises `IndexDown` while the index is not open."""
-        return self.spawn(self._drop(_known(collection), list(ids)), name="drop")
+    @deferred
+    async def drop(self, collection: str, ids: Sequence[str]) -> None:
+        """Remove vectors, some at a time. Raises `IndexDown` while the index is not open."""
+        _require_known(collection)
+        for start in range(0, len(ids), SLICE):
+            some = list(ids[start : start + SLICE])
+            await self._keeper.opened().ask("drop", {"collection": collection, "ids": some})
 
-    def query(
+    @deferred
+    async def query(
         self, collection: str, vector: Matrix, limit: int, model: str | None = None
-    ) -> asyncio.Task[list[tuple[str, float]]]:
+    ) -> list[tuple[str, float]]:
         """Return the nearest (id, cosine), best first.
 
         Raises `IndexDown` when it cannot: it is not open or not found good yet, it is busy for
         longer than `PATIENCE`, or the vector is of another `model` than those it holds.
         """
-        return self.spawn(self._query(_known(collection), vector, limit, model), name="query")
-
-    def verify(self) -> asyncio.Task[IndexVerdict]:
-        """Compare the index with the ledger now; raises `IndexDown` while it is not open.
-
-        An index that fails is given up for a new generation, without asking.
-        """
-        return self.spawn(self._keeper.verify(), name="verify")
-
-    def renew(self, reason: str) -> None:
-        """Give the index up for a new generation; does nothing while none is open."""
-        if self._keeper.life is not None:
-            self._keeper.life.end(LifeEnding(LifeEndKind.BROKEN, reason))
-
-    async def _put(self, collection: str, ids: list[str], rows: Matrix) -> None:
-        """Send rows to the child, some at a time."""
-        for start in range(0, len(ids), SLICE):
-            some = rows[start : start + SLICE]
-            params = {"collection": collection, "dimension": rows.shape[1]}
-            await self._keeper.opened().ask(
-                "put", {**params, "ids": ids[start : start + SLICE]}, some.tobytes()
-            )
-
-    async def _drop(self, collection: str, ids: list[str]) -> None:
-        """Have the child forget ids, some at a time."""
-        for start in range(0, len(ids), SLICE):
-            some = ids[start : start + SLICE]
-            await self._keeper.opened().ask("drop", {"collection": collection, "ids": some})
-
-    async def _query(
-        self, collection: str, vector: Matrix, limit: int, model: str | None
-    ) -> list[tuple[str, float]]:
-        """Ask the child for neighbours."""
+        _require_known(collection)
         life, body = self._keeper.ready(), vector.tobytes()
         question = hashlib.sha256(collection.encode() + body).digest()
         if model not in (None, self._model):
@@ -421,10 +401,22 @@ class Vectors(AsyncioActor):
         answer, _ = asking.result()
         return list(zip(answer["ids"][0], answer["cosines"][0], strict=True))
 
+    @deferred
+    async def verify(self) -> IndexVerdict:
+        """Compare the index with the ledger now; raises `IndexDown` while it is not open.
 
-def _known(collection: str) -> str:
-    """Return the name of a collection; raises `BadInput` for one that there is not."""
+        An index that fails is given up for a new generation, without asking.
+        """
+        return await self._keeper.verify()
+
+    def renew(self, reason: str) -> None:
+        """Give the index up for a new generation; does nothing while none is open."""
+        if self._keeper.life is not None:
+            self._keeper.life.end(LifeEnding(LifeEndKind.BROKEN, reason))
+
+
+def _require_known(collection: str) -> None:
+    """Raise `BadInput` for a collection that there is not."""
     if collection not in COLLECTIONS:
         message = f"the index has no collection {collection}; there are {', '.join(COLLECTIONS)}"
         raise BadInput(message)
-    return collection
