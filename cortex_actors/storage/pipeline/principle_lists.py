@@ -265,16 +265,14 @@ def shelf(
     verdicts = _verdicts(connection, insights)
     nodes = {}
     for each in kept:
-        words = claims.get(each.id, _NOTHING)
-        # What holds in all of a project holds everywhere in it.
-        scope = "" if "" in words.scopes else min(words.scopes, default="")
+        heading, is_section, scope = claims.get(each.id, (None, False, ""))
         subject = Subject(
             each.id,
-            insight.Claim(each.content, words.heading, scope),
+            insight.Claim(each.content, heading, scope),
             frozenset(each.domains),
             frozenset(each.tags),
             tuple(verdicts.get(each.id, ())),
-            is_section=words.is_section,
+            is_section=is_section,
         )
         nodes[each.id] = PrincipleNode(subject, each.text_hash, linked.get(each.id))
     stored = stored_vectors(connection, model, [each.text_hash for each in kept])
@@ -284,30 +282,21 @@ def shelf(
     return PrincipleShelf(nodes, vectors)
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What is known of the insight whose words a principle has."""
+def _claims(
+    connection: Connection, insights: Sequence[str]
+) -> dict[str, tuple[str | None, bool, str]]:
+    """Return heading, whether it is a whole section, and scope of insights, by their principle.
 
-    heading: str | None
-    is_section: bool
-    scopes: frozenset[str]
-
-
-_NOTHING = _Words(None, is_section=False, scopes=frozenset())
-
-
-def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words]:
-    """Return what is known of insights, by the id of their principle."""
+    What holds in all of a project holds everywhere in it.
+    """
     places = execute_for(connection, _SCOPES, insights)
     scopes = columns.grouped((said, columns.given_text(scope) or "") for said, scope in places)
-    return {
-        _principle(name): _Words(
-            columns.given_text(heading),
-            is_section=granularity == insight.Granularity.SECTION,
-            scopes=frozenset(scopes.get(name, ())),
-        )
-        for name, heading, granularity in execute_for(connection, _WORDS, insights)
-    }
+    found = {}
+    for name, heading, granularity in execute_for(connection, _WORDS, insights):
+        held, is_section = scopes.get(name, ()), granularity == insight.Granularity.SECTION
+        scope = "" if "" in held else min(held, default="")
+        found[_principle(name)] = (columns.given_text(heading), is_section, scope)
+    return found
 
 
 def _verdicts(
