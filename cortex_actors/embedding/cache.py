@@ -12,7 +12,7 @@ A mapping of limited size that forgets what was not used for longest.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
@@ -165,7 +165,11 @@ class Cache(AsyncioActor):
             raise
         require_texts(texts)
         keys = {text: digest(text) for text in texts}
-        rows: dict[str, Outcome] = {**self._known(keys)}
+        rows: dict[str, Outcome] = {}
+        for text, key in keys.items():
+            if (row := self._rows.get((self._provider.model_id, key))) is not None:
+                rows[text] = row
+        self._counts["hits"] += len(rows)
         rows |= await self._looked_up({t: key for t, key in keys.items() if t not in rows})
         missing = [text for text in keys if text not in rows]
         if missing:
@@ -173,7 +177,11 @@ class Cache(AsyncioActor):
             outcomes = await self._embed(
                 missing, urgent=urgent, patience=patience, model=self._provider.model_id
             )
-            rows |= self._made(keys, zip(missing, outcomes, strict=True))
+            for text, outcome in zip(missing, outcomes, strict=True):
+                rows[text] = outcome
+                if not isinstance(outcome, CortexError):  # kept, whatever became of the others
+                    rows[text] = self._keep(keys[text], outcome)
+                    self._counts["embedded"] += 1
         if not texts:
             return np.empty((0, self._provider.dimension), dtype=np.float32)
         return rows_of(texts, [rows[text] for text in texts])
@@ -197,14 +205,6 @@ class Cache(AsyncioActor):
             **counts,
         )
 
-    def _known(self, keys: Mapping[str, bytes]) -> dict[str, Row]:
-        """Return the vectors that are in memory."""
-        model = self._provider.model_id
-        rows = {text: self._rows.get((model, key)) for text, key in keys.items()}
-        known = {text: row for text, row in rows.items() if row is not None}
-        self._counts["hits"] += len(known)
-        return known
-
     async def _looked_up(self, keys: Mapping[str, bytes]) -> dict[str, Row]:
         """Return the vectors that the ledger has; none when it cannot be asked."""
         if not keys:
@@ -220,19 +220,6 @@ class Cache(AsyncioActor):
         }
         self._counts.update(found=len(found), damaged=len(there) - len(found))
         return found
-
-    def _made(
-        self, keys: Mapping[str, bytes], outcomes: Iterable[tuple[str, Outcome]]
-    ) -> dict[str, Outcome]:
-        """Remember the vectors that were made, whatever became of the other texts."""
-        made: dict[str, Outcome] = {}
-        for text, outcome in outcomes:
-            if isinstance(outcome, CortexError):
-                made[text] = outcome
-            else:
-                made[text] = self._keep(keys[text], outcome)
-                self._counts["embedded"] += 1
-        return made
 
     def _fits(self, row: Row) -> bool:
         """Return whether a stored row is a unit vector of this model.

@@ -37,11 +37,10 @@ from cortex_actors.errors import CompileFailed, CompileNoRoom
 from cortex_actors.home import sync
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
 
     from numpy.typing import NDArray
-    from tokenizers import Encoding
 
     from cortex_actors.embedding.provider import Vectors
 
@@ -63,15 +62,10 @@ def begin(models: Path) -> Path:
     """
     with disk(models):
         models.mkdir(mode=MODE, parents=True, exist_ok=True)
-        sweep(models)
+        for pattern in (f"{MAKING}*", f"{REPLACED}*"):
+            for folder in models.glob(pattern):
+                shutil.rmtree(folder, ignore_errors=True)
         return Path(tempfile.mkdtemp(prefix=MAKING, dir=models))
-
-
-def sweep(models: Path) -> None:
-    """Delete what killed makers left."""
-    for pattern in (f"{MAKING}*", f"{REPLACED}*"):
-        for folder in models.glob(pattern):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def install(
@@ -84,7 +78,11 @@ def install(
     never be read again. Raises `CompileNoRoom`, `CompileFailed`.
     """
     with disk(bench.parent):
-        manifest = _manifest(bench, facts, source=source, source_hash=source_hash, at=at)
+        hashes = {name: manifests.hash_of(bench / name) for name in manifests.FILES}
+        digits = hashes[manifests.ONNX][: manifests.ID_DIGITS]
+        model_id = f"{source}+{manifests.WeightKind(facts['kind'])}-{digits}"
+        own = {"source": source, "source_hash": source_hash, "hashes": hashes, "made_at": at}
+        manifest = manifests.manifest_of({**facts, **own, "model_id": model_id})
         manifests.write(bench, manifest)
         for path in (*(bench / name for name in (*manifests.FILES, manifests.MANIFEST)), bench):
             sync(path)
@@ -112,18 +110,6 @@ def disk(folder: Path) -> Iterator[None]:
             f"cannot write a compiled model into {folder}: {error.strerror or error}; see to the "
             "folder, then: cortex model prepare"
         ) from error
-
-
-def _manifest(
-    bench: Path, facts: Mapping[str, Any], *, source: str, source_hash: str, at: int
-) -> manifests.Manifest:
-    """Return what is known of a model, and the hashes of its files."""
-    hashes = {name: manifests.hash_of(bench / name) for name in manifests.FILES}
-    model_id = manifests.model_id_of(
-        source, manifests.WeightKind(facts["kind"]), onnx_hash=hashes[manifests.ONNX]
-    )
-    own = {"source": source, "source_hash": source_hash, "hashes": hashes, "made_at": at}
-    return manifests.manifest_of({**facts, **own, "model_id": model_id})
 
 
 def _move(bench: Path, place: Path) -> None:
@@ -226,7 +212,17 @@ def cut(tokenizer: Path, texts: Sequence[str], *, max_tokens: int) -> list[str]:
     from tokenizers import Tokenizer  # noqa: PLC0415 - for whoever runs a model
 
     encode = Tokenizer.from_file(str(tokenizer)).encode
-    return [_cut(encode, text, max_tokens) for text in texts]
+
+    def fitting(text: str) -> str:
+        while len((found := encode(text)).ids) > max_tokens:
+            # The last token that fits; what ends a text (its offsets are 0, 0) has to fit behind
+            # it. One character may be several tokens.
+            ends = [end for _, end in found.offsets if end]
+            room = max_tokens - (len(found.ids) - len(ends))
+            text = text[: min(ends[room - 1], len(text) - 1)]
+        return text
+
+    return list(map(fitting, texts))
 
 
 def rows(folder: Path, manifest: manifests.ModelForm, texts: Sequence[str]) -> Vectors:
@@ -252,13 +248,3 @@ def kept_texts(folder: Path | Traversable) -> list[str]:
     """Return the texts that a model was compared on."""
     lines = (folder / manifests.TEXTS).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
-
-
-def _cut(encode: Callable[[str], Encoding], text: str, max_tokens: int) -> str:
-    """Return as much of a text as fits; one character may be several tokens."""
-    while len((found := encode(text)).ids) > max_tokens:
-        # The last token that fits; what ends a text (its offsets are 0, 0) has to fit behind it.
-        ends = [end for _, end in found.offsets if end]
-        room = max_tokens - (len(found.ids) - len(ends))
-        text = text[: min(ends[room - 1], len(text) - 1)]
-    return text

@@ -115,7 +115,13 @@ class Runner:
         try:
             rows: NDArray[np.float32] = self._session.run([manifests.OUTPUT], wanted)[0]
         except Exception as error:  # its classes come from a module made at run time
-            raise _failure(error, self._manifest.model_id) from error
+            text = f"the compiled model {self._manifest.model_id} failed: {error}"
+            # The text's fault when the model refuses its numbers, else the model's.
+            if type(error).__name__ == "InvalidArgument" or isinstance(
+                error, (ValueError, IndexError)
+            ):
+                raise BadInput(f"{text}; change or leave out that text") from error
+            raise EmbedderDown(f"{text}; ask again in a moment") from error
         return rows
 
     def end(self, begun: Begun, made: Sequence[NDArray[np.float32]], *, texts: int) -> Vectors:
@@ -162,14 +168,6 @@ def _session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # as in `run`
         raise EmbedderDown(f"the compiled model {path} cannot be loaded: {error}") from error
-
-
-def _failure(error: Exception, model_id: str) -> BadInput | EmbedderDown:
-    """Return whose fault it is: the text's when the model refuses its numbers, else the model's."""
-    text = f"the compiled model {model_id} failed: {error}"
-    if type(error).__name__ == "InvalidArgument" or isinstance(error, ValueError | IndexError):
-        return BadInput(f"{text}; change or leave out that text")
-    return EmbedderDown(f"{text}; ask again in a moment")
 
 
 def _not_installed(package: str, error: ImportError) -> ModelMissing:
@@ -472,9 +470,15 @@ class CompiledProvider(KeptProvider):
             raise error or EmbedderDown(f"the embedding model {self.model_id} was let go of")
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
+
+        def begin() -> tuple[Begun, list[NDArray[np.float32]]]:
+            begun = runner.begin(tuple(texts), budget=self._budget, threads=lanes.limit)
+            # What fits into one micro-batch is computed on the same thread at once.
+            is_one = len(begun.batches) == 1
+            return begun, [runner.run(begun, begun.batches[0])] if is_one else []
+
         # Cut up on a thread, computed on all of them, put together here.
         waited = self._meter.waited
-        begin = partial(_begin, runner, tuple(texts), budget=self._budget, threads=lanes.limit)
         [(begun, made)] = await lanes.run([begin], urgent=urgent, waited=waited)
         rest = [partial(runner.run, begun, batch) for batch in begun.batches[len(made) :]]
         if rest:
@@ -511,13 +515,3 @@ class CompiledProvider(KeptProvider):
         runner = Runner(self._folder, found)
         runner.rows(["warm"])
         return runner
-
-
-def _begin(
-    runner: Runner, texts: Sequence[str], *, budget: int, threads: int
-) -> tuple[Begun, list[NDArray[np.float32]]]:
-    """Cut texts up; what fits into one micro-batch is computed on the same thread at once."""
-    begun = runner.begin(texts, budget=budget, threads=threads)
-    if len(begun.batches) == 1:
-        return begun, [runner.run(begun, begun.batches[0])]
-    return begun, []

@@ -109,11 +109,6 @@ class Manifest(ModelForm):
     made_at: int
 
 
-def model_id_of(source: str, kind: WeightKind, *, onnx_hash: str) -> str:
-    """Return the name of a compiled model's vector space."""
-    return f"{source}+{kind}-{onnx_hash[:ID_DIGITS]}"
-
-
 def manifest_of(content: Mapping[str, Any]) -> Manifest:
     """Return a manifest of its values in JSON; raises `KeyError`, `TypeError` or `ValueError`."""
     found = Manifest(**content)

@@ -50,9 +50,6 @@ log = logging.getLogger("cortex.migrator")
 #: whoever recalls something meanwhile shares the cores with it.
 TEXTS, CHARACTERS = 16, 8_000
 
-#: Whose texts, one after the other: what is found today first.
-TEXTS_OF = (embeddings.without, embeddings.unheard)
-
 #: Part of a unit's own time that passes before the next one.
 REST = 0.25
 
@@ -116,25 +113,19 @@ class Migration:
         """
         self._begun, self._made = self._clock.monotonic(), 0
         await self._recount()
-        while not await self._switched():
-            for texts in TEXTS_OF:
+        switch = partial(models.switch, model_id=self.model.model_id, but=self._poison)
+        while await self._records.write(partial(switch, at=self._clock.now())):
+            for table in embeddings.TEXTS_OF:
                 after = 0
-                while todo := await self._next(texts, after):
+                while todo := await self._next(table, after):
                     await self._embed(todo)
                     after = todo[-1].row
-
-    async def _switched(self) -> bool:
-        """Let the model answer if nothing is missing."""
-        unit = partial(
-            models.switch, model_id=self.model.model_id, but=self._poison, at=self._clock.now()
-        )
-        missing = await self._records.write(unit)
         await self._recount()
-        return missing == 0
 
-    async def _next(self, texts: Callable[..., list[WaitingText]], after: int) -> list[WaitingText]:
+    async def _next(self, table: str, after: int) -> list[WaitingText]:
         """Return the texts of the next unit."""
-        query = partial(texts, model_id=self.model.model_id, after=after, limit=TEXTS)
+        of = partial(embeddings.without, model_id=self.model.model_id, of=table)
+        query = partial(of, after=after, limit=TEXTS)
         found = await self._records.read(query)
         room, taken = CHARACTERS, 0
         while taken < len(found) and (room > 0 or not taken):
@@ -350,17 +341,13 @@ class Migrator(AsyncioActor):
         if provider.state is ProviderState.MISSING:
             raise errors.ModelMissing(f"cannot migrate to {name}: {_why(name, provider, kind)}")
         if provider.dimension == 0:
-            await self._measured(provider)
+            try:
+                await provider.start()
+                await provider.settled()
+                await provider.embed(["how long is a vector?"], urgent=True)
+            finally:
+                await provider.close()
         return self._seat.row(provider, name, kind)
-
-    async def _measured(self, provider: Provider) -> None:
-        """Have a provider find out how long its vectors are."""
-        try:
-            await provider.start()
-            await provider.settled()
-            await provider.embed(["how long is a vector?"], urgent=True)
-        finally:
-            await provider.close()
 
     async def _forget(self, model_id: str) -> int:
         """Delete a model's vectors and return how many there were."""

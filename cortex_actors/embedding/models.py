@@ -112,19 +112,12 @@ def _dimension(folder: Path) -> int:
     if (folder / "modules.json").is_file():
         modules: list[dict[str, str]] = json.loads((folder / "modules.json").read_text("utf-8"))
         for module in modules:
-            width = _width(folder / module["path"], module["type"], width)
+            config, kind = folder / module["path"] / "config.json", module["type"].split(".")[-1]
+            if kind == "Dense":
+                width = int(_json(config)["out_features"])
+            elif kind == "Pooling":
+                width *= _pooled(_json(config))
     return width
-
-
-def _width(folder: Path, kind: str, before: int) -> int:
-    """Return the width after one module, given the width before it."""
-    match kind.rpartition(".")[2]:
-        case "Dense":
-            return int(_json(folder / "config.json")["out_features"])
-        case "Pooling":
-            return before * _pooled(_json(folder / "config.json"))
-        case _:
-            return before
 
 
 def _pooled(config: Mapping[str, object]) -> int:

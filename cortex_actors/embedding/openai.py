@@ -13,9 +13,8 @@ import asyncio
 import logging
 import random
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,16 +44,8 @@ if TYPE_CHECKING:
     from cortex_actors.sections import EmbeddingSettings
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingReply:
-    """What a request brought: one row a text, not yet judged, and the tokens the server counted."""
-
-    rows: Vectors
-    tokens: int
-
-
-def rows_of(answer: HttpReply, *, texts: int, endpoint: Endpoint) -> EmbeddingReply:
-    """Return the vectors of a good answer in the order of the texts.
+def rows_of(answer: HttpReply, *, texts: int, endpoint: Endpoint) -> tuple[Vectors, int]:
+    """Return the vectors of a good answer in the order of the texts, and the tokens it counted.
 
     Raises `EndpointDown` for what is no list of vectors with the numbers 0 to `texts` - 1, each of
     them once: then no row can be believed. Numbers that are not finite are left for the port's own
@@ -79,14 +70,9 @@ def rows_of(answer: HttpReply, *, texts: int, endpoint: Endpoint) -> EmbeddingRe
             f"{where} without saying which vector is whose: it must number them from 0 to "
             f"{texts - 1}, each once; nothing of it is used"
         )
-    rows = _matrix([by_number[number] for number in range(texts)], where)
-    return EmbeddingReply(rows, tokens_of(document))
-
-
-def _matrix(rows: list[list[Any]], where: str) -> Vectors:
-    """Return the rows as float32; what is too large for that becomes infinity."""
+    rows = [by_number[number] for number in range(texts)]
     try:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinity
             matrix = np.array(rows, dtype=np.float64).astype(np.float32)
     except (ValueError, TypeError, OverflowError):
         matrix = np.empty(0, dtype=np.float32)
@@ -94,7 +80,7 @@ def _matrix(rows: list[list[Any]], where: str) -> Vectors:
         raise errors.EndpointDown(
             f"{where} with rows that are not lists of equally many numbers; nothing of it is used"
         )
-    return matrix
+    return matrix, tokens_of(document)
 
 
 #: What the endpoint is asked for.
@@ -273,11 +259,11 @@ class OpenAIProvider(KeptProvider):
         most = MORE_BYTES + len(pieces) * ROW_BYTES
         try:
             with _as_embedder():
-                found = await client.ask(document, read, most=most, until=until)
+                rows, tokens = await client.ask(document, read, most=most, until=until)
         finally:
             self._counts |= {"requests": client.requests, "retries": client.retried}
-        self._counts["tokens"] += found.tokens or sum(map(_tokens, pieces))
-        width = found.rows.shape[1]
+        self._counts["tokens"] += tokens or sum(map(_tokens, pieces))
+        width = rows.shape[1]
         if self.dimension not in (0, width):
             raise errors.ModelMissing(
                 f"{self.model_id} makes vectors of {width} numbers now where {self.dimension} were "
@@ -286,7 +272,7 @@ class OpenAIProvider(KeptProvider):
                 "(embedding.dimension, if set, must say the new number)"
             )
         self.dimension = width
-        return checked(found.rows, len(pieces), dimension=width)
+        return checked(rows, len(pieces), dimension=width)
 
     async def _probe(self) -> None:
         """Embed a word; raises `ModelMissing` when the endpoint refuses even that."""

@@ -122,7 +122,16 @@ class EmbeddingQueue:
         if urgent:
             cause, texts = Cause.URGENT, list(lane)[: self._items]
         else:
-            texts = [self._next_patient() for _ in range(min(self._bulk, len(lane)))]
+            texts = []
+            while len(texts) < min(self._bulk, len(lane)):
+                # One text of the request whose turn it is, which is over with that.
+                if request := self._turns[0]:
+                    self._turns.rotate(-1)
+                    text, _ = request.popitem(last=False)
+                    del self._request_of[text]
+                    texts.append(text)
+                else:
+                    self._turns.popleft()
         return Batch(texts, cause, [max(0.0, at - lane.pop(text)) for text in texts])
 
     def due(self, at: float, *, urgent: bool) -> float | None:
@@ -135,15 +144,6 @@ class EmbeddingQueue:
             return 0.0
         oldest = next(iter(self._patient.values()))
         return max(0.0, oldest + self._seconds - at)
-
-    def _next_patient(self) -> str:
-        """Return one text of the request whose turn it is, which is over with that."""
-        while not (request := self._turns[0]):
-            self._turns.popleft()
-        self._turns.rotate(-1)
-        text, _ = request.popitem(last=False)
-        del self._request_of[text]
-        return text
 
     def __contains__(self, text: object) -> bool:
         return text in self._urgent or text in self._patient

@@ -23,7 +23,6 @@ import shutil
 import warnings
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,12 +92,14 @@ def draft_of(model: SentenceTransformer) -> ModelForm:
     if why := _obstacle(model, modules):
         raise NotCompilable(why)
     tokenizer = modules[0].tokenizer
+    # How token vectors become one, in sentence-transformers' words.
+    modes = next(each for each in modules if _is(each, "Pooling")).pooling_mode
     return ModelForm(
         model_id="a model in the making",
         # Not what it says of itself: the last module may know nothing of those before it.
         dimension=len(model.encode(EXAMPLE[0], show_progress_bar=False)),
         max_tokens=int(model.max_seq_length),
-        pooling=_pooling(modules),
+        pooling=modes if isinstance(modes, str) else "+".join(modes),
         normalize=_is(modules[-1], "Normalize"),
         pad=int(tokenizer.pad_token_id),
         inputs=tuple(name for name in INPUTS if name in tokenizer.model_input_names),
@@ -170,28 +171,19 @@ def _obstacle(model: SentenceTransformer, modules: list[Any]) -> str:
         return f"its modules {names} are not among {', '.join(MODULES)}"
     if not _is(modules[0], "Transformer") or not any(_is(each, "Pooling") for each in modules):
         return "it is not a Transformer followed by a Pooling"
-    return _tokens_obstacle(model, modules[0].tokenizer)
-
-
-def _tokens_obstacle(model: SentenceTransformer, tokenizer: Any) -> str:  # noqa: ANN401 - likewise
-    """Return why a model's texts cannot be made into its tokens without transformers."""
+    # Its texts must be made into its tokens without transformers.
+    tokenizer = modules[0].tokenizer
     if tokenizer is None or not getattr(tokenizer, "is_fast", False):
         return "its tokeniser has no fast form (tokenizer.json)"
     if tokenizer.pad_token_id is None or tokenizer.padding_side != "right":
         return "its tokeniser does not fill rows up at their right"
-    if strange := set(tokenizer.model_input_names) - set(INPUTS):
-        return f"it reads {', '.join(sorted(strange))} beside a text's tokens"
+    if other := set(tokenizer.model_input_names) - set(INPUTS):
+        return f"it reads {', '.join(sorted(other))} beside a text's tokens"
     if not model.max_seq_length:
         return "it does not say how many tokens it reads"
     if model.default_prompt_name is not None or getattr(model[0], "query_expansion", None):
         return "it puts words of its own before a text (a default prompt)"
     return ""
-
-
-def _pooling(modules: list[Any]) -> str:
-    """Return how token vectors become one, in sentence-transformers' words."""
-    modes = next(each for each in modules if _is(each, "Pooling")).pooling_mode
-    return modes if isinstance(modes, str) else "+".join(modes)
 
 
 def _is(module: Any, *names: str) -> bool:  # noqa: ANN401 - likewise
@@ -321,23 +313,19 @@ def cutter(model: SentenceTransformer) -> tuple[int, Cut]:
     limit = model.max_seq_length
     most = int(limit) if limit and math.isfinite(limit) else 0
     if not most:
-        return 0, _whole
+        return 0, lambda texts: [TokenPiece(at, (), 1, each) for at, each in enumerate(texts)]
     tokenizer: Any = model.tokenizer
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if hasattr(backend, "to_str"):
         # A copy: the model's own is told to cut and to fill at each call.
         return most, WordPieces(type(backend).from_str(backend.to_str()), most).pieces
-    return most, partial(_counted, lambda text: len(tokenizer(text)["input_ids"]), most)
 
+    def count(text: str) -> int:
+        return len(tokenizer(text)["input_ids"])
 
-def _whole(texts: Sequence[str]) -> list[TokenPiece]:
-    return [TokenPiece(owner, (), 1, text) for owner, text in enumerate(texts)]
-
-
-def _counted(count: Callable[[str], int], limit: int, texts: Sequence[str]) -> list[TokenPiece]:
-    """Cut by counting: for a tokeniser that is written in Python and tells no offsets."""
-    return [
+    # By counting: for a tokeniser that is written in Python and tells no offsets.
+    return most, lambda texts: [
         TokenPiece(owner, (), count(part), part)
         for owner, text in enumerate(texts)
-        for part in split_text(text, limit, count)
+        for part in split_text(text, most, count)
     ]

@@ -54,8 +54,14 @@ def learn_chunks(connection: Connection, source: str, some: Sequence[Chunk]) -> 
     wanted = {each.id for each in some}
     gone = [each for each in before if each not in wanted]
     columns.change_in(connection, _CHUNKS.id, gone, {"status": WITHDRAWN})
+
+    def row(each: Chunk) -> dict[str, Any]:
+        text_hash = sha256(each.searched.encode()).digest()
+        more = {"code_language": each.language, "text_hash": text_hash, "status": ACTIVE}
+        return columns.as_row(knowledge_chunks, each, **more)
+
     # One that is there already becomes what was read now.
-    columns.put_rows(connection, knowledge_chunks, map(_chunk_row, some))
+    columns.put_rows(connection, knowledge_chunks, map(row, some))
     remake(connection, [*gone, *(each.id for each in some)])
 
 
@@ -107,13 +113,6 @@ def _before(connection: Connection, some: Iterable[Chunk]) -> dict[str, str]:
             if left.source == right.source:
                 found[right.id] = left.text
     return found
-
-
-def _chunk_row(chunk: Chunk) -> dict[str, Any]:
-    """Return a piece as a row that a document says now."""
-    text_hash = sha256(chunk.searched.encode()).digest()
-    more = {"code_language": chunk.language, "text_hash": text_hash, "status": ACTIVE}
-    return columns.as_row(knowledge_chunks, chunk, **more)
 
 
 _ROWS = documents.c

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from cortex_actors.domain.memory import PAIRED, SearchPlace
 from cortex_actors.storage.tables import dialect
 from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows
-from cortex_actors.storage.tables.schema import index_ops, memories, passages, vectors
+from cortex_actors.storage.tables.schema import index_ops, memories, metadata, passages, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -239,8 +239,12 @@ def _merged(model: str) -> sa.CompoundSelect[Any]:
     return sa.select(passages.c.text_hash).except_(made).order_by("text_hash")
 
 
-#: The number of a memory's row: its id is no number, and units go on behind one.
-_ROW: sa.ColumnElement[int] = dialect.number(memories)
+#: Tables whose texts need a vector, what is found today first -> the numbers of their rows, behind
+#: one of which the next unit begins; a memory's id is no number.
+TEXTS_OF: Mapping[str, sa.ColumnElement[int]] = {
+    passages.name: passages.c.id,
+    memories.name: dialect.number(memories),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,22 +272,12 @@ def progress(connection: sa.Connection, model_id: str) -> Progress:
 
 
 def without(
-    connection: sa.Connection, model_id: str, *, after: int, limit: int
+    connection: sa.Connection, model_id: str, *, of: str, after: int, limit: int
 ) -> list[WaitingText]:
-    """Return the next passages whose text has no vector of a model, past one of them."""
-    row = passages.c
-    query = sa.select(row.id, row.text, row.text_hash).where(row.id > after)
-    query = query.where(~_has(model_id, row.text_hash)).order_by(row.id).limit(limit)
-    return [WaitingText(*each) for each in connection.execute(query)]
-
-
-def unheard(
-    connection: sa.Connection, model_id: str, *, after: int, limit: int
-) -> list[WaitingText]:
-    """Return the next memories whose text has no vector of a model, past one of them."""
-    row = memories.c
-    query = sa.select(_ROW, row.text, row.text_hash).where(after < _ROW)
-    query = query.where(~_has(model_id, row.text_hash)).order_by(_ROW).limit(limit)
+    """Return the next rows of a table whose text has no vector of a model, past one of them."""
+    number, row = TEXTS_OF[of], metadata.tables[of].c
+    query = sa.select(number, row.text, row.text_hash).where(number > after)
+    query = query.where(~_has(model_id, row.text_hash)).order_by(number).limit(limit)
     return [WaitingText(*each) for each in connection.execute(query)]
 
 

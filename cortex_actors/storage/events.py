@@ -65,9 +65,13 @@ def store(connection: sa.Connection, said: Iterable[Event[Payload]]) -> list[Eve
     else:
         seqs = [_number(connection, _NUMBER, each.id) for each in events]
     new = {seq: each for seq, each in zip(seqs, events, strict=True) if seq > before}
-    deliveries = [row for seq, each in new.items() for row in _deliveries(each, seq)]
-    if deliveries:
-        execute_many(connection, _DELIVERY, deliveries)
+    waiting = []
+    for seq, each in new.items():  # a delivery for each consumer that its topic names
+        if consumers := topics.find(each.topic).heard_by:
+            key = columns.stored_text(topics.key_of(each.topic, each.payload))
+            waiting += [(consumer, seq, key) for consumer in consumers]
+    if waiting:
+        execute_many(connection, _DELIVERY, waiting)
     return [replace(each, seq=seq) for each, seq in zip(events, seqs, strict=True)]
 
 
@@ -117,15 +121,6 @@ def _row(event: Event[Payload]) -> tuple[Any, ...]:
     """Return an event's columns."""
     payload = json.dumps(plain(event.payload))
     return event.id, event.topic, payload, event.at, columns.stored_text(event.source)
-
-
-def _deliveries(event: Event[Payload], seq: int) -> list[tuple[Any, ...]]:
-    """Return a delivery for each consumer that an event's topic names."""
-    consumers = topics.find(event.topic).heard_by
-    if not consumers:
-        return []
-    key = columns.stored_text(topics.key_of(event.topic, event.payload))
-    return [(consumer, seq, key) for consumer in consumers]
 
 
 #: A payload as it is stored: SQLAlchemy's JSON raises for the row of one that is damaged.
@@ -253,7 +248,12 @@ def _standings(
 ) -> list[DeliveryStanding]:
     """Return who has not handled events, and how far they came."""
     lists = (deliveries, "waiting", deliveries.c.due_at), (dead_letters, "dead", dead_letters.c.at)
-    queries = (_standings_query(*each).where(each[0].c.seq.in_(seqs)) for each in lists)
+    queries = (
+        sa.select(*table.c["seq", "consumer", "attempts", "error"])
+        .add_columns(sa.literal(state, sa.Text).label("state"), at.label("at"))
+        .where(table.c.seq.in_(seqs))
+        for table, state, at in lists
+    )
     both = sa.union_all(*queries).subquery()
     error = both.c.error if whole else sa.func.substr(both.c.error, -END)
     chosen = (both.c.seq, both.c.consumer, both.c.state, both.c.attempts, both.c.at)
@@ -261,14 +261,6 @@ def _standings(
     return [
         DeliveryStanding(*row[:5], row.error if whole else _last_line(row.error)) for row in rows
     ]
-
-
-def _standings_query(table: Any, state: str, at: Any) -> sa.Select[Any]:
-    """Return the query for a table's standings."""
-    said = sa.literal(state, sa.Text).label("state")
-    return sa.select(
-        table.c.seq, table.c.consumer, said, table.c.attempts, at.label("at"), table.c.error
-    )
 
 
 def _last_line(trace: str | None) -> str | None:
@@ -477,7 +469,13 @@ def _taken(
     else:
         wanted = numbers(connection, names)
         rows = connection.execute(query.where(dead_letters.c.seq.in_(wanted))).all()
-        _refuse_others(wanted, {row.seq for row in rows})
+        dead = {row.seq for row in rows}
+        for seq in wanted:
+            if seq not in dead:
+                raise NotFound(
+                    f"the event {seq} is no dead letter; see those that are: "
+                    "cortex daemon events --dead"
+                )
     for row in rows:
         mine = sa.and_(dead_letters.c.seq == row.seq, dead_letters.c.consumer == row.consumer)
         connection.execute(sa.delete(dead_letters).where(mine))
@@ -493,13 +491,3 @@ def _key(topic: str, raw: str) -> str | None:
         return topics.key_of(topic, topics.parse(topic, decoded(raw)))
     except (CortexError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _refuse_others(wanted: Sequence[int], dead: set[int]) -> None:
-    """Raise `NotFound` for an event that is no dead letter."""
-    for seq in wanted:
-        if seq not in dead:
-            raise NotFound(
-                f"the event {seq} is no dead letter; see those that are: "
-                "cortex daemon events --dead"
-            )

@@ -14,7 +14,6 @@ longer says it, and stays in the ledger.
 from __future__ import annotations
 
 import secrets
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -76,12 +75,21 @@ def among(connection: sa.Connection, condition: str, *, ids: Iterable[str]) -> s
 
 def with_evidence() -> sa.Select[Any]:
     """Return the query for insights with what is counted about them."""
-    counted = {"observed": observed("= insights.id"), "scanned_at": scanned_at("= insights.id")}
-    return sa.select(
-        insights,
-        *(column.label(name) for name, column in counted.items()),
-        _projects().label("project_names"),
+    saying = (
+        sa.select(insight_sources.c.project_id)
+        .where(insight_sources.c.insight_id == insights.c.id)
+        .where(insight_sources.c.withdrawn_at.is_(None))
+        .correlate(insights)
     )
+    names = sa.select(sa.func.aggregate_strings(projects.c.name + _END, ","))
+    counted = {
+        "observed": observed("= insights.id"),
+        "scanned_at": scanned_at("= insights.id"),
+        "project_names": names.where(projects.c.id.in_(saying))
+        .correlate(insights)
+        .scalar_subquery(),
+    }
+    return sa.select(insights, *(column.label(name) for name, column in counted.items()))
 
 
 def of_project(project_id: str) -> sa.Select[tuple[str]]:
@@ -183,22 +191,6 @@ def scanned_at(of: str) -> sa.ColumnElement[int]:
     return sa.literal_column(_SCANNED.format(of=of), sa.Integer())
 
 
-def _projects() -> sa.ColumnElement[str]:
-    """Return the names of the projects that say it, joined."""
-    saying = (
-        sa.select(insight_sources.c.project_id)
-        .where(insight_sources.c.insight_id == insights.c.id)
-        .where(insight_sources.c.withdrawn_at.is_(None))
-        .correlate(insights)
-    )
-    return (
-        sa.select(sa.func.aggregate_strings(projects.c.name + _END, ","))
-        .where(projects.c.id.in_(saying))
-        .correlate(insights)
-        .scalar_subquery()
-    )
-
-
 #: The fact of the home by which fingerprints of secrets are made, and its bytes. It never leaves
 #: the ledger, so that no one else can try passwords against a fingerprint.
 KEY, KEY_BYTES = "fingerprint-key", 32
@@ -228,7 +220,7 @@ def note(
     for each in found:
         if each.kind is not AlertKind.SECRET and (each.fragment_id, each.line_start) in known:
             continue
-        row = _row(each, _print(connection, each), project_id=project_id, at=at)
+        row = _row(connection, each, project_id=project_id, at=at)
         rows.setdefault((str(row["fragment_id"]), str(row["kind"]), str(row["detail"])), row)
     end(connection, path, at, but=set(rows))
     again = ("project_id", "line_start", "line_end", "ended_at")
@@ -265,12 +257,6 @@ def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
     return [columns.entity(Alert, row) for row in connection.execute(query)]
 
 
-def count(connection: sa.Connection) -> dict[AlertKind, int]:
-    """Return how many alerts of each kind have not ended."""
-    found = columns.count_by(connection, alerts.c.kind, alerts.c.ended_at.is_(None))
-    return Counter({AlertKind(kind): number for kind, number in found.items()})
-
-
 def _decided(connection: sa.Connection, path: str) -> set[tuple[str, int]]:
     """Return the places in a file (fragment, line) of texts that need no look any more."""
     query = (
@@ -284,21 +270,17 @@ def _decided(connection: sa.Connection, path: str) -> set[tuple[str, int]]:
     return {(row.fragment_id, row.line_start) for row in connection.execute(query)}
 
 
-def _print(connection: sa.Connection, alert: Alert) -> str | None:
-    """Return the fingerprint of an alert's secret; None where it has none."""
-    if not alert.value:
-        return None
-    query = sa.select(meta.c.value).where(meta.c.name == KEY)
-    key = connection.execute(query).scalar_one_or_none()
-    if key is None:
-        key = secrets.token_bytes(KEY_BYTES)
-        columns.put_rows(connection, meta, [{"name": KEY, "value": key}])
-    return fingerprint(alert.value, key)
-
-
-def _row(alert: Alert, printed: str | None, *, project_id: str, at: int) -> dict[str, object]:
+def _row(connection: sa.Connection, alert: Alert, *, project_id: str, at: int) -> dict[str, object]:
     """Return an alert as a row; secrets of one kind are distinguished by their fingerprints."""
-    detail = f"{alert.detail} ({printed})" if printed else alert.detail
+    detail, printed = alert.detail, None
+    if alert.value:
+        query = sa.select(meta.c.value).where(meta.c.name == KEY)
+        key = connection.execute(query).scalar_one_or_none()
+        if key is None:
+            key = secrets.token_bytes(KEY_BYTES)
+            columns.put_rows(connection, meta, [{"name": KEY, "value": key}])
+        printed = fingerprint(alert.value, key)
+        detail = f"{detail} ({printed})"
     more = {"project_id": project_id, "fingerprint": printed, "found_at": at, "ended_at": None}
     return columns.as_row(alerts, alert, detail=detail, **more)
 

@@ -318,26 +318,15 @@ def tree(connection: sa.Connection, memory_id: str) -> list[LineageNode]:
     rows = execute_for(connection, _TREE, [memory_id]).fetchall()
     said = {row[0]: (MemoryStatus(row[2]), row[3]) for row in rows}
     parts = grouped((whole, each) for each, whole, _, _ in rows if whole in said)
-    return _walked(memory_id, said, parts)
-
-
-def _walked(
-    root: str, said: Mapping[str, tuple[MemoryStatus, str]], parts: Mapping[str, list[str]]
-) -> list[LineageNode]:
-    """Return the nodes below one in the order in which they are read, each once."""
-    found: list[LineageNode] = []
-    seen: set[str] = set()
-    waiting: list[tuple[str, str | None, int]] = [(root, None, 0)] if root in said else []
+    found: dict[str, LineageNode] = {}
+    waiting: list[tuple[str, str | None, int]] = [(memory_id, None, 0)] if said else []
     while waiting:
         each, parent, depth = waiting.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        status, abstract = said[each]
-        mine = parts.get(each, [])
-        found.append(LineageNode(each, status, abstract, depth, parent, is_leaf=not mine))
-        waiting.extend((part, each, depth + 1) for part in reversed(mine))
-    return found
+        if each not in found:
+            mine = parts.get(each, [])
+            found[each] = LineageNode(each, *said[each], depth, parent, is_leaf=not mine)
+            waiting.extend((part, each, depth + 1) for part in reversed(mine))
+    return list(found.values())
 
 
 def _outermost(connection: sa.Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -348,24 +337,16 @@ def _outermost(connection: sa.Connection, ids: Iterable[str]) -> dict[str, tuple
     status = {each: state for each, _, state in rows}
     top: dict[str, str] = {}
     for each in wanted:
-        if each in whole:
-            _climb(each, whole, top)
+        way: dict[str, None] = {}
+        end = each
+        while end in whole and end not in top and end not in way:
+            way[end] = None
+            into = whole[end]
+            if into is None or into not in whole:
+                break
+            end = into
+        top |= dict.fromkeys(way, top.get(end, end))
     return {each: (top[each], status[top[each]]) for each in wanted if each in top}
-
-
-def _climb(start: str, whole: Mapping[str, str | None], top: dict[str, str]) -> None:
-    """Write where the pointers from a memory lead, for all of the way."""
-    way: dict[str, None] = {}
-    each = start
-    while each not in top and each not in way:
-        way[each] = None
-        into = whole.get(each)
-        if into is None or into not in whole:
-            break
-        each = into
-    end = top.get(each, each)
-    for passed in way:
-        top[passed] = end
 
 
 #: What a memory that came to a layer has of the attention there is.

@@ -34,7 +34,7 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Table, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, exists, insert, or_, select
 
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.errors import Refused
@@ -61,11 +61,15 @@ from cortex_actors.storage.tables.schema import (
 from cortex_actors.text.terms import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 
-#: Tables of which a memory has several rows -> the column with what is linked.
-_LINKS = {memory_tags: "tag", memory_agents: "agent_id", memory_replies: "replied_id"}
+#: Tables of which a memory has several rows -> its field for them, the column with what is linked.
+_LINKS = {
+    memory_tags: ("tags", "tag"),
+    memory_agents: ("related", "agent_id"),
+    memory_replies: ("replies_to", "replied_id"),
+}
 
 
 #: What the ledger has of a memory, in the columns' own names.
@@ -82,11 +86,11 @@ _READ = (
     " LEFT JOIN memory_attention ON memory_attention.memory_id = memories.id"
     " WHERE memories.id IN :ids"
 )
-_LINKED = [
-    f"SELECT memory_id, {column} FROM {table.name}"  # noqa: S608 - names of the schema
+_LINKED = {
+    field: f"SELECT memory_id, {column} FROM {table.name}"  # noqa: S608 - names of the schema
     f" WHERE memory_id IN :ids ORDER BY {column}"
-    for table, column in _LINKS.items()
-]
+    for table, (field, column) in _LINKS.items()
+}
 
 
 def digest(text: str) -> bytes:
@@ -107,9 +111,9 @@ def write(connection: Connection, some: Sequence[Memory]) -> None:
         connection.execute(insert(memories), row)
         weighed = {"memory_id": each.id, "weighed_at": each.created_at}
         connection.execute(insert(memory_attention), as_row(memory_attention, each, **weighed))
-    _link(connection, memory_tags, {each.id: each.tags for each in some})
-    _link(connection, memory_agents, {each.id: each.related for each in some})
-    _link(connection, memory_replies, {each.id: each.replies_to for each in some})
+    for table, (field, column) in _LINKS.items():
+        linked = ((each.id, one) for each in some for one in dict.fromkeys(getattr(each, field)))
+        put_rows(connection, table, ({"memory_id": name, column: one} for name, one in linked))
 
 
 def tagged(connection: Connection, memory: Memory, tags: Sequence[str]) -> tuple[str, ...]:
@@ -125,10 +129,12 @@ def read(
 ) -> dict[str, Memory]:
     """Return those of the memories that are in one of those states."""
     kept, wanted = frozenset(states), sorted(set(ids))
-    tags, related, replies = (
-        grouped((name, given_text(each) or "") for name, each in execute_for(connection, q, wanted))
-        for q in _LINKED
-    )
+    linked = {
+        field: grouped(
+            (name, given_text(each)) for name, each in execute_for(connection, q, wanted)
+        )
+        for field, q in _LINKED.items()
+    }
     found: dict[str, Memory] = {}
     for values in execute_for(connection, _READ, wanted):
         row: dict[str, Any] = dict(zip(_HELD, map(given_text, values), strict=True))
@@ -136,21 +142,11 @@ def read(
             found[row["id"]] = entity(
                 Memory,
                 row,
-                tags=tuple(tags.get(row["id"], ())),
-                related=tuple(related.get(row["id"], ())),
-                replies_to=tuple(replies.get(row["id"], ())),
+                **{field: tuple(lists.get(row["id"], ())) for field, lists in linked.items()},
                 attention=1.0 if row["attention"] is None else row["attention"],
                 access_count=row["access_count"] or 0,
             )
     return found
-
-
-def _link(connection: Connection, table: Table, linked: Mapping[str, Iterable[str]]) -> None:
-    """Write what memories are linked with, each once."""
-    column = _LINKS[table]
-    for memory_id, some in linked.items():
-        rows = ({"memory_id": memory_id, column: each} for each in dict.fromkeys(some))
-        put_rows(connection, table, rows)
 
 
 #: All readers of `m` may read `b`, which is of the same realm.
@@ -255,25 +251,18 @@ def following(connection: Connection, ids: Sequence[str]) -> list[str]:
     readers see later has that one before it.
     """
     found = [each for (each,) in execute_for(connection, _NEXT, ids) if each is not None]
-    for thread, since in execute_for(connection, _BRIDGES, ids).fetchall():
-        found += _on_bridge(connection, thread, since, changed=set(ids))
+    changed = set(ids)
+    for bridge in execute_for(connection, _BRIDGES, ids).fetchall():
+        # The place of the last one that changed, and the last one of each circle of readers.
+        last, seen = -2, dict[str, int]()
+        for place, (each, active, readers) in enumerate(execute(connection, _ALONG, *bridge)):
+            if active:
+                if seen.get(readers, -1) <= last:
+                    found.append(each)
+                seen[readers] = place
+            if each in changed:
+                last = place
     return list(dict.fromkeys(found))
-
-
-def _on_bridge(
-    connection: Connection, thread: Any, since: int, *, changed: Collection[str]
-) -> list[str]:
-    """Return which memories of a bridge have one that changed before them."""
-    # The place of the last one that changed, and the last one of each circle of readers.
-    last, seen, found = -2, dict[str, int](), list[str]()
-    for place, (each, active, readers) in enumerate(execute(connection, _ALONG, thread, since)):
-        if active:
-            if seen.get(readers, -1) <= last:
-                found.append(each)
-            seen[readers] = place
-        if each in changed:
-            last = place
-    return found
 
 
 #: Run at each remember: building them each time would cost more than running them.

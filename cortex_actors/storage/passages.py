@@ -69,8 +69,16 @@ def replace(
     new = [each for each in wanted if (each.item_id, each.place, each.text_hash) not in known]
     if not (gone or new):
         return
-    _delete(connection, [row[0] for row in gone])
-    _insert(connection, new)
+    if ids := [row[0] for row in gone]:
+        for words in WORDS:
+            _change(connection, "forget", words=words, values=(json.dumps(ids),))
+        dialect.execute_for(connection, "DELETE FROM passages WHERE id IN :numbers", ids)
+    if new:
+        above = dialect.newest(connection, passages)
+        rows = [(e.collection, e.item_id, e.place, stored_text(e.text), e.text_hash) for e in new]
+        dialect.execute_many(connection, _NEW, rows)
+        for words in WORDS:
+            _change(connection, "learn", words=words, values=(above,))
     # Has the words written now: where they are damaged, the commit itself would fail otherwise.
     _change(connection, "flush")
     _change(connection, "flushed")
@@ -168,26 +176,6 @@ def _tell(connection: Connection, *, put_: Sequence[_Spot], left: Collection[_Sp
             put=[item for owner, item in put_ if owner == name],
             drop=[item for owner, item in leaving if owner == name],
         )
-
-
-def _delete(connection: Connection, ids: Sequence[int]) -> None:
-    """Delete rows and their words."""
-    if not ids:
-        return
-    for words in WORDS:
-        _change(connection, "forget", words=words, values=(json.dumps(ids),))
-    dialect.execute_for(connection, "DELETE FROM passages WHERE id IN :numbers", ids)
-
-
-def _insert(connection: Connection, new: Sequence[Passage]) -> None:
-    """Insert rows and their words."""
-    if not new:
-        return
-    above = dialect.newest(connection, passages)
-    rows = [(e.collection, e.item_id, e.place, stored_text(e.text), e.text_hash) for e in new]
-    dialect.execute_many(connection, _NEW, rows)
-    for words in WORDS:
-        _change(connection, "learn", words=words, values=(above,))
 
 
 def _change(

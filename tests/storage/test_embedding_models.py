@@ -136,23 +136,27 @@ class TestProgress:
         """What has no vector comes in the order of its passages, past where one was."""
         says(home, "c")
         embeds(home, NEW, "b")
-        found = embeddings.without(home, NEW.model_id, after=0, limit=10)
-        later = embeddings.without(home, NEW.model_id, after=found[0].row, limit=10)
+        found = embeddings.without(home, NEW.model_id, of="passages", after=0, limit=10)
+        later = embeddings.without(home, NEW.model_id, of="passages", after=found[0].row, limit=10)
 
         assert ["a", "c"] == [each.text for each in found]
         assert [text_hash("c")] == [each.digest for each in later]
-        assert ["a"] == [e.text for e in embeddings.without(home, NEW.model_id, after=0, limit=1)]
+        assert ["a"] == [
+            e.text for e in embeddings.without(home, NEW.model_id, of="passages", after=0, limit=1)
+        ]
 
     def test_inactive(self, home: Connection) -> None:
         """What a memory says counts once, and still does when it is found by no passage."""
         memory_records.save(home, [memory("said", id="a")])
         before = embeddings.progress(home, NEW.model_id)
         memory_states.archive(home, [mem("a")], 5)
-        left = embeddings.unheard(home, NEW.model_id, after=0, limit=10)
+        left = embeddings.without(home, NEW.model_id, of="memories", after=0, limit=10)
 
         assert Progress(total=3, done=0) == before == embeddings.progress(home, NEW.model_id)
         assert [("said", text_hash("said"))] == [(each.text, each.digest) for each in left]
-        assert [] == embeddings.unheard(home, NEW.model_id, after=left[0].row, limit=10)
+        assert [] == embeddings.without(
+            home, NEW.model_id, of="memories", after=left[0].row, limit=10
+        )
         assert 3 == models.switch(home, NEW.model_id, but={text_hash("c")}, at=6) + 1
 
 

@@ -221,7 +221,7 @@ class TestMemories:
         memory_attention.wait(connection, {one.id: NOW})
 
         assert [one.id] == [each.id for each in memory_attention.ripe(connection, NOW, 5)]
-        assert [one.id] == [each.id for each in memory_attention.page(connection, "", 5)]
+        assert {one.id} == memory_attention.held(connection, [one.id]).keys()
         assert 1 == memory_attention.count(connection)
 
     def test_alike(self, connection: Connection) -> None:

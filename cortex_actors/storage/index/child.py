@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -50,9 +51,11 @@ class Index:
                 self._client = chroma.embedded(params["path"])
             else:
                 self._client = chroma.remote(**server)
-            self._collections = chroma.collections(
-                self._client, params["collections"], params["suffix"]
-            )
+            make = partial(self._client.get_or_create_collection, embedding_function=None)
+            self._collections = {  # made where they are new
+                name: make(name + params["suffix"], configuration=chroma.CONFIGURATION)
+                for name in params["collections"]
+            }
             return {"counts": {name: each.count() for name, each in self._collections.items()}}, b""
 
     def put(self, params: Params, body: bytes) -> Reply:
@@ -95,8 +98,8 @@ class Index:
             found = collection.query(
                 query_embeddings=rows, n_results=params["limit"], include=["distances"]
             )
-        ids, cosines = chroma.nearest(found)
-        return {"ids": ids, "cosines": cosines}, b""
+        cosines = [[1.0 - distance for distance in row] for row in found["distances"]]
+        return {"ids": found["ids"], "cosines": cosines}, b""
 
     def forget(self, params: Params, _body: bytes) -> Reply:
         """Delete the `collections` of other generations on a server, by their `suffixes`."""

@@ -24,7 +24,7 @@ from cortex_actors.errors import BadInput, ConfigurationError, IndexDown
 from cortex_actors.rules import addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 
 #: What every collection is made with. Twice the candidates of Chroma's default are looked at, so
@@ -65,8 +65,8 @@ def taken(path: str) -> int:
     except BlockingIOError as error:
         os.close(descriptor)
         raise FolderTaken(f"another process still has {path} open; it is tried again") from error
-    except OSError:  # a file system that locks no folders: then the daemon's lock has to do
-        return descriptor
+    except OSError:
+        pass  # a file system that locks no folders: then the daemon's lock has to do
     return descriptor
 
 
@@ -96,16 +96,6 @@ def remote(host: str, port: int, *, tls: bool, here: bool, system_store: bool = 
             return chromadb.HttpClient(host=host, port=port, ssl=tls, settings=_settings())
         except ValueError as error:  # Chroma's word for "no server there"
             raise ServerAway(f"no Chroma server answers at {host}:{port}: {error}") from error
-
-
-def collections(client: Any, names: Sequence[str], suffix: str) -> dict[str, Any]:
-    """Return the collections of one generation by name, made where they are new."""
-    return {
-        name: client.get_or_create_collection(
-            name + suffix, embedding_function=None, configuration=CONFIGURATION
-        )
-        for name in names
-    }
 
 
 def forget(client: Any, names: Sequence[str], suffix: str) -> None:
@@ -148,12 +138,6 @@ def server_faults() -> Iterator[None]:
         raise ServerAway(message) from error
 
 
-def nearest(found: Mapping[str, Any]) -> tuple[list[list[str]], list[list[float]]]:
-    """Return the ids and cosines of an answer, a list for each question."""
-    cosines = [[1.0 - distance for distance in row] for row in found["distances"]]
-    return found["ids"], cosines
-
-
 def _settings() -> Any:
     from chromadb.config import Settings  # noqa: PLC0415 - see load
 
@@ -178,7 +162,10 @@ class Server:
     def of(cls, url: str, *, system_store: bool = False) -> Self:
         """Return the server of an address; raises `ConfigurationError` for one we do not use."""
         if why := addresses.problem(url):
-            raise _refusal(url, why)
+            shown = url.rpartition("@")[2]  # a password in it is not repeated
+            raise ConfigurationError(
+                f"cannot keep the index at storage.index_url = {shown!r}: {why}"
+            )
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         tls = parts.scheme == "https"
@@ -193,9 +180,3 @@ class Server:
     def params(self) -> dict[str, Any]:
         """Return the parameters for the child, as JSON."""
         return {**asdict(self), "here": addresses.here(self.host)}
-
-
-def _refusal(url: str, why: str) -> ConfigurationError:
-    """Return the error for an address that is not used; a password in it is not repeated."""
-    shown = url.rpartition("@")[2] if "@" in url else url
-    return ConfigurationError(f"cannot keep the index at storage.index_url = {shown!r}: {why}")

@@ -33,7 +33,7 @@ from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.tables import dialect
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.columns import chunks, rows_in
 from cortex_actors.storage.tables.schema import index_ops, passages
 
 if TYPE_CHECKING:
@@ -64,8 +64,10 @@ def defer(connection: Connection, hashes: Collection[bytes]) -> int:
 
     0 says that nothing else waits behind them, and then nothing was moved.
     """
-    seqs = _seqs(connection, hashes)
-    if not seqs:
+    of = select(index_ops.c.seq).join(passages, passages.c.item_id == index_ops.c.item_id)
+    here = of.where(index_ops.c.collection == embeddings.INDEX)
+    rows = rows_in(connection, here, passages.c.text_hash, hashes)
+    if not (seqs := sorted({seq for (seq,) in rows})):
         return 0
     query = select(index_ops.c.seq).where(index_ops.c.seq > seqs[0])
     passed = len(set(connection.execute(query).scalars()) - set(seqs))
@@ -76,19 +78,6 @@ def defer(connection: Connection, hashes: Collection[bytes]) -> int:
             connection.execute(insert(index_ops).from_select([c.name for c in columns], again))
             connection.execute(delete(index_ops).where(index_ops.c.seq.in_(some)))
     return passed
-
-
-def _seqs(connection: Connection, hashes: Collection[bytes]) -> list[int]:
-    """Return the changes of passages with those texts, in order."""
-    found: set[int] = set()
-    for some in chunks(hashes):
-        query = (
-            select(index_ops.c.seq)
-            .join(passages, passages.c.item_id == index_ops.c.item_id)
-            .where(passages.c.text_hash.in_(some), index_ops.c.collection == embeddings.INDEX)
-        )
-        found.update(connection.execute(query).scalars())
-    return sorted(found)
 
 
 log = logging.getLogger("cortex.indexer")
@@ -173,9 +162,8 @@ class Indexer(AsyncioActor):
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Look now, whenever something may have changed, and now and then."""
-        self.actor_ref.on_end(self._bus.subscribe("*:complete", self._on_event).cancel)
-        self.actor_ref.on_end(self._bus.subscribe("memory:remembered", self._on_event).cancel)
-        self.actor_ref.on_end(self._bus.subscribe("memory:merged", self._on_event).cancel)
+        for pattern in ("*:complete", "memory:remembered", "memory:merged"):
+            self.actor_ref.on_end(self._bus.subscribe(pattern, self._on_event).cancel)
         self.look()
 
     async def on_receive(self, message: object) -> None:

@@ -276,7 +276,11 @@ class IndexLife:
             self.end(LifeEnding(self._fault, f"it did not {op} in time: {error}"))
             raise self._down(op) from error
         except ChildHandlerError as error:
-            self._blame(op, error, asked=question is not None)
+            is_askers = error.kind == _BLAMES_ASKER and (question is not None or op == "put")
+            is_away = error.kind in _AWAY or self.phase is Phase.STARTING
+            if not is_askers:
+                kind = LifeEndKind.AWAY if is_away else LifeEndKind.BROKEN
+                self.end(LifeEnding(kind, f"it could not {op}: {error}"))
             raise IndexDown(f"the index cannot {op}: {error}") from error
         finally:
             del self._asking[number]
@@ -329,27 +333,13 @@ class IndexLife:
         await process.exited()
         # The caller has its answer by then, and has said what the child was at.
         await asyncio.sleep(0)
-        self.end(self._death(process.code))
-
-    def _blame(self, op: str, error: ChildHandlerError, *, asked: bool) -> None:
-        """End the life over an exception in the child, unless the caller is to blame."""
-        if error.kind == _BLAMES_ASKER and (asked or op == "put"):
-            return
-        kind = (
-            LifeEndKind.AWAY
-            if error.kind in _AWAY or self.phase is Phase.STARTING
-            else LifeEndKind.BROKEN
-        )
-        self.end(LifeEnding(kind, f"it could not {op}: {error}"))
-
-    def _death(self, code: int | None) -> LifeEnding:
-        """Return how the process ended by itself."""
-        how = ""
+        how, code = "", process.code
         if code:
             how = f"with exit code {code} " if code > 0 else f"by signal {-code} "
         reason = f"its process ended {how}while it was {self.phase}"
         in_files = self.phase in (Phase.OPENING, Phase.CHECKING) and by_itself(code)
-        return LifeEnding(LifeEndKind.DIED, reason, in_its_files=in_files, question=self._question)
+        died = LifeEndKind.DIED
+        self.end(LifeEnding(died, reason, in_its_files=in_files, question=self._question))
 
     def _down(self, op: str) -> IndexDown:
         return IndexDown(f"the vector index ended and cannot {op}; it is opened again, ask again")
@@ -431,17 +421,20 @@ def discard(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def usable(
+    connection: Connection, model: str, broken: pending.IndexState | None
+) -> pending.IndexState | None:
+    """Return the generation in use; None where it is `broken`, or there is none for the model."""
+    now = pending.state(connection)
+    is_bad = now is None or now.model != model or (broken and now.folder == broken.folder)
+    return None if is_bad else now
+
+
 def renewed(
     connection: Connection, model: str, broken: pending.IndexState | None
 ) -> pending.IndexState:
-    """Return the generation to use: a new one when there is none for the model, or it is `broken`.
-
-    Doing it twice begins one generation.
-    """
-    now = pending.state(connection)
-    if now is None or now.model != model or (broken and now.folder == broken.folder):
-        return pending.rebuild(connection, model)
-    return now
+    """Return the generation to use, a new one when need be; doing it twice begins one."""
+    return usable(connection, model, broken) or pending.rebuild(connection, model)
 
 
 def _suffix(folder: str) -> str:

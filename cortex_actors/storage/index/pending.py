@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sqlalchemy as sa
@@ -117,7 +117,14 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[IndexChan
     rows = connection.execute(query).all()
     usual = embeddings.usual_length(row.vector for row in rows)
     ready = itertools.takewhile(lambda row: row.text_hash is None or row.vector is not None, rows)
-    return [_change(row, model, usual) for row in ready]
+    found = []
+    for row in ready:
+        is_there = row.text_hash is not None
+        is_sound = is_there and embeddings.is_sound(row.vector, usual)
+        vector = np.frombuffer(row.vector, np.float32) if is_sound else None
+        damaged = (model, row.text_hash) if is_there and not is_sound else None
+        found.append(IndexChange(row.seq, row.collection, row.item_id, vector, damaged))
+    return found
 
 
 def applied(
@@ -146,17 +153,6 @@ def _is_of_another(connection: sa.Connection, model: str) -> bool:
     """Say whether the generation in use holds another model's vectors."""
     now = state(connection)
     return now is not None and now.model != model
-
-
-def _change(row: Any, model: str, usual: int) -> IndexChange:
-    """Return one waiting row as a change; `usual` is the length of a vector that is whole."""
-    if row.text_hash is None:
-        return IndexChange(row.seq, row.collection, row.item_id, None)
-    if not embeddings.is_sound(row.vector, usual):
-        return IndexChange(
-            row.seq, row.collection, row.item_id, None, damaged=(model, row.text_hash)
-        )
-    return IndexChange(row.seq, row.collection, row.item_id, np.frombuffer(row.vector, np.float32))
 
 
 def _waits() -> sa.ColumnElement[bool]:

@@ -21,11 +21,11 @@ import hashlib
 import logging
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.memory import PAIRED
 from cortex_actors.errors import BadInput, CortexError, IndexDown
-from cortex_actors.runtime.actor import AsyncioActor
+from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage.index import life as generations
@@ -184,13 +184,11 @@ class Keeper:
         Raises a `CortexError` while the ledger is away or the settings name no server we use, and
         `OSError` when there can be no folder.
         """
-        state = await self.records.read(pending.state)
-        gone = (
-            self._broken is not None and state is not None and state.folder == self._broken.folder
-        )
-        if state is None or state.model != self.model or gone:
-            unit = partial(generations.renewed, model=self.model, broken=self._broken)
-            state = await self.records.write(unit)
+        wanted: dict[str, Any] = {"model": self.model, "broken": self._broken}
+        renew = partial(generations.renewed, **wanted)
+        state = await self.records.read(partial(generations.usable, **wanted))
+        if state is None:
+            state = await self.records.write(renew)
         self._broken, self.state, self.verdict = None, state, None
         place = self.places.place(state)
         await asyncio.to_thread(self.places.prepare, place)
@@ -207,7 +205,9 @@ class Keeper:
             if verdict.ok:
                 life.phase, self._reason = Phase.READY, ""
             while verdict.ok:
-                await self.clock.sleep(self._until_next(verdict))
+                # Soon while there was nothing to look at.
+                every = self.settings.verify_every_s
+                await self.clock.sleep(every if verdict.proven else min(FILLING, every))
                 verdict = await self.verify()
         except IndexDown:
             await life.gone()  # why it ended is known to it by then
@@ -253,14 +253,9 @@ class Keeper:
             life.end(LifeEnding(LifeEndKind.UNSOUND, verdict.text))
         return verdict
 
-    def _until_next(self, verdict: IndexVerdict) -> float:
-        """Return the seconds until the next look: soon while there was nothing to look at."""
-        every = self.settings.verify_every_s
-        return every if verdict.proven else min(FILLING, every)
 
-
-def _heard(task: asyncio.Task[IndexVerdict]) -> None:
-    """Take note of how a verification ended that no caller may wait for any more."""
+def _heard(task: asyncio.Future[Any]) -> None:
+    """Take note of how something ended that no caller may wait for any more."""
     if not task.cancelled():
         task.exception()
 
@@ -359,81 +354,69 @@ class Vectors(AsyncioActor):
         """Return the generation that answers questions; raises `IndexDown` while none does."""
         return self._keeper.ready().generation
 
-    def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> asyncio.Task[None]:
-        """Insert or replace vectors. Raises `IndexDown` while the index is not open."""
-        return self.spawn(self._put(_known(collection), list(ids), rows), name="put")
+    @deferred
+    async def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> None:
+        """Insert or replace vectors, some at a time. Raises `IndexDown` while it is not open."""
+        _require_known(collection)
+        for start in range(0, len(ids), SLICE):
+            some = rows[start : start + SLICE]
+            params = {"collection": collection, "dimension": rows.shape[1]}
+            await self._keeper.opened().ask(
+                "put", {**params, "ids": list(ids[start : start + SLICE])}, some.tobytes()
+            )
 
-    def drop(self, collection: str, ids: Sequence[str]) -> asyncio.Task[None]:
-        """Remove vectors. Raises `IndexDown` while the index is not open."""
-        return self.spawn(self._drop(_known(collection), list(ids)), name="drop")
+    @deferred
+    async def drop(self, collection: str, ids: Sequence[str]) -> None:
+        """Remove vectors, some at a time. Raises `IndexDown` while the index is not open."""
+        _require_known(collection)
+        for start in range(0, len(ids), SLICE):
+            some = list(ids[start : start + SLICE])
+            await self._keeper.opened().ask("drop", {"collection": collection, "ids": some})
 
-    def query(
+    @deferred
+    async def query(
         self, collection: str, vector: Matrix, limit: int, model: str | None = None
-    ) -> asyncio.Task[list[tuple[str, float]]]:
+    ) -> list[tuple[str, float]]:
         """Return the nearest (id, cosine), best first.
 
         Raises `IndexDown` when it cannot: it is not open or not found good yet, it is busy for
         longer than `PATIENCE`, or the vector is of another `model` than those it holds.
         """
-        return self.spawn(self._query(_known(collection), vector, limit, model), name="query")
-
-    def verify(self) -> asyncio.Task[IndexVerdict]:
-        """Compare the index with the ledger now; raises `IndexDown` while it is not open.
-
-        An index that fails is given up for a new generation, without asking.
-        """
-        return self.spawn(self._keeper.verify(), name="verify")
-
-    def renew(self, reason: str) -> None:
-        """Give the index up for a new generation; does nothing while none is open."""
-        if self._keeper.life is not None:
-            self._keeper.life.end(LifeEnding(LifeEndKind.BROKEN, reason))
-
-    async def _put(self, collection: str, ids: list[str], rows: Matrix) -> None:
-        """Send rows to the child, some at a time."""
-        for start in range(0, len(ids), SLICE):
-            some = rows[start : start + SLICE]
-            params = {"collection": collection, "dimension": rows.shape[1]}
-            await self._keeper.opened().ask(
-                "put", {**params, "ids": ids[start : start + SLICE]}, some.tobytes()
-            )
-
-    async def _drop(self, collection: str, ids: list[str]) -> None:
-        """Have the child forget ids, some at a time."""
-        for start in range(0, len(ids), SLICE):
-            some = ids[start : start + SLICE]
-            await self._keeper.opened().ask("drop", {"collection": collection, "ids": some})
-
-    async def _query(
-        self, collection: str, vector: Matrix, limit: int, model: str | None
-    ) -> list[tuple[str, float]]:
-        """Ask the child for neighbours."""
+        _require_known(collection)
         life, body = self._keeper.ready(), vector.tobytes()
         question = hashlib.sha256(collection.encode() + body).digest()
-        self._refuse(question, model)
-        params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
-        asking = asyncio.ensure_future(life.ask("query", params, body, question=question))
-        # Not cancelled when no caller waits any more: how it ends says something of the child.
-        asking.add_done_callback(lambda task: task.cancelled() or task.exception())
-        await asyncio.wait({asking}, timeout=PATIENCE)
-        if not asking.done():
-            raise IndexDown(f"the vector index was busy for {PATIENCE:g} s")
-        answer, _ = asking.result()
-        return list(zip(answer["ids"][0], answer["cosines"][0], strict=True))
-
-    def _refuse(self, question: bytes, model: str | None) -> None:
-        """Raise `IndexDown` for a question that must not be put to the index."""
         if model not in (None, self._model):
             message = f"the index holds vectors of {self._model}, the question is one of {model}"
             raise IndexDown(message)
         if self._keeper.record.deadly(question):
             message = "the vector index has died of this question several times; it is not asked"
             raise IndexDown(message)
+        params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
+        asking = asyncio.ensure_future(life.ask("query", params, body, question=question))
+        # Not cancelled when no caller waits any more: how it ends says something of the child.
+        asking.add_done_callback(_heard)
+        await asyncio.wait({asking}, timeout=PATIENCE)
+        if not asking.done():
+            raise IndexDown(f"the vector index was busy for {PATIENCE:g} s")
+        answer, _ = asking.result()
+        return list(zip(answer["ids"][0], answer["cosines"][0], strict=True))
+
+    @deferred
+    async def verify(self) -> IndexVerdict:
+        """Compare the index with the ledger now; raises `IndexDown` while it is not open.
+
+        An index that fails is given up for a new generation, without asking.
+        """
+        return await self._keeper.verify()
+
+    def renew(self, reason: str) -> None:
+        """Give the index up for a new generation; does nothing while none is open."""
+        if self._keeper.life is not None:
+            self._keeper.life.end(LifeEnding(LifeEndKind.BROKEN, reason))
 
 
-def _known(collection: str) -> str:
-    """Return the name of a collection; raises `BadInput` for one that there is not."""
+def _require_known(collection: str) -> None:
+    """Raise `BadInput` for a collection that there is not."""
     if collection not in COLLECTIONS:
         message = f"the index has no collection {collection}; there are {', '.join(COLLECTIONS)}"
         raise BadInput(message)
-    return collection

@@ -31,16 +31,8 @@ from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.names import NamedActor, Names
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage.ledger import connection, faults, recovery
+from cortex_actors.storage.ledger import connection, faults, recovery, writer
 from cortex_actors.storage.ledger.connection import migrate
-from cortex_actors.storage.ledger.writer import (
-    MB,
-    Checkpoints,
-    Ground,
-    LedgerFile,
-    TransactionLimits,
-    Writer,
-)
 from cortex_actors.storage.tables import schema
 
 if TYPE_CHECKING:
@@ -120,7 +112,7 @@ class Ledger(AsyncioActor):
         self._clock = clock
         self._readers = Threads("ledger-reader", connection.READERS)
         self._reading: Engine
-        self._writer: Writer
+        self._writer: writer.Writer
         self._reads: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop
         self._opened = self._ended = self._closing = False
@@ -232,22 +224,22 @@ class Ledger(AsyncioActor):
             if found is None:
                 raise
             raise found from error
-        limits = TransactionLimits(settings.group_units, settings.group_ms / 1_000)
+        limits = writer.TransactionLimits(settings.group_units, settings.group_ms / 1_000)
         self._reading = connection.reading(path, self._is_over)
-        self._writer = Writer(
+        self._writer = writer.Writer(
             writing, epoch, limits=limits, clock=self._clock, closed=turn.release, ground=ground
         )
         self._opened = True
         if self._ended:  # killed meanwhile: nothing else will close them
             self._shut()
 
-    def _ground(self, writing: Engine) -> Ground:
+    def _ground(self, writing: Engine) -> writer.Ground:
         """Return the writer's disk checks for its file, which is open."""
         path, settings = self._home.ledger, self._settings
-        return Ground(
+        return writer.Ground(
             path,
-            LedgerFile(path, low_water=settings.low_water_mb * MB),
-            Checkpoints(writing, path, busy_ms=round(settings.busy_timeout_s * 1_000)),
+            writer.LedgerFile(path, low_water=settings.low_water_mb * writer.MB),
+            writer.Checkpoints(writing, path, busy_ms=round(settings.busy_timeout_s * 1_000)),
             self._on_fault,
         )
 

@@ -31,6 +31,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from cortex_actors.clock import SystemClock
 from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.ledger.files import SCHEMA_VERSION, refuse_schema
+from cortex_actors.storage.tables.columns import given_text
 from cortex_actors.storage.tables.schema import WORDS, metadata
 
 if TYPE_CHECKING:
@@ -172,16 +173,11 @@ def _prepare(
 ) -> None:
     """Set up a connection; the driver is kept from beginning transactions itself."""
     connection.isolation_level = None
-    connection.text_factory = _text
+    connection.text_factory = given_text
     for pragma in pragmas:
         connection.execute(pragma)
     if over is not None:
         connection.set_progress_handler(partial(over, record.info), STEPS)
-
-
-def _text(value: bytes) -> str:
-    """Return text as it was given: names of files may hold bytes that are not UTF-8."""
-    return value.decode("utf-8", "surrogateescape")
 
 
 def _begin(how: str, connection: Connection) -> None:
@@ -241,25 +237,21 @@ def has_other_words(connection: Connection, name: str, path: Path) -> bool:
         memory.execute("ATTACH ? AS ledger", (ledger,))
         memory.set_progress_handler(connection.info.get("over"), STEPS)
         try:
-            _copy(memory, name, declared)
+            # A list of words like the ledger's, over the ledger's passages.
+            _, _, definition = declared.partition(" USING ")
+            view = WORDS[name]
+            memory.execute("BEGIN")
+            memory.execute(f"CREATE TEMP VIEW {view} AS SELECT id, text FROM ledger.{view}")
+            memory.execute(f"CREATE VIRTUAL TABLE temp.{name} USING {definition}")
+            for table in (f"{name}_{shadow}" for shadow in _SHADOWS):
+                memory.execute(f"DELETE FROM temp.{table}")
+                memory.execute(f"INSERT INTO temp.{table} SELECT * FROM ledger.{table}")
             memory.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_ERROR")):
                 return True
             raise
     return False
-
-
-def _copy(memory: sqlite3.Connection, name: str, declared: str) -> None:
-    """Make a list of words like the ledger's, over the ledger's passages."""
-    _, _, definition = declared.partition(" USING ")
-    memory.execute("BEGIN")
-    memory.execute(f"CREATE TEMP VIEW {WORDS[name]} AS SELECT id, text FROM ledger.{WORDS[name]}")
-    memory.execute(f"CREATE VIRTUAL TABLE temp.{name} USING {definition}")
-    for shadow in _SHADOWS:
-        table = f"{name}_{shadow}"
-        memory.execute(f"DELETE FROM temp.{table}")
-        memory.execute(f"INSERT INTO temp.{table} SELECT * FROM ledger.{table}")
 
 
 #: Alembic's scripts.

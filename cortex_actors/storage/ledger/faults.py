@@ -290,23 +290,18 @@ def damage(path: Path) -> str:
 def _found(path: Path) -> str:
     """Return what is wrong with a file as SQLite sees it."""
     try:
-        _roll_back(path)
+        # What was half written when the power went, before a new ledger had its log, is taken back.
+        # SQLite does so by itself, but for a connection that only reads: every start would be
+        # refused.
+        if files.size(path.with_name(f"{path.name}-journal")):
+            with closing(sqlite3.connect(path, timeout=5.0)) as opened:
+                opened.execute("PRAGMA user_version")
         with closing(files.reader(path)) as opened:
             return _looked_at(opened, path)
     except sqlite3.Error as error:
         if is_damage(error):
             return str(error)
         raise of(error, path, doing="check") or _unknown(path, error) from error
-
-
-def _roll_back(path: Path) -> None:
-    """Take back what was half written when the power went, before a new ledger had its log.
-
-    SQLite does so by itself, but for a connection that only reads: every start would be refused.
-    """
-    if files.size(path.with_name(f"{path.name}-journal")):
-        with closing(sqlite3.connect(path, timeout=5.0)) as opened:
-            opened.execute("PRAGMA user_version")
 
 
 def whole(path: Path, halt: files.Halt) -> None:

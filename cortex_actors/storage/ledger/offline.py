@@ -34,7 +34,7 @@ from cortex_actors.storage.ledger.files import SCHEMA_VERSION, beside, reader, r
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
 
     from cortex_actors.clock import Clock
     from cortex_actors.home import Home
@@ -70,7 +70,14 @@ def commit(path: Path, unit: Callable[[Connection], T]) -> T:
             _refuse_version(opened, path)
             value = unit(opened)
     except _FAILURES as error:
-        raise _closed(engine, path, error) from error
+        found = faults.of(error, path, doing="write")
+        if isinstance(found, DiskFault) and not faults.is_damage(error):
+            # Closing would write the log into a file whose disk has just failed.
+            connection.abandon(engine)
+            faults.suspect(path, str(found))
+        else:
+            engine.dispose()
+        raise found or error from error
     except BaseException:
         engine.dispose()
         raise
@@ -93,7 +100,7 @@ def refuse_damaged(path: Path, *, doing: str) -> None:
 
 def _refuse_version(opened: Connection, path: Path) -> None:
     """Raise for a ledger of another version than this program's."""
-    found = int(opened.exec_driver_sql("PRAGMA user_version").scalar_one())
+    found = connection.version_of(opened)
     if found == SCHEMA_VERSION:
         return
     refuse_schema(found, path, doing="write the ledger", instead="use another home")
@@ -101,18 +108,6 @@ def _refuse_version(opened: Connection, path: Path) -> None:
         f"cannot write the ledger {path}: it has schema version {found}, this program writes "
         f"{SCHEMA_VERSION}; a start brings it up to date: cortex start"
     )
-
-
-def _closed(engine: Engine, path: Path, error: Exception) -> Exception:
-    """Close the connection that failed, and return what its failure means."""
-    found = faults.of(error, path, doing="write")
-    if isinstance(found, DiskFault) and not faults.is_damage(error):
-        # Closing would write the log into a file whose disk has just failed.
-        connection.abandon(engine)
-        faults.suspect(path, str(found))
-    else:
-        engine.dispose()
-    return found or error
 
 
 @contextmanager

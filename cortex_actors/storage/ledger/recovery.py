@@ -176,12 +176,9 @@ def ready(home: Home, clock: Clock) -> RecoveryReport | None:
     Call it before opening the ledger, with the home's lock. Raises `LedgerDown` when
     the file cannot be read, or there is no room to put another in its place.
     """
-    path = home.ledger
-    backups.finish(path)
-    reason = faults.damage(path)
-    if reason:
-        return recover(home, reason, at=clock.now())
-    return None
+    backups.finish(home.ledger)
+    reason = faults.damage(home.ledger)
+    return recover(home, reason, at=clock.now()) if reason else None
 
 
 def recover(home: Home, reason: str, *, at: int) -> RecoveryReport:

@@ -68,13 +68,6 @@ class Ground:
         """Tell whether the disk takes new work: a commit may have fitted into the last page."""
         return self.file.shortage() is None and not faults.refusal(self.path)
 
-    def verdict(self, error: Exception) -> LedgerDown:
-        """Return the error for those who wait for a write; blocks where the disk is asked."""
-        found = faults.of(error, self.path, doing="write")
-        if found is not None:
-            return found
-        return LedgerDown(f"cannot write the ledger {self.path}: {error!r}; nothing was kept")
-
 
 class Gauge:
     """Set by the thread that writes, read by any."""
@@ -320,8 +313,13 @@ class Writer:
         self._commit([_WriteJob(lambda connection: connection.execute(probe))])
 
     def _verdict(self, error: Exception) -> LedgerDown:
-        """Return the error that all callers get for a failure, and remember it."""
-        found = self._ground.verdict(error)
+        """Return the error that all callers get for a failure, and remember it.
+
+        Blocks where the disk has to be asked.
+        """
+        path = self._ground.path
+        unknown = LedgerDown(f"cannot write the ledger {path}: {error!r}; nothing was kept")
+        found = faults.of(error, path, doing="write") or unknown
         self.gauge.fails(found)
         return found
 

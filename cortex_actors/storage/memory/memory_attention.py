@@ -112,14 +112,6 @@ def held(connection: Connection, ids: Iterable[str]) -> dict[str, AttentionInput
     return {row.id: row for row in map(as_held, rows_in(connection, rows(), memories.c.id, ids))}
 
 
-def page(
-    connection: Connection, after: str, limit: int, *where: ColumnElement[bool]
-) -> list[AttentionInputs]:
-    """Return the next active memories behind an id that meet conditions, by their ids."""
-    query = rows().where(memories.c.id > after, *where).order_by(memories.c.id).limit(limit)
-    return [as_held(row) for row in connection.execute(query)]
-
-
 def count(connection: Connection, *where: ColumnElement[bool]) -> int:
     """Return how many active memories meet conditions."""
     return count_rows(connection, rows().where(*where).subquery())
@@ -208,8 +200,12 @@ def judged(
         )
         for each in some
     }
-    for each in _taken_back(connection, {name: to for name, (to, _) in found.items() if to}):
-        found[each] = TAKEN_BACK
+    # Those that were brought back from the layer they would come to.
+    row, wanted = memory_changes.c, [name for name, (to, _) in found.items() if to]
+    query = select(row.memory_id, row.before).where(row.kind.in_(STEPS), row.undone_at.is_not(None))
+    for one, before in rows_in(connection, query, row.memory_id, wanted):
+        if before.get("to") == found[one].to:
+            found[one] = TAKEN_BACK
     return found
 
 
@@ -217,7 +213,15 @@ def earned(
     connection: Connection, *where: ColumnElement[bool], now: int, earning: Earning
 ) -> list[Earned]:
     """Return the memories that have earned a deeper layer, of those that meet conditions."""
-    query = rows().where(_promising(earning), *where).order_by(memories.c.id)
+    # Only what was read often enough, or is said by several agents, can have earned it.
+    row = memories.c
+    ways = [
+        and_(row.layer == layer, memory_attention.c.access_count >= step.accesses)
+        for layer, step in earning.steps.items()
+    ]
+    alike = exists().where(convergence_memories.c.memory_id == row.id)
+    ways.append(and_(row.layer == Layer.LONG_TERM, alike))
+    query = rows().where(or_(*ways), *where).order_by(row.id)
     some = [as_held(row) for row in connection.execute(query)]
     found = judged(connection, some, now=now, earning=earning)
     return [
@@ -277,17 +281,6 @@ def crystallise(connection: Connection, ids: Iterable[str], *, now: int, by: str
     return sorted(_moved(connection, found, now=now, by=by))
 
 
-def _promising(earning: Earning) -> ColumnElement[bool]:
-    """Return the condition that a memory was read often enough, or is said by several agents."""
-    row, told = memories.c, convergence_memories.c.memory_id
-    often = [
-        and_(row.layer == layer, memory_attention.c.access_count >= step.accesses)
-        for layer, step in earning.steps.items()
-    ]
-    alike = and_(row.layer == Layer.LONG_TERM, exists().where(told == row.id))
-    return or_(*often, alike)
-
-
 def _moved(connection: Connection, found: Mapping[str, Judged], *, now: int, by: str) -> set[str]:
     """Move memories to the layers they have earned; return which moved."""
     by_reason: dict[str, dict[str, Layer]] = defaultdict(dict)
@@ -301,14 +294,6 @@ def _moved(connection: Connection, found: Mapping[str, Judged], *, now: int, by:
             connection, moves, at=now, by=by, kind=ChangeKind.PROMOTE, reason=reason
         )
     }
-
-
-def _taken_back(connection: Connection, wanted: Mapping[str, Layer]) -> set[str]:
-    """Return which memories were brought back from the layer they would come to."""
-    row = memory_changes.c
-    query = select(row.memory_id, row.before).where(row.kind.in_(STEPS), row.undone_at.is_not(None))
-    back = rows_in(connection, query, row.memory_id, wanted)
-    return {one for one, before in back if before.get("to") == wanted[one]}
 
 
 def _converged(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -391,7 +376,8 @@ class Tending:
         """Write the attention that memories have now where it has moved; say which have faded."""
 
         def look(connection: Connection) -> tuple[str, WeighedMemories, list[str]]:
-            some = page(connection, after, PAGE, *where)
+            query = rows().where(memories.c.id > after, *where).order_by(memories.c.id).limit(PAGE)
+            some = [as_held(row) for row in connection.execute(query)]
             moved, faded, below = _weighed(some, self.clock.now(), self.settings.decays)
             last = some[-1].id if some else ""
             return last, WeighedMemories(len(some), len(moved), below, len(faded)), list(moved)

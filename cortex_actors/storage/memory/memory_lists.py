@@ -115,7 +115,13 @@ def listed(
     if wanted.pinned:
         where.append(row.pinned_at.is_not(None))
     if wanted.conflicts:
-        where.append(_disputed())
+        pairs, other = memory_conflicts.c, memories.alias()
+        between = or_(
+            and_(pairs.left_id == row.id, pairs.right_id == other.c.id),
+            and_(pairs.right_id == row.id, pairs.left_id == other.c.id),
+        )
+        both = (row.status == MemoryStatus.ACTIVE, other.c.status == MemoryStatus.ACTIVE)
+        where.append(exists().where(between, pairs.ended_at.is_(None), *both))
     query = select(row.id).outerjoin(memory_attention, memory_attention.c.memory_id == row.id)
     query = query.where(*where).order_by(row.pinned_at.is_(None), *_ORDERS[wanted.sort])
     rows, total = columns.page(connection, query, limit=wanted.limit, skip=wanted.skip)
@@ -155,17 +161,6 @@ def one(connection: Connection, memory_id: str) -> Memory:
     if memory_id not in found:
         raise unknown(memory_id)
     return found[memory_id]
-
-
-def _disputed() -> ColumnElement[bool]:
-    """Return the condition that a memory is in an unresolved conflict."""
-    pairs, other = memory_conflicts.c, memories.alias()
-    between = or_(
-        and_(pairs.left_id == memories.c.id, pairs.right_id == other.c.id),
-        and_(pairs.right_id == memories.c.id, pairs.left_id == other.c.id),
-    )
-    both = (memories.c.status == MemoryStatus.ACTIVE, other.c.status == MemoryStatus.ACTIVE)
-    return exists().where(between, pairs.ended_at.is_(None), *both)
 
 
 #: Decimals of a mean attention (the document's).

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
@@ -133,7 +133,14 @@ def commit(connection: Connection, plan: MergePlan, how: How) -> bool:
                 ChangeKind.MERGE, node, by=how.by, at=how.at, others=parts, reason=step.why
             )
             memory_history.note(connection, change)
-    _clash(connection, node, plan.clashes, how)
+    # What contradicts it is noted, but for what was forgotten since it was thought out.
+    query = select(memories.c.id).where(memories.c.id.in_([e.memory_id for e in plan.clashes]))
+    there = set(connection.execute(query).scalars()) if plan.clashes else set()
+    for each in plan.clashes:
+        if each.memory_id in there:
+            similar_memories.note_conflict(
+                connection, node, each.memory_id, by=each.by, reason=each.why, at=how.at
+            )
     if plan.first.realm is not Realm.PRIVATE and (plan.is_new or plan.steps):
         village.wait(connection, [node])  # for what other agents say
     return True
@@ -182,12 +189,9 @@ def replace_memory(
     Who may have that done is asked before.
     """
     done = [each for each in ids if memory_states.supersede(connection, each, new_id, how.at)]
-    for each in done:
-        if not how.quiet:
-            change = MemoryChange(
-                ChangeKind.SUPERSEDE, each, by=how.by, at=how.at, others=(new_id,)
-            )
-            memory_history.note(connection, change)
+    if not how.quiet:
+        change = MemoryChange(ChangeKind.SUPERSEDE, "", by=how.by, at=how.at, others=(new_id,))
+        memory_history.note(connection, *(replace(change, memory_id=each) for each in done))
     return tuple(done)
 
 
@@ -261,18 +265,6 @@ def _holds(connection: Connection, plan: MergePlan) -> bool:
     )
 
 
-def _clash(connection: Connection, node: str, clashes: Sequence[MemoryClash], how: How) -> None:
-    """Note what contradicts a memory, but for what was forgotten since it was thought out."""
-    row = memories.c
-    query = select(row.id).where(row.id.in_([each.memory_id for each in clashes]))
-    there = set(connection.execute(query).scalars()) if clashes else set()
-    for each in clashes:
-        if each.memory_id in there:
-            similar_memories.note_conflict(
-                connection, node, each.memory_id, by=each.by, reason=each.why, at=how.at
-            )
-
-
 class Keep(StrEnum):
     """Which of two memories is kept, beside naming one."""
 
@@ -326,7 +318,16 @@ def consolidate(
     Raises `Refused` where the one that goes is pinned, and where the two cannot both hold.
     """
     _must_agree(connection, kept, gone)
-    before = _before(connection, kept)
+    row = memory_attention.c
+    names = ("access_count", "accessed_at", "attention", "weighed_at", "due_at")
+    held = select(*(row[name] for name in names)).where(row.memory_id == kept.id)
+    before = {
+        **connection.execute(held).mappings().one(),
+        "tags": list(kept.tags),
+        "layer": str(kept.layer),
+        "layer_since": kept.layer_since,
+        "promoted_at": kept.promoted_at,
+    }
     if not memory_states.merge(connection, kept.id, [gone.id], at=at, by=Decider.PERSON):
         raise Refused(
             f"cannot make {gone.id} part of {kept.id}: it is pinned, and so kept as it is; "
@@ -336,8 +337,8 @@ def consolidate(
     change = MemoryChange(
         ChangeKind.CONSOLIDATE, kept.id, by=by, at=at, others=(gone.id,), before=before
     )
-    (row,) = memory_history.note(connection, change)
-    return memory_history.number_of(replace(change, id=row), reader)
+    (number,) = memory_history.note(connection, change)
+    return memory_history.number_of(replace(change, id=number), reader)
 
 
 def _must_fit(first: Memory, second: Memory) -> None:
@@ -372,20 +373,6 @@ def _must_agree(connection: Connection, kept: Memory, gone: Memory) -> None:
     if found.verdict is MergeVerdict.CONFLICT:
         message = f"{pair} ({found.why}); say which does: cortex memory supersede OLD NEW"
         raise Refused(f"{message}, or leave both as they are")
-
-
-def _before(connection: Connection, memory: Memory) -> dict[str, Any]:
-    """Return what a memory is before it is given what the other one has."""
-    row = memory_attention.c
-    query = select(row.access_count, row.accessed_at, row.attention, row.weighed_at, row.due_at)
-    held = connection.execute(query.where(row.memory_id == memory.id)).one()
-    return {
-        **held._asdict(),
-        "tags": list(memory.tags),
-        "layer": str(memory.layer),
-        "layer_since": memory.layer_since,
-        "promoted_at": memory.promoted_at,
-    }
 
 
 def _give(

@@ -216,10 +216,9 @@ def _archived(found: Found) -> dict[str, Any]:
 
 
 def _links(
-    connection: Connection, ids: Iterable[str], reader: str | None
+    connection: Connection, ids: Sequence[str], reader: str | None
 ) -> dict[str, dict[str, list[Any]]]:
     """Return what memories are linked with, and when they were believed, by what it is called."""
-    some = list(ids)
     answered = select(schema.memories.c.id).where(
         readable(reader), schema.memories.c.agent_id != PROBE
     )
@@ -232,10 +231,10 @@ def _links(
     found: dict[str, dict[str, list[Any]]] = {}
     for name, query in queries.items():
         owner, value = query.selected_columns
-        rows = connection.execute(query.where(owner.in_(some)).order_by(owner, value))
+        rows = connection.execute(query.where(owner.in_(ids)).order_by(owner, value))
         found[name] = grouped((memory_id, each) for memory_id, each in rows)
     row = schema.beliefs.c
-    spans = select(row.memory_id, row.began_at, row.ended_at).where(row.memory_id.in_(some))
+    spans = select(row.memory_id, row.began_at, row.ended_at).where(row.memory_id.in_(ids))
     believed = connection.execute(spans.order_by(row.memory_id, row.began_at))
     found["beliefs"] = grouped((memory_id, [*span]) for memory_id, *span in believed)
     return found
@@ -281,8 +280,14 @@ def take_in(connection: Connection, found: Sequence[Found]) -> tuple[list[Found]
     for each in hashed:
         there = here.texts.get(each["id"])
         if there is None and _once(each) not in here.said:
-            new.append(_standing(each, here))
-            _note(new[-1], here)
+            new.append(one := _standing(each, here))
+            # From here on it counts as there.
+            here.texts[one["id"]] = one["text"]
+            here.origins[one["id"]] = Trust.IMPORT, one["agent"], one["realm"]
+            if (said := _once(one)) is not None:
+                here.said.add(said)
+            if one["merged_into"] is not None:
+                here.taken.add((one["merged_into"], one["merged_as"]))
         elif there is not None and there != each["text"]:
             differing.append(each["id"])
     _write(connection, new)
@@ -304,16 +309,6 @@ def _looked_up(connection: Connection, found: Sequence[Found]) -> _Here:
     parts = select(rows.c.merged_into, rows.c.merged_as)
     here.taken.update(map(tuple, rows_in(connection, parts, rows.c.merged_into, wholes)))
     return here
-
-
-def _note(new: Found, here: _Here) -> None:
-    """Count a memory as there."""
-    here.texts[new["id"]] = new["text"]
-    here.origins[new["id"]] = Trust.IMPORT, new["agent"], new["realm"]
-    if (said := _once(new)) is not None:
-        here.said.add(said)
-    if new["merged_into"] is not None:
-        here.taken.add((new["merged_into"], new["merged_as"]))
 
 
 def _once(found: Found) -> _Said | None:

@@ -162,20 +162,6 @@ def edit(connection: Connection, memory: Memory, *, content: str, by: str, at: i
     return list(connection.execute(query.order_by(row.id)).scalars())
 
 
-def _unedit(connection: Connection, change: MemoryChange) -> list[str]:
-    """Give a memory the words that it had before an edit.
-
-    Raises `Refused` where it has been edited since, or another memory says by now what it said.
-    """
-    memory = memory_lists.one(connection, change.memory_id)
-    before: Mapping[str, Any] = change.before
-    if memory_records.digest(memory.text).hex() != before.get("to"):
-        message = f"cannot undo change {change.number}: {memory.id} was edited since"
-        raise Refused(f"{message}; first undo that: cortex memory changes {memory.id}")
-    _reword(connection, memory, text=str(before["text"]), short=str(before.get("abstract", "")))
-    return [memory.id]
-
-
 def _reword(connection: Connection, memory: Memory, *, text: str, short: str) -> None:
     """Write a memory's words, and make what is made of them again."""
     name = memory.id
@@ -210,11 +196,20 @@ def _reword(connection: Connection, memory: Memory, *, text: str, short: str) ->
 
 
 def _come_back(connection: Connection, change: MemoryChange, at: int) -> list[str]:
-    """Let a memory be found again that was archived or replaced, or have its words from before."""
+    """Let a memory be found again that was archived or replaced, or have its words from before.
+
+    Raises `Refused` where it has been edited since, or another memory says by now what it said.
+    """
     row = _row(connection, change.memory_id)
     if change.is_edit:
         _must_be(row, MemoryStatus.ACTIVE, f"undo change {change.number}")
-        return _unedit(connection, change)
+        memory, before = memory_lists.one(connection, row.id), change.before
+        if memory_records.digest(memory.text).hex() != before.get("to"):
+            message = f"cannot undo change {change.number}: {row.id} was edited since"
+            raise Refused(f"{message}; first undo that: cortex memory changes {row.id}")
+        said, short = str(before["text"]), str(before.get("abstract", ""))
+        _reword(connection, memory, text=said, short=short)
+        return [row.id]
     is_archived = change.kind is ChangeKind.ARCHIVE
     status = MemoryStatus.ARCHIVED if is_archived else MemoryStatus.SUPERSEDED
     _must_be(row, status, f"undo change {change.number}")

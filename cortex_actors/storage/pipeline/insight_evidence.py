@@ -334,7 +334,8 @@ def load_merits(
     for side, some in against.items():
         counts[stands_for.get(side, side)] += sum(each.against(side) for each in some)
     spoken_by, said = voices(connection, wanted), _decisions(connection, wanted, stands_for)
-    why = {each: wary(text) for each, text in _texts(connection, wanted).items()}
+    texts = rows_in(connection, select(insights.c.id, insights.c.content), insights.c.id, wanted)
+    why = {row.id: wary(row.content) for row in texts}
     differing = contradictions.differing(connection, wanted)
     private = private_ids(connection, wanted)
     return {
@@ -363,9 +364,3 @@ def _decisions(
         if text in said:
             found[lead][1].append(said[text].decision)
     return found
-
-
-def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Return what insights say."""
-    query = select(insights.c.id, insights.c.content)
-    return {row.id: row.content for row in rows_in(connection, query, insights.c.id, ids)}

@@ -26,14 +26,7 @@ from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightS
 from cortex_actors.domain.project import Revocation, SourceKind, StatementKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.tables.columns import (
-    count_rows,
-    entity,
-    grouped,
-    page,
-    rows_in,
-    same,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.dialect import has_word
 from cortex_actors.storage.tables.schema import (
     clusters,
@@ -103,20 +96,20 @@ def listed(connection: sa.Connection, wanted: InsightFilter) -> list[Insight]:
 
 def count(connection: sa.Connection, wanted: InsightFilter) -> int:
     """Return how many insights there are of those, on all pages."""
-    return count_rows(connection, insights, *_filters(wanted))
+    return columns.count_rows(connection, insights, *_filters(wanted))
 
 
 def by_ids(connection: sa.Connection, ids: Collection[str]) -> dict[str, Insight]:
     """Return the insights among those ids, whatever their status."""
-    rows = rows_in(connection, insight_records.with_evidence(), insights.c.id, ids)
+    rows = columns.rows_in(connection, insight_records.with_evidence(), insights.c.id, ids)
     return {row.id: insight_records.insight(row) for row in rows}
 
 
 def said(connection: sa.Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
     """Return the places where the very text of each insight is now, whatever it counts for."""
     query = insight_records.places().order_by(insight_sources.c.path, insight_sources.c.line_start)
-    rows = rows_in(connection, query, insight_sources.c.said_id, ids)
-    return grouped((row.said_id, insight_records.source(row)) for row in rows)
+    rows = columns.rows_in(connection, query, insight_sources.c.said_id, ids)
+    return columns.grouped((row.said_id, insight_records.source(row)) for row in rows)
 
 
 def said_under(path: str) -> sa.ColumnElement[bool]:
@@ -129,7 +122,10 @@ def matching(
     table: sa.Table, wanted: ListFilter, *, measure: sa.ColumnElement[float]
 ) -> list[sa.ColumnElement[bool]]:
     """Return what insights and principles have to be alike; `measure` is what has a least."""
-    found = [table.c.status.in_(sorted(wanted.statuses)), *same(table, category=wanted.category)]
+    found = [
+        table.c.status.in_(sorted(wanted.statuses)),
+        *columns.same(table, category=wanted.category),
+    ]
     if wanted.tag is not None:
         found.append(has_word(table.c.tags, wanted.tag))
     if wanted.least is not None:
@@ -149,7 +145,7 @@ _ORDER: dict[InsightSort, tuple[Any, ...]] = {
 def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     """Return what an insight has to be."""
     found = matching(insights, wanted, measure=insights.c.confidence)
-    found += same(insights, kind=wanted.kind)
+    found += columns.same(insights, kind=wanted.kind)
     if wanted.project_id is not None:
         found.append(insights.c.id.in_(insight_records.of_project(wanted.project_id)))
     if wanted.domain is not None:
@@ -207,8 +203,8 @@ def list_fragments(
         sa.func.min(insight_sources.c.path),
         sa.func.min(insight_sources.c.line_start),
     )
-    rows, total = page(connection, query.order_by(*order), limit=limit, skip=skip)
-    return [entity(FragmentRow, row) for row in rows], total
+    rows, total = columns.page(connection, query.order_by(*order), limit=limit, skip=skip)
+    return [columns.entity(FragmentRow, row) for row in rows], total
 
 
 def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:
@@ -354,16 +350,22 @@ def lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
     query = sa.select(
         insight_sources, sa.func.coalesce(projects.c.name, "").label("project_name")
     ).outerjoin(projects, projects.c.id == insight_sources.c.project_id)
-    seen = _seen(connection, ids)
-    rows = rows_in(connection, query, insight_sources.c.said_id, ids)
-    by_file = grouped(((row.said_id, row.path), row) for row in rows)
+    # Of each text and file, in how many revisions it was seen, first and last.
+    key, times = (insight_sources.c.said_id, insight_sources.c.path), observations.c.at
+    revisions = sa.func.count(observations.c.file_hash.distinct())
+    looks = sa.select(*key, revisions, sa.func.min(times), sa.func.max(times)).group_by(*key)
+    looks = looks.select_from(observations.join(insight_sources))
+    looked = columns.rows_in(connection, looks, insight_sources.c.said_id, ids)
+    seen = {(said_id, path): how for said_id, path, *how in looked}
+    rows = columns.rows_in(connection, query, insight_sources.c.said_id, ids)
+    by_file = columns.grouped(((row.said_id, row.path), row) for row in rows)
     found = []
-    for key, some in by_file.items():
+    for place, some in by_file.items():
         standing = [row for row in some if row.withdrawn_at is None]
         for row in standing or [max(some, key=lambda row: (row.withdrawn_at, row.id))]:
-            revisions, first, last = seen.get(key, (0, row.seen_at, row.seen_at))
-            more = {"revisions": revisions, "first_at": first, "last_at": last}
-            found.append(entity(TextPlace, row, project=row.project_name, **more))
+            count, first, last = seen.get(place, (0, row.seen_at, row.seen_at))
+            more = {"revisions": count, "first_at": first, "last_at": last}
+            found.append(columns.entity(TextPlace, row, project=row.project_name, **more))
     return sorted(found, key=lambda each: (each.path, each.line_start, each.said_id))
 
 
@@ -389,8 +391,8 @@ def bullets(connection: sa.Connection, principles: Collection[str]) -> list[Writ
         .outerjoin(projects, projects.c.id == resolutions.c.project_id)
     )
     found = [
-        entity(WrittenBullet, row, is_conflict=bool(row.conflict))
-        for row in rows_in(connection, query, told.c.principle_id, principles)
+        columns.entity(WrittenBullet, row, is_conflict=bool(row.conflict))
+        for row in columns.rows_in(connection, query, told.c.principle_id, principles)
     ]
     return sorted(found, key=lambda each: (each.path, each.agent, each.ordinal))
 
@@ -401,20 +403,6 @@ def taken_back(
     """Return what a person took back of those, by time; also what counts again since."""
     query = sa.select(revocations).order_by(revocations.c.id)
     named = sa.tuple_(revocations.c.kind, revocations.c.key)
-    return [entity(Revocation, row) for row in rows_in(connection, query, named, keys)]
-
-
-def _seen(
-    connection: sa.Connection, ids: Collection[str]
-) -> dict[tuple[str, str], tuple[int, ...]]:
-    """Return for each text and file in how many revisions it was seen, first and last."""
-    seen = (
-        sa.func.count(observations.c.file_hash.distinct()),
-        sa.func.min(observations.c.at),
-        sa.func.max(observations.c.at),
-    )
-    key = (insight_sources.c.said_id, insight_sources.c.path)
-    places = observations.join(insight_sources)
-    query = sa.select(*key, *seen).select_from(places).group_by(*key)
-    rows = rows_in(connection, query, insight_sources.c.said_id, ids)
-    return {(said_id, path): tuple(times) for said_id, path, *times in rows}
+    return [
+        columns.entity(Revocation, row) for row in columns.rows_in(connection, query, named, keys)
+    ]

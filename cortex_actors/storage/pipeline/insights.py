@@ -29,7 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from cortex_actors.domain.insight import Granularity, Insight, InsightSource, InsightStatus
 from cortex_actors.rules.classification import classify
@@ -136,11 +136,6 @@ def _spots(connection: Connection, path: str) -> dict[Spot, tuple[int, str]]:
     return {(fragment, ordinal): (number, said) for fragment, ordinal, number, said in rows}
 
 
-def _says(path: str) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions that a place is one at which a file says something now."""
-    return insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None)
-
-
 def strangers(connection: Connection, path: str, project_id: str) -> set[str]:
     """Return the ids of insights that a file says now in the name of another project."""
     rows = execute(connection, _STRANGERS, columns.stored_text(path), project_id)
@@ -172,7 +167,8 @@ def hand_over(connection: Connection, path: str, *, project_id: str, at: int) ->
     begin(connection, set(said), project_id=project_id, at=at)
     connection.execute(
         update(insight_sources)
-        .where(*_says(path), insight_sources.c.project_id != project_id)
+        .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
+        .where(insight_sources.c.project_id != project_id)
         .values({"project_id": project_id})
     )
 

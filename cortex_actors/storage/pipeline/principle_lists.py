@@ -109,21 +109,16 @@ def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     """Return what a principle has to be."""
     found = matching(principles, wanted, measure=principles.c.rank)
     if wanted.project_id is not None:
-        found.append(principles.c.id.in_(_said_by(wanted.project_id)))
+        # What comes of what the project says now.
+        said = func.coalesce(insights.c.superseded_by, insights.c.id)
+        own = select(derivations.c.principle_id).where(said.in_(of_project(wanted.project_id)))
+        own = own.join(insights, insights.c.id == derivations.c.insight_id)
+        found.append(principles.c.id.in_(own))
     if wanted.domain == insight.NO_DOMAIN:
         found.append(func.json_array_length(principles.c.domains) == 0)
     elif wanted.domain is not None:
         found.append(has_word(principles.c.domains, wanted.domain))
     return found
-
-
-def _said_by(project_id: str) -> Any:
-    """Return the query for ids of principles that come of what a project says now."""
-    return (
-        select(derivations.c.principle_id)
-        .join(insights, insights.c.id == derivations.c.insight_id)
-        .where(func.coalesce(insights.c.superseded_by, insights.c.id).in_(of_project(project_id)))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +176,16 @@ def overview(connection: Connection, wanted: LinkFilter) -> PrincipleGraph:
 
     A link to one that does not fit is left out, and so is a principle that has no other.
     """
-    query = select(principles.c.id).where(_is_linked(wanted))
+    rows = principle_links
+    some_link = (
+        select(rows.c.source_id)
+        .where(rows.c.type.in_(map(str, wanted.kinds)))
+        .where(rows.c.strength >= wanted.least)
+    )
+    ends_of = (
+        some_link.where(end == principles.c.id) for end in (rows.c.source_id, rows.c.target_id)
+    )
+    query = select(principles.c.id).where(or_(*map(exists, ends_of)))
     query = query.where(principles.c.status.in_(map(str, wanted.statuses)))
     gone = reviews.principles(connection)
     query = query.where(principles.c.id.not_in(sorted(gone)))
@@ -193,18 +197,6 @@ def overview(connection: Connection, wanted: LinkFilter) -> PrincipleGraph:
     some = tuple(each for each in found if wanted.takes(each))
     ends = {end for each in some for end in each.pair}
     return PrincipleGraph(tuple(each for each in ids if each in ends), some, total)
-
-
-def _is_linked(wanted: LinkFilter) -> ColumnElement[bool]:
-    """Return the condition that a principle has a link that is wanted."""
-    rows = principle_links
-    some = (
-        select(rows.c.source_id)
-        .where(rows.c.type.in_(map(str, wanted.kinds)))
-        .where(rows.c.strength >= wanted.least)
-    )
-    ends = (rows.c.source_id, rows.c.target_id)
-    return or_(*(exists(some.where(end == principles.c.id)) for end in ends))
 
 
 #: The heading above the words, and whether they are a whole section.
@@ -271,84 +263,59 @@ def shelf(
     insights = [_INSIGHT + each.id.removeprefix(_PRINCIPLE) for each in kept]
     claims = _claims(connection, insights)
     verdicts = _verdicts(connection, insights)
-    subjects = (_subject(each, claims, verdicts) for each in kept)
-    nodes = {
-        each.id: PrincipleNode(subject, each.text_hash, linked.get(each.id))
-        for each, subject in zip(kept, subjects, strict=True)
-    }
+    nodes = {}
+    for each in kept:
+        heading, is_section, scope = claims.get(each.id, (None, False, ""))
+        subject = Subject(
+            each.id,
+            insight.Claim(each.content, heading, scope),
+            frozenset(each.domains),
+            frozenset(each.tags),
+            tuple(verdicts.get(each.id, ())),
+            is_section=is_section,
+        )
+        nodes[each.id] = PrincipleNode(subject, each.text_hash, linked.get(each.id))
     stored = stored_vectors(connection, model, [each.text_hash for each in kept])
     stored |= rows or {}
     found = {each.id: stored[each.text_hash] for each in kept if each.text_hash in stored}
-    return PrincipleShelf(nodes, {each: np.asarray(row, np.float32) for each, row in found.items()})
+    vectors = {name: np.asarray(row, np.float32) for name, row in found.items()}
+    return PrincipleShelf(nodes, vectors)
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What is known of the insight whose words a principle has."""
+def _claims(
+    connection: Connection, insights: Sequence[str]
+) -> dict[str, tuple[str | None, bool, str]]:
+    """Return heading, whether it is a whole section, and scope of insights, by their principle.
 
-    heading: str | None
-    is_section: bool
-    scopes: frozenset[str]
-
-
-_NOTHING = _Words(None, is_section=False, scopes=frozenset())
-
-
-def _claims(connection: Connection, insights: Sequence[str]) -> dict[str, _Words]:
-    """Return what is known of insights, by the id of their principle."""
+    What holds in all of a project holds everywhere in it.
+    """
     places = execute_for(connection, _SCOPES, insights)
     scopes = columns.grouped((said, columns.given_text(scope) or "") for said, scope in places)
-    return {
-        _principle(name): _Words(
-            columns.given_text(heading),
-            is_section=granularity == insight.Granularity.SECTION,
-            scopes=frozenset(scopes.get(name, ())),
-        )
-        for name, heading, granularity in execute_for(connection, _WORDS, insights)
-    }
+    found = {}
+    for name, heading, granularity in execute_for(connection, _WORDS, insights):
+        held, is_section = scopes.get(name, ()), granularity == insight.Granularity.SECTION
+        scope = "" if "" in held else min(held, default="")
+        found[_principle(name)] = (columns.given_text(heading), is_section, scope)
+    return found
 
 
 def _verdicts(
     connection: Connection, insights: Sequence[str]
 ) -> dict[str, list[tuple[str, insight.Judgement]]]:
     """Return what was said about pairs, by the id of the principle that has the lesser insight."""
-    rows = execute_for(connection, _VERDICTS, insights)
-    return columns.grouped(
-        (_principle(row[0]), (_principle(row[1]), _judgement(row))) for row in rows
+    peace = insight.Judgement(
+        insight.Relation.RELATED, insight.Decider.PERSON, "a person found that both may hold"
     )
-
-
-def _judgement(row: tuple[Any, ...]) -> insight.Judgement:
-    """Return what the ledger keeps of a pair, of which both hold where a person said so."""
-    _, _, kind, is_peace, decider, reason = row
-    if is_peace:
-        return insight.Judgement(
-            insight.Relation.RELATED, insight.Decider.PERSON, "a person found that both may hold"
+    found = []
+    for one, other, kind, is_peace, decider, reason in execute_for(connection, _VERDICTS, insights):
+        said = insight.Judgement(
+            insight.Relation.CONTRADICTION,
+            insight.Decider(decider),
+            columns.given_text(reason) or "",
+            insight.Conflict(kind),
         )
-    return insight.Judgement(
-        insight.Relation.CONTRADICTION,
-        insight.Decider(decider),
-        columns.given_text(reason) or "",
-        insight.Conflict(kind),
-    )
-
-
-def _subject(
-    one: Principle,
-    claims: Mapping[str, _Words],
-    verdicts: Mapping[str, Sequence[tuple[str, insight.Judgement]]],
-) -> Subject:
-    """Return a principle as it is linked; what holds in all of a project holds everywhere in it."""
-    words = claims.get(one.id, _NOTHING)
-    scope = "" if "" in words.scopes else min(words.scopes, default="")
-    return Subject(
-        one.id,
-        insight.Claim(one.content, words.heading, scope),
-        frozenset(one.domains),
-        frozenset(one.tags),
-        tuple(verdicts.get(one.id, ())),
-        is_section=words.is_section,
-    )
+        found.append((_principle(one), (_principle(other), peace if is_peace else said)))
+    return columns.grouped(found)
 
 
 def _principle(insight_id: str) -> str:

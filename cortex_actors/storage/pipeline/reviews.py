@@ -25,14 +25,7 @@ from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from cortex_actors.domain import project
 from cortex_actors.storage import projects
-from cortex_actors.storage.tables.columns import (
-    as_row,
-    change_in,
-    entity,
-    given_text,
-    put_rows,
-    rows_in,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.dialect import execute, execute_for
 from cortex_actors.storage.tables.schema import approvals, reviews, revocations
 
@@ -45,7 +38,7 @@ _REVOKED = "SELECT key FROM revocations WHERE kind = ? AND ended_at IS NULL"
 
 def decide(connection: Connection, review: project.Review) -> None:
     """Write a review down, in place of an earlier one."""
-    put_rows(connection, reviews, [as_row(reviews, review)])
+    columns.put_rows(connection, reviews, [columns.as_row(reviews, review)])
 
 
 def withdraw(connection: Connection, insight_id: str) -> None:
@@ -55,8 +48,8 @@ def withdraw(connection: Connection, insight_id: str) -> None:
 
 def of(connection: Connection, ids: Iterable[str]) -> dict[str, project.Review]:
     """Return the reviews of those insights, by id; those without one are left out."""
-    rows = rows_in(connection, select(reviews), reviews.c.insight_id, ids)
-    return {row.insight_id: entity(project.Review, row) for row in rows}
+    rows = columns.rows_in(connection, select(reviews), reviews.c.insight_id, ids)
+    return {row.insight_id: columns.entity(project.Review, row) for row in rows}
 
 
 def decided(connection: Connection, decision: project.Decision) -> set[str]:
@@ -74,7 +67,7 @@ def listed(connection: Connection, decision: project.Decision) -> list[project.R
     """Return the reviews that said so, newest first; a person made each of them."""
     query = select(reviews).where(reviews.c.decision == str(decision))
     query = query.order_by(reviews.c.at.desc(), reviews.c.insight_id)
-    return [entity(project.Review, row) for row in connection.execute(query)]
+    return [columns.entity(project.Review, row) for row in connection.execute(query)]
 
 
 def begin(
@@ -103,13 +96,13 @@ def find(connection: Connection, kind: project.SourceKind, key: str) -> project.
     """Return how a source was taken back; None when it counts."""
     query = _open().where(revocations.c.kind == str(kind), revocations.c.key == key)
     row = connection.execute(query).one_or_none()
-    return None if row is None else entity(project.Revocation, row)
+    return None if row is None else columns.entity(project.Revocation, row)
 
 
 def standing(connection: Connection) -> list[project.Revocation]:
     """Return everything that is taken back now, newest first."""
     query = _open().order_by(revocations.c.id.desc())
-    return [entity(project.Revocation, row) for row in connection.execute(query)]
+    return [columns.entity(project.Revocation, row) for row in connection.execute(query)]
 
 
 def bars(connection: Connection, project_id: str, path: str) -> project.Revocation | None:
@@ -122,7 +115,7 @@ def bars(connection: Connection, project_id: str, path: str) -> project.Revocati
     if not any(_keys(connection, each, None) for each in files):
         return None
     rows = connection.execute(_open().where(revocations.c.kind.in_(files)))
-    standing = [entity(project.Revocation, row) for row in rows]
+    standing = [columns.entity(project.Revocation, row) for row in rows]
     inner = project.innermost(projects.ever(connection), path)
     owners = {project_id} | ({inner.id} if inner is not None else set())
     return next((e for e in standing if any(e.covers(each, path) for each in owners)), None)
@@ -146,7 +139,7 @@ def revoked(kind: project.SourceKind) -> Select[Any]:
 def _keys(connection: Connection, kind: project.SourceKind, ids: Iterable[str] | None) -> set[str]:
     """Return what of a kind is taken back; a person names a few, never thousands."""
     rows = execute(connection, _REVOKED, str(kind))
-    found = {given_text(key) or "" for (key,) in rows}
+    found = {columns.given_text(key) or "" for (key,) in rows}
     return found if ids is None else found.intersection(ids)
 
 
@@ -168,13 +161,13 @@ _HOMES = (
 
 def decide_approval(connection: Connection, made: project.Approval) -> None:
     """Write a decision down, in place of an earlier one."""
-    put_rows(connection, approvals, [as_row(approvals, made, ended_at=None)])
+    columns.put_rows(connection, approvals, [columns.as_row(approvals, made, ended_at=None)])
 
 
 def load_approvals(connection: Connection, ids: Iterable[str]) -> dict[str, project.Approval]:
     """Return the decisions about those principles, by id, also those that have ended."""
-    rows = rows_in(connection, select(approvals), approvals.c.principle_id, ids)
-    return {row.principle_id: entity(project.Approval, row) for row in rows}
+    rows = columns.rows_in(connection, select(approvals), approvals.c.principle_id, ids)
+    return {row.principle_id: columns.entity(project.Approval, row) for row in rows}
 
 
 def approved(connection: Connection) -> set[str]:
@@ -187,7 +180,9 @@ def list_approvals(connection: Connection, decision: project.Decision) -> list[p
     query = select(approvals).where(approvals.c.decision == str(decision))
     query = query.where(approvals.c.ended_at.is_(None))
     order = (approvals.c.at.desc(), approvals.c.principle_id)
-    return [entity(project.Approval, row) for row in connection.execute(query.order_by(*order))]
+    return [
+        columns.entity(project.Approval, row) for row in connection.execute(query.order_by(*order))
+    ]
 
 
 def homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -198,9 +193,9 @@ def homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
 def end_approvals(connection: Connection, ids: Iterable[str], *, at: int) -> None:
     """Let approvals count no more, because a person took back what they are about."""
     ours = approvals.c.decision == str(project.Decision.APPROVED), approvals.c.ended_at.is_(None)
-    change_in(connection, approvals.c.principle_id, ids, {"ended_at": at}, *ours)
+    columns.change_in(connection, approvals.c.principle_id, ids, {"ended_at": at}, *ours)
 
 
 def restore(connection: Connection, *, ended_at: int) -> None:
     """Let those count again that ended at that moment: its revocation was lifted."""
-    change_in(connection, approvals.c.ended_at, [ended_at], {"ended_at": None})
+    columns.change_in(connection, approvals.c.ended_at, [ended_at], {"ended_at": None})

@@ -27,7 +27,7 @@ from cortex_actors.storage.tables.schema import insight_sources, resolved_bullet
 from cortex_actors.storage.tables.schema import principles as principle_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
 
 #: Derivations of some principles from some texts.
@@ -99,12 +99,23 @@ def revoke(connection: Connection, kind: SourceKind, key: str, *, at: int, least
     """
     if kind is SourceKind.PRINCIPLE:
         return Revoked()
-    spots, paths, said = _reach(connection, kind, key)
+    places = insight_sources.c
+    query = select(
+        places.fragment_id, places.ordinal, places.path, places.said_id, places.withdrawn_at
+    ).where(_comes_of(connection, kind, key))
+    rows = connection.execute(query).all()
+    spots = [(row.fragment_id, row.ordinal) for row in rows if row.withdrawn_at is None]
+    said = {row.said_id for row in rows}
     heads = insights.representatives(connection, said)
     followed = insights.followers(connection, said).keys()
     touched = principles.coming_of(connection, {*said, *heads.values()})
     changed = insights.withdraw_said(connection, spots, said, at=at) | set(heads.values())
-    _end_alerts(connection, kind, key, paths, at=at)
+    # What is not looked at any more raises no alert; files that are not, are forgotten.
+    if kind is SourceKind.INSIGHT:
+        insight_records.looked_at(connection, key, at)
+    for path in {row.path for row in rows} if kind is not SourceKind.INSIGHT else ():
+        insight_records.end(connection, path, at)
+        projects.forget(connection, path)
     gone = said - insights.said_ids(connection, said)
     lost = _disown(connection, touched, gone, least=least)
     return Revoked(
@@ -147,19 +158,6 @@ def is_known(connection: Connection, path: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def _reach(
-    connection: Connection, kind: SourceKind, key: str
-) -> tuple[list[insights.Spot], set[str], set[str]]:
-    """Return where a source says something now, in which files it ever did, and what."""
-    places = insight_sources.c
-    query = select(
-        places.fragment_id, places.ordinal, places.path, places.said_id, places.withdrawn_at
-    ).where(_comes_of(connection, kind, key))
-    rows = connection.execute(query).all()
-    spots = [(row.fragment_id, row.ordinal) for row in rows if row.withdrawn_at is None]
-    return spots, {row.path for row in rows}, {row.said_id for row in rows}
-
-
 def _comes_of(connection: Connection, kind: SourceKind, key: str) -> ColumnElement[bool]:
     """Return the condition that a place is of a source.
 
@@ -175,18 +173,6 @@ def _comes_of(connection: Connection, kind: SourceKind, key: str) -> ColumnEleme
         return owner == key
     outer = [each.id for each in every if each.id != key and each.holds(own.root)]
     return or_(owner == key, and_(owner.in_(outer), said_under(own.root)))
-
-
-def _end_alerts(
-    connection: Connection, kind: SourceKind, key: str, paths: Iterable[str], *, at: int
-) -> None:
-    """End the alerts of what is not looked at any more; files that are not, are forgotten."""
-    if kind is SourceKind.INSIGHT:
-        insight_records.looked_at(connection, key, at)
-        return
-    for path in paths:
-        insight_records.end(connection, path, at)
-        projects.forget(connection, path)
 
 
 def _disown(

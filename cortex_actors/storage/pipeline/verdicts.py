@@ -39,14 +39,7 @@ from cortex_actors.rules.clustering import Pair, pair
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import of_project
-from cortex_actors.storage.tables.columns import (
-    change_in,
-    chunks,
-    count_rows,
-    entity,
-    put_rows,
-    rows_in,
-)
+from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import handouts, insights, proposals, verdicts
 
 if TYPE_CHECKING:
@@ -80,12 +73,12 @@ class Verdict:
 def found(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[str, Any]]:
     """Return the answers that are kept under these keys."""
     query = select(verdicts.c.key, verdicts.c.answer)
-    return {row.key: row.answer for row in rows_in(connection, query, verdicts.c.key, keys)}
+    return {row.key: row.answer for row in columns.rows_in(connection, query, verdicts.c.key, keys)}
 
 
 def keep(connection: Connection, rows: Sequence[Verdict]) -> None:
     """Keep answers; one that is there already stays, because it is the one that was acted on."""
-    put_rows(connection, verdicts, map(asdict, rows), change=())
+    columns.put_rows(connection, verdicts, map(asdict, rows), change=())
 
 
 def prune(connection: Connection, most: int, limit: int) -> int:
@@ -94,7 +87,7 @@ def prune(connection: Connection, most: int, limit: int) -> int:
     What a person or an agent said is never asked for again, and stays.
     """
     models = verdicts.c.decider.not_in((Decider.AGENT, Decider.PERSON))
-    over = count_rows(connection, verdicts, models) - most
+    over = columns.count_rows(connection, verdicts, models) - most
     if over <= 0:
         return 0
     old = select(verdicts.c.key).where(models).order_by(verdicts.c.at).limit(min(over, limit))
@@ -163,7 +156,7 @@ def say(
         answer = {"said": said, "keep": holds, "note": note}
         made = Verdict(key, Decider.PERSON, by, "compare", answer, at, one, other, str(relation))
         rows.append(made)
-    put_rows(connection, verdicts, map(asdict, rows))
+    columns.put_rows(connection, verdicts, map(asdict, rows))
     one, other = pair(*two)
     both = proposals.c.insight_a == one, proposals.c.insight_b == other
     connection.execute(delete(proposals).where(*both))
@@ -258,11 +251,11 @@ def proposal_id(kind: ProposalKind | PairKind, two: Pair) -> str:
 
 def propose(connection: Connection, some: Iterable[Proposed], *, visited: Collection[str]) -> None:
     """Put proposals in place of those about any of the insights that were visited."""
-    for ids in chunks(visited):
+    for ids in columns.chunks(visited):
         sides = or_(proposals.c.insight_a.in_(ids), proposals.c.insight_b.in_(ids))
         connection.execute(delete(proposals).where(sides))
     best = sorted(some, key=lambda each: (-each.score, each.id))[:PROPOSED]
-    put_rows(connection, proposals, map(asdict, best))
+    columns.put_rows(connection, proposals, map(asdict, best))
 
 
 def proposal(connection: Connection, name: str) -> Proposed | None:
@@ -271,7 +264,7 @@ def proposal(connection: Connection, name: str) -> Proposed | None:
     rows = connection.execute(query).all()
     if len(rows) > 1:
         raise BadInput(f"{name} means several pairs; give more of the id")
-    return entity(Proposed, rows[0]) if rows else None
+    return columns.entity(Proposed, rows[0]) if rows else None
 
 
 def proposed(connection: Connection, project_id: str | None = None) -> list[Proposed]:
@@ -280,7 +273,7 @@ def proposed(connection: Connection, project_id: str | None = None) -> list[Prop
     if project_id is not None:
         said = of_project(project_id)
         query = query.where(or_(proposals.c.insight_a.in_(said), proposals.c.insight_b.in_(said)))
-    return [entity(Proposed, row) for row in connection.execute(query)]
+    return [columns.entity(Proposed, row) for row in connection.execute(query)]
 
 
 def decided_pair(connection: Connection, name: str) -> Pair | None:
@@ -348,13 +341,13 @@ class AgentWord:
 def hand_out(connection: Connection, some: Iterable[Handout], *, since: int) -> None:
     """Note what an agent is given; what was handed out before a time is forgotten."""
     connection.execute(delete(handouts).where(handouts.c.at < since))
-    put_rows(connection, handouts, map(asdict, some))
+    columns.put_rows(connection, handouts, map(asdict, some))
 
 
 def handed(connection: Connection, agent: str) -> dict[str, Handout]:
     """Return the pairs that an agent was given and has not judged, by their ids."""
     rows = connection.execute(select(handouts).where(handouts.c.agent == agent))
-    return {row.item: entity(Handout, row) for row in rows}
+    return {row.item: columns.entity(Handout, row) for row in rows}
 
 
 def give(
@@ -365,14 +358,14 @@ def give(
     Nothing is proposed about the two any more, unless it was not sure, and no agent gets them.
     """
     known = select(insights.c.id, insights.c.content_hash)
-    rows = rows_in(connection, known, insights.c.id, handout.pair)
+    rows = columns.rows_in(connection, known, insights.c.id, handout.pair)
     one, other = pair(*(row.content_hash for row in rows))
     text = f"{Decider.AGENT}|{one}|{other}|{handout.agent}|{at}"
     relation = _RELATIONS[said]
     answer = {"said": said, "note": reason, "item": handout.item, "kind": handout.kind}
     key = hashlib.sha256(text.encode()).digest()
     made = Verdict(key, Decider.AGENT, handout.agent, "compare", answer, at, one, other, relation)
-    put_rows(connection, verdicts, [asdict(made)])
+    columns.put_rows(connection, verdicts, [asdict(made)])
     connection.execute(delete(handouts).where(handouts.c.item == handout.item))
     if relation is not None:
         connection.execute(delete(proposals).where(proposals.c.id == handout.item))
@@ -389,30 +382,27 @@ def given(
     if item is not None:
         query = query.where(verdicts.c.answer["item"].as_string().startswith(item, autoescape=True))
     query = query.order_by(verdicts.c.at.desc(), verdicts.c.key).limit(limit).offset(skip)
-    return [_given(row) for row in connection.execute(query)]
-
-
-def _given(row: Row[Any]) -> AgentWord:
-    """Return a row as what an agent said."""
-    answer = row.answer
-    return AgentWord(
-        key=row.key,
-        item=answer["item"],
-        kind=PairKind(answer["kind"]),
-        pair=pair(insight_id(row.one), insight_id(row.other)),
-        agent=row.name,
-        said=AgentVerdict(answer["said"]),
-        reason=answer["note"],
-        at=row.at,
-        undone_at=answer.get("undone_at"),
-        undone_by=answer.get("undone_by"),
-        answer=answer,
-    )
+    return [
+        AgentWord(
+            key=row.key,
+            item=row.answer["item"],
+            kind=PairKind(row.answer["kind"]),
+            pair=pair(insight_id(row.one), insight_id(row.other)),
+            agent=row.name,
+            said=AgentVerdict(row.answer["said"]),
+            reason=row.answer["note"],
+            at=row.at,
+            undone_at=row.answer.get("undone_at"),
+            undone_by=row.answer.get("undone_by"),
+            answer=row.answer,
+        )
+        for row in connection.execute(query)
+    ]
 
 
 def count_given(connection: Connection, since: int = 0) -> int:
     """Return how many verdicts agents gave since a time, those included that were taken back."""
-    return count_rows(
+    return columns.count_rows(
         connection, verdicts, verdicts.c.decider == Decider.AGENT, verdicts.c.at >= since
     )
 
@@ -427,7 +417,9 @@ def take_back(connection: Connection, some: Iterable[AgentWord], *, by: str, at:
     """Let what agents said have no effect any more; that it was said stays."""
     for each in some:
         answer = {**each.answer, "undone_at": at, "undone_by": by}
-        change_in(connection, verdicts.c.key, [each.key], {"relation": None, "answer": answer})
+        columns.change_in(
+            connection, verdicts.c.key, [each.key], {"relation": None, "answer": answer}
+        )
 
 
 #: Decided pairs that are taken, the newest: more do not change the figures, and cost seconds.
@@ -463,7 +455,7 @@ def pairs(connection: Connection, model: str) -> list[Decided]:
         labels.setdefault((row.one, row.other), label)
     sides = sorted({side for two in labels for side in two})
     wanted = select(insights).where(insights.c.granularity == Granularity.STATEMENT)
-    rows = rows_in(connection, wanted, insights.c.id, map(insight_id, sides))
+    rows = columns.rows_in(connection, wanted, insights.c.id, map(insight_id, sides))
     texts = {row.content_hash: row for row in rows}
     vectors = stored_vectors(connection, model, list({row.text_hash for row in texts.values()}))
     made = (
