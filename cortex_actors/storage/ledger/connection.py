@@ -21,6 +21,7 @@ import os
 import sqlite3
 from contextlib import closing
 from functools import cache, partial
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
@@ -49,10 +50,12 @@ STEPS = 50_000
 #: Bytes that are read and written at once.
 CHUNK = 1_048_576
 
-#: The places of every word in each list of words: of a connection, so that no file has them.
+#: The places of every word in each list of words, and in how many texts it is: of a connection, so
+#: that no file has them.
 PLACES = tuple(
-    f"CREATE VIRTUAL TABLE temp.{words}_places USING fts5vocab('main', '{words}', 'instance')"
+    f"CREATE VIRTUAL TABLE temp.{words}_{name} USING fts5vocab('main', '{words}', '{kind}')"
     for words in WORDS
+    for name, kind in (("places", "instance"), ("terms", "row"))
 )
 
 #: Texts of agents are in the parameters of a statement: no error shows them, and so no log.
@@ -172,16 +175,12 @@ def _prepare(
 ) -> None:
     """Set up a connection; the driver is kept from beginning transactions itself."""
     connection.isolation_level = None
-    connection.text_factory = _text
+    # Text is as it was given: names of files may hold bytes that are not UTF-8.
+    connection.text_factory = methodcaller("decode", "utf-8", "surrogateescape")
     for pragma in pragmas:
         connection.execute(pragma)
     if over is not None:
         connection.set_progress_handler(partial(over, record.info), STEPS)
-
-
-def _text(value: bytes) -> str:
-    """Return text as it was given: names of files may hold bytes that are not UTF-8."""
-    return value.decode("utf-8", "surrogateescape")
 
 
 def _begin(how: str, connection: Connection) -> None:
