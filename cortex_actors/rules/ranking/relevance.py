@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -132,8 +131,7 @@ _ASKS_NUMBER = re.compile(
 _NUMBER = re.compile(r"(?i)\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twice)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
+class Aim(NamedTuple):
     """What a question is about.
 
     Attributes:
@@ -284,7 +282,7 @@ def _nearness(
     asked: Sequence[str], texts: Sequence[str], *, pieces: Pieces | None
 ) -> NDArray[np.float32]:
     """Return how near the nearest word of each text (columns) is to each that is asked (rows)."""
-    cut = _stems() if pieces is None else pieces.cut
+    cut = _stems(asked) if pieces is None else pieces.cut
     rows = [[*cut(text)] or [_NONE] for text in texts]
     own = [[*dict.fromkeys(cut(word))] or [_NONE - 1] for word in asked]
     lengths, counts = (np.array([len(row) for row in some]) for some in (rows, own))
@@ -303,12 +301,12 @@ def _nearness(
     return found
 
 
-def _stems() -> Callable[[str], Iterable[int]]:
-    """Return what gives the words of a text numbers, one for all forms of a word."""
-    numbers: dict[str, int] = {}
+def _stems(asked: Iterable[str]) -> Callable[[str], Iterable[int]]:
+    """Return what gives those words numbers in a text, one for all forms of a word."""
+    words = (stem(each) for some in asked for each in _WORD.findall(some.lower()))
+    numbers = {each: at for at, each in enumerate(dict.fromkeys(words))}
 
-    def cut(text: str) -> list[int]:
-        words = _WORD.findall(text.lower())
-        return [numbers.setdefault(stem(each), len(numbers)) for each in words]
+    def cut(text: str) -> Iterable[int]:
+        return map(numbers.__getitem__, numbers.keys() & map(stem, _WORD.findall(text.lower())))
 
     return cut
