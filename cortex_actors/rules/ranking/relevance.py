@@ -283,11 +283,10 @@ def _nearness(
 ) -> NDArray[np.float32]:
     """Return how near the nearest word of each text (columns) is to each that is asked (rows)."""
     cut = _stems(asked) if pieces is None else pieces.cut
-    rows = [[*cut(text)] or [_NONE] for text in texts]
+    rows = [held if len(held := cut(text)) else [_NONE] for text in texts]
     own = [[*dict.fromkeys(cut(word))] or [_NONE - 1] for word in asked]
     lengths, counts = (np.array([len(row) for row in some]) for some in (rows, own))
-    flat = np.fromiter((piece for row in rows for piece in row), np.int64, int(lengths.sum()))
-    unique, places = np.unique(flat, return_inverse=True)
+    unique, places = np.unique(np.concatenate(rows), return_inverse=True)
     mine = np.array([piece for row in own for piece in row])
     if pieces is None:
         every = (mine[:, None] == unique).astype(np.float32)
@@ -301,12 +300,13 @@ def _nearness(
     return found
 
 
-def _stems(asked: Iterable[str]) -> Callable[[str], Iterable[int]]:
+def _stems(asked: Iterable[str]) -> Callable[[str], list[int]]:
     """Return what gives those words numbers in a text, one for all forms of a word."""
     words = (stem(each) for some in asked for each in _WORD.findall(some.lower()))
     numbers = {each: at for at, each in enumerate(dict.fromkeys(words))}
 
-    def cut(text: str) -> Iterable[int]:
-        return map(numbers.__getitem__, numbers.keys() & map(stem, _WORD.findall(text.lower())))
+    def cut(text: str) -> list[int]:
+        held = numbers.keys() & map(stem, _WORD.findall(text.lower()))
+        return [numbers[each] for each in held]
 
     return cut
