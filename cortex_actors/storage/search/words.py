@@ -8,15 +8,6 @@ may be found the two weigh alike, and this takes an eighth of the time.
 The question is cut into words by the very tokeniser that cut the texts, in a private database in
 memory, so that nothing here has to know how a stem is made. Of a long question only the rarest
 words are searched: the common ones cost nearly all of the time and decide nearly nothing.
-
-Whole: texts that are read and compared one by one, because no index knows them.
-
-Their vectors are found by the hashes of what was embedded of them, and their words are put into a
-private full-text table in memory, cut up as the ledger's own are. So an answer is exact, words are
-weighed among the selected texts alone, and it costs as much as reading all of these.
-
-Each text is alone here: nothing came before it, so it takes part in the lists of pairs with its
-own words, as what has no predecessor does.
 """
 
 from __future__ import annotations
@@ -36,19 +27,10 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
-from cortex_actors.rules.ranking.fusion import (
-    DENSE_ALONE,
-    DENSE_PAIRED,
-    WORDS_ALONE,
-    WORDS_PAIRED,
-    FusionKind,
-    FusionPlan,
-)
 from cortex_actors.rules.ranking.relevance import rarity
-from cortex_actors.storage import embeddings, memory_records
+from cortex_actors.storage import memory_records
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.search.dense import exact
 from cortex_actors.storage.search.query import ListedItem
 from cortex_actors.storage.search.scope import COLLECTIONS, Ids, SearchScope
 from cortex_actors.storage.tables.schema import TOKENIZE, WORDS
@@ -59,8 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from cortex_actors.storage.embeddings import Matrix
 
 
 #: Texts that hold the words of one question together, each word's counted. At 100,000 passages
@@ -638,102 +618,3 @@ def _sound() -> Iterator[None]:
         if not faults.is_of_words(error):
             raise
         raise _damaged() from error
-
-
-#: Rows read at once: 3 MB of vectors.
-READ = 2_000
-
-
-class Looked(NamedTuple):
-    """What was found so, before it is one list."""
-
-    lists: Mapping[str, Sequence[ListedItem]]
-    #: The terms that were searched, with their weights.
-    terms: Mapping[Term, float]
-    #: What those say that a list holds.
-    texts: Mapping[str, str]
-    #: Texts that were selected, and those of them whose vectors were compared.
-    total: int
-    compared: int
-    #: What they are, in words, and which of those.
-    kind: str = "memories"
-    which: str = "memories of the past"
-
-    @property
-    def plan(self) -> FusionPlan:
-        """How vectors were compared."""
-        return FusionPlan(FusionKind.EXACT, f"{self.compared} {self.which} are compared one by one")
-
-    @property
-    def late(self) -> str:
-        """What took no part in the lists of meaning, and why; empty when all did."""
-        late = self.total - self.compared if DENSE_ALONE in self.lists else 0
-        if not late:
-            return ""
-        return f"{late} of the {self.kind} have no vector and were looked for by their words alone"
-
-
-@dataclass(slots=True)
-class SelectedTexts:
-    """The texts that were selected: what each list needs of them, and no vector."""
-
-    items: list[tuple[str, str]] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    near: list[ListedItem] = field(default_factory=list)
-
-    def add(
-        self, some: Sequence[Any], items: Sequence[tuple[str, str]], vector: Matrix | None
-    ) -> None:
-        """Take rows in, in the order of their ids, and compare those with vectors with `vector`.
-
-        `items` are their collections and ids; a row has its `text` and `vector`.
-        """
-        self.items += items
-        self.texts += [row.text for row in some]
-        if vector is None:
-            return
-        whole = [(row, item) for row, item in zip(some, items, strict=True) if row.vector]
-        if not whole:
-            return
-        length = vector.size * embeddings.FLOAT
-        found, sound = embeddings.rows([row.vector for row, _ in whole], length)
-        cosines = exact(found[sound], vector.reshape(-1))
-        good = [item for (_, item), is_sound in zip(whole, sound, strict=True) if is_sound]
-        self.near += [ListedItem(*item, cosine) for item, cosine in zip(good, cosines, strict=True)]
-
-    def lists(
-        self, question: str, *, is_compared: bool, most: int, depth: int
-    ) -> tuple[dict[str, Sequence[ListedItem]], dict[Term, float]]:
-        """Return every list, best first and ties by id, and the terms searched, with weights.
-
-        Lists of meaning are there where texts were compared. Raises `BadInput` for a question that
-        is not valid Unicode.
-        """
-        near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
-        asked = distinct(terms.terms(question))
-        some: list[Term] = []
-        counts: dict[Term, int] = {}
-        placed: list[ListedItem] = []
-        if asked:
-            with said(self.texts) as private:
-                private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
-                held = dict(private.execute("SELECT term, doc FROM held"))
-                # A beginning is not counted; words in a row are in no more than their rarest.
-                counts = {
-                    term: 1 if term.prefix else min(held.get(stem, 0) for stem in stems)
-                    for term, stems in asked.items()
-                }
-                some = terms.rarest(list(asked), counts, most=most, places=PLACES)
-                some = some or list(asked)[: terms.FEWEST]
-                found = best(private, some, depth)
-            placed = [ListedItem(*self.items[place], weight) for place, weight in found]
-        lists: dict[str, Sequence[ListedItem]] = {WORDS_ALONE: placed, WORDS_PAIRED: placed}
-        if is_compared:
-            lists |= {DENSE_ALONE: near, DENSE_PAIRED: near}
-        return lists, {each: rarity(counts[each], len(self.texts)) for each in some}
-
-    def said(self, lists: Mapping[str, Sequence[ListedItem]]) -> dict[str, str]:
-        """Return the texts of what lists hold, by id."""
-        listed = {each.item_id for some in lists.values() for each in some}
-        pairs = zip(self.items, self.texts, strict=True)
-        return {name: text for (_, name), text in pairs if name in listed}
