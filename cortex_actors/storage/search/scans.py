@@ -131,7 +131,6 @@ class SelectedTexts:
         placed: list[ListedItem] = []
         if asked:
             with said(self.texts) as private:
-                private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
                 held = dict(private.execute("SELECT term, doc FROM held"))
                 # A beginning is not counted; words in a row are in no more than their rarest.
                 counts = {

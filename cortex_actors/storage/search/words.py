@@ -444,11 +444,15 @@ def _cutter() -> sqlite3.Connection:
 
 @contextmanager
 def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
-    """Give a private database in memory whose table `said` has the words of texts, by place."""
+    """Give a private database in memory whose table `said` has the words of texts, by place.
+
+    Its table `held` has each word (`term`) and how many of the texts hold it (`doc`).
+    """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as private:
         private.execute(_SAID)
         private.execute("BEGIN")
         private.executemany("INSERT INTO said (rowid, text) VALUES (?, ?)", enumerate(texts))
+        private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
         yield private
 
 
