@@ -6,7 +6,8 @@ with filters that let one in ten or one in a hundred pass. `first` is the first 
 is kept in memory was loaded, as a daemon does when it starts (`loaded`). `cpu` is the median of CPU
 time in this process. `agree` is the share of the ten nearest, as comparing with every vector finds
 them, that the answer has. `slope` is the exponent by which the median grows with the number of
-memories: 1 is linear.
+memories: 1 is linear. As in a daemon that has started, the collector of garbage leaves alone what
+was loaded: a full collection would walk through all that this program holds beside the product.
 
     python -m benchmarks.recall [--sizes 1000,10000,100000] [--questions N] [--no-index]
                                 [--plot FILE] [--json]
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -175,6 +177,8 @@ async def _row(found: World, way: Way, questions: int, *, indexed: bool) -> Row:
     begun = time.perf_counter()
     await search.load()
     loaded = (time.perf_counter() - begun) * 1_000
+    gc.collect()
+    gc.freeze()
     took, used, plans, agreed = [], [], [], []
     for _ in range(questions + 1):
         words, vector = found.question()

@@ -3,6 +3,8 @@
 The same questions are asked of the same ledger with and without it, one after the other, so that
 both see the same machine. The memories are those of `recall.py`: made up, 40 words each, in 100
 threads; the pieces are the shipped tokeniser's with vectors drawn at random, which cost the same.
+As in a daemon that has started, what was loaded is read before, and the collector of garbage leaves
+it alone.
 
     python -m benchmarks.reranking [--sizes 1000,10000,100000] [--questions N] [--json]
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -85,6 +88,10 @@ async def _row(found: World, pieces: Pieces, questions: int) -> Row:
     plain = Search(found.records, ask, model=MODEL, settings=settings)
     ranked = Search(found.records, ask, model=MODEL, settings=settings, pieces=lambda: pieces)
     took: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    await plain.load()
+    await ranked.load()
+    gc.collect()
+    gc.freeze()
     for number in range(questions + 2):
         words, vector = found.question()
         for again in (number % 2 == 0, number % 2 == 1):

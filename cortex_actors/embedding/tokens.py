@@ -373,6 +373,9 @@ _PLAIN: Final = bytes(
     ord((_LETTERS.match(chr(n)) and chr(n).lower()) or " ") for n in range(128)
 ).ljust(256)
 
+#: What BERT's tokeniser is made of.
+_BERT: Final = {"WordPiece", "BertPreTokenizer", "BertNormalizer"}
+
 #: How the number of a piece is kept.
 _ID: Final = np.dtype(np.int64)
 
@@ -419,14 +422,20 @@ def cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
 
     tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
     tokenizer.no_padding()
+    kinds = map(type, (tokenizer.model, tokenizer.pre_tokenizer, tokenizer.normalizer))
     unknown = tokenizer.token_to_id(getattr(tokenizer.model, "unk_token", None) or "[UNK]")
+    # What is done before BERT's own model leaves a word of letters and digits as it is.
+    is_bert = {each.__name__ for each in kinds} == _BERT
 
     class Known(dict[bytes, bytes]):
         """Words with their pieces. Bytes are put together in a tenth of the time of numbers."""
 
         def __missing__(self, word: bytes) -> bytes:
-            # Behind a blank, because some tokenisers mark where a word begins.
-            cut = tokenizer.encode(f" {word.decode()}", add_special_tokens=False).ids
+            if is_bert and word.isalnum():  # a fifth of the time; no byte of another letter is one
+                cut = [each.id for each in tokenizer.model.tokenize(word.decode())]
+            else:
+                # Behind a blank, because some tokenisers mark where a word begins.
+                cut = tokenizer.encode(f" {word.decode()}", add_special_tokens=False).ids
             found = np.array([each for each in dict.fromkeys(cut) if each != unknown], _ID)
             if len(self) >= _WORDS:
                 self.clear()

@@ -153,7 +153,7 @@ def written(some: Iterable[Term]) -> str:
 
 def _word(text: str) -> Term:
     """Return a word as a term, by its beginning where its script has no spaces."""
-    prefix = any(first <= ord(each) <= last for each in text for first, last in _UNSEGMENTED)
+    prefix = any(a <= ord(each) <= b for each in text if each > "~" for a, b in _UNSEGMENTED)
     return Term(text, prefix=prefix)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,29 +13,32 @@ from cortex_actors.rules.ranking.fusion import (
     MEASURED,
     WORDS_ALONE,
     K,
-    Ranked,
     fuse,
 )
+from cortex_actors.storage.search.query import ListedItem, Lists
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LIST = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6)
 LISTS = st.dictionaries(st.sampled_from(["dense", "text", "graph"]), LIST)
 
 
-def ranked(ids: str | list[str], *, best: float = 1.0) -> list[Ranked]:
+def listed(ids: list[str], *, best: float = 1.0) -> Sequence[ListedItem]:
     """Return a list in order whose scores fall from the best one."""
-    return [Ranked(id_, best / rank) for rank, id_ in enumerate(ids, start=1)]
+    return [ListedItem("c", id_, best / rank) for rank, id_ in enumerate(ids, start=1)]
 
 
 class TestScore:
     def test_first_everywhere(self) -> None:
         """The first place in every list is worth exactly 1."""
-        fused = fuse({"dense": ranked("ab"), "text": ranked("ac"), "graph": ranked("a")})
+        fused = fuse({"dense": list("ab"), "text": list("ac"), "graph": list("a")})
 
         assert ("a", 1.0) == (fused[0].id, fused[0].score)
 
     def test_formula(self) -> None:
         """An item is worth its sum of 1 / (k + rank), divided by the best possible sum."""
-        fused = fuse({"dense": ranked("ab"), "text": ranked("cb")})
+        fused = fuse({"dense": list("ab"), "text": list("cb")})
         best = 2 / (K + 1)
 
         assert ["b", "a", "c"] == [item.id for item in fused]
@@ -43,36 +47,36 @@ class TestScore:
 
     def test_empty_list_counts(self) -> None:
         """A list that was asked and knew nothing lowers what the others can reach."""
-        assert 0.5 == pytest.approx(fuse({"dense": ranked("a"), "text": []})[0].score)
+        assert 0.5 == pytest.approx(fuse({"dense": list("a"), "text": []})[0].score)
 
     def test_ranks_kept(self) -> None:
         """Each item says which place it had in which list."""
-        fused = fuse({"dense": ranked("ab"), "text": ranked("b")})
+        fused = fuse({"dense": list("ab"), "text": list("b")})
 
         assert {"dense": 2, "text": 1} == next(f.ranks for f in fused if f.id == "b")
 
     def test_twice_in_a_list(self) -> None:
         """An item that a list holds twice has its better place there."""
-        assert {"dense": 1} == fuse({"dense": ranked("aba")})[0].ranks
+        assert {"dense": 1} == fuse({"dense": list("aba")})[0].ranks
 
 
 class TestOrder:
     def test_ties(self) -> None:
         """Equal scores are in the order of the ids."""
-        fused = fuse({"dense": ranked("b"), "text": ranked("a")})
+        fused = fuse({"dense": list("b"), "text": list("a")})
 
         assert ["a", "b"] == [item.id for item in fused]
 
     def test_weights(self) -> None:
         """A heavier list decides between two first places; weight 0 takes no part."""
-        lists = {"dense": ranked("a"), "text": ranked("b")}
+        lists = {"dense": list("a"), "text": list("b")}
 
         assert "b" == fuse(lists, weights={"text": 2.0})[0].id
         assert ["a"] == [item.id for item in fuse(lists, weights={"text": 0.0})]
 
     def test_limit(self) -> None:
         """No more items come back than were asked for."""
-        lists = {"dense": ranked("abc")}
+        lists = {"dense": list("abc")}
 
         assert ["a", "b"] == [item.id for item in fuse(lists, limit=2)]
         assert [] == fuse(lists, limit=0)
@@ -80,7 +84,7 @@ class TestOrder:
 
 def by_document(dense: str, words: str) -> dict[str, float]:
     """Return memories fused as the document has it, in order."""
-    lists = {DENSE_ALONE: ranked(dense), WORDS_ALONE: ranked(words)}
+    lists = {DENSE_ALONE: list(dense), WORDS_ALONE: list(words)}
     fused = fuse(
         lists, weights=DOCUMENT.weights, k=DOCUMENT.k, first=DOCUMENT.first, absent=len(dense) + 1
     )
@@ -132,7 +136,7 @@ class TestNothing:
     def test_no_lists(self) -> None:
         """Nothing fused is nothing."""
         assert [] == fuse({})
-        assert [] == fuse({"dense": ranked("a")}, weights={"dense": 0.0})
+        assert [] == fuse({"dense": list("a")}, weights={"dense": 0.0})
 
 
 class TestRefusals:
@@ -140,7 +144,7 @@ class TestRefusals:
     def test_weight(self, weight: float) -> None:
         """A weight that means nothing is refused with the list's name."""
         with pytest.raises(ValueError, match="dense"):
-            fuse({"dense": ranked("a")}, weights={"dense": weight})
+            fuse({"dense": list("a")}, weights={"dense": weight})
 
     def test_negative(self) -> None:
         """A negative k or limit is refused."""
@@ -154,24 +158,23 @@ class TestProperties:
     @given(LISTS, st.floats(1e-6, 1e6))
     def test_scores_have_no_say(self, lists: dict[str, list[str]], scale: float) -> None:
         """Rescaling the scores of one list changes nothing."""
-        given_ = {name: ranked(ids) for name, ids in lists.items()}
-        scaled = given_ | {"dense": ranked(lists.get("dense", []), best=scale)}
+        given_ = {name: listed(ids) for name, ids in lists.items()}
+        scaled = given_ | {"dense": listed(lists.get("dense", []), best=scale)}
         given_.setdefault("dense", [])
 
-        assert fuse(given_) == fuse(scaled)
+        assert Lists(given_).fused(MEASURED) == Lists(scaled).fused(MEASURED)
 
     @given(LISTS)
     def test_order_of_lists(self, lists: dict[str, list[str]]) -> None:
         """The order in which the lists are given changes nothing."""
-        given_ = {name: ranked(ids) for name, ids in lists.items()}
-        reverse = dict(reversed(given_.items()))
+        reverse = dict(reversed(lists.items()))
 
-        assert fuse(given_) == fuse(reverse)
+        assert fuse(lists) == fuse(reverse)
 
     @given(LISTS, st.integers(0, 100))
     def test_everything_once(self, lists: dict[str, list[str]], k: int) -> None:
         """Every item comes back once, best first, with a score in (0, 1]."""
-        fused = fuse({name: ranked(ids) for name, ids in lists.items()}, k=k)
+        fused = fuse(lists, k=k)
         scores = [item.score for item in fused]
 
         assert sorted({id_ for ids in lists.values() for id_ in ids}) == sorted(f.id for f in fused)

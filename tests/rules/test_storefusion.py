@@ -14,7 +14,6 @@ from cortex_actors.errors import BadInput
 from cortex_actors.rules.ranking.fusion import (
     Listed,
     Mode,
-    Ranked,
     across,
     alone,
     base_relevance,
@@ -288,7 +287,7 @@ class TestProperties:
     @given(st.integers(0, 30), st.integers(0, 100))
     def test_one_formula(self, count: int, k: int) -> None:
         """A list of one search and the answer of one store are worth the same, place by place."""
-        inside = fuse({"words": [Ranked(f"{n:02}") for n in range(count)]}, k=k)
+        inside = fuse({"words": [f"{n:02}" for n in range(count)]}, k=k)
         found = across([listed("A", " ".join(f"{n:02}" for n in range(count)))], k=k)
 
         assert [each.id for each in inside] == ids(found)

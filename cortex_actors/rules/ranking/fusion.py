@@ -108,16 +108,7 @@ MEASURED = Profile(
 DOCUMENT = Profile("document", K, {DENSE_ALONE: 1.0, WORDS_ALONE: 1.0}, first=0, absent_last=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """One item of a list that is in order, best first; its score has no say."""
-
-    id: str
-    score: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """One item of the fused list.
 
     Attributes:
@@ -147,7 +138,7 @@ def check(name: str, weight: float) -> None:
 
 
 def fuse(
-    lists: Mapping[str, Sequence[Ranked]],
+    lists: Mapping[str, Sequence[str]],
     *,
     weights: Mapping[str, float] | None = None,
     k: float = K,
@@ -157,6 +148,7 @@ def fuse(
 ) -> list[Fused]:
     """Return the items of all lists, best first; equal scores are ordered by id.
 
+    Lists are ids in order, best first; what scored how much has no say.
     A list without a weight has weight 1, and one of weight 0 takes no part. An item that a list
     holds twice has its better place. An empty list counts as one that was asked and knew nothing;
     leave out those that were not asked or did not answer. Places are counted from `first`; an item
@@ -165,13 +157,18 @@ def fuse(
     """
     shares = _shares(lists, weights or {}, k=k, limit=limit)
     best = k + first
-    worst = 0.0 if absent is None else worth(absent, best=best, weight=best)
-    ranks: dict[str, dict[str, int]] = {}
+    # What each place is worth; a list that lacks an item has it at place 0.
+    worths = [0.0 if absent is None else worth(absent, best=best, weight=best)]
+    most = max(map(len, lists.values()), default=0)
+    worths += [worth(rank, best=best, weight=best) for rank in range(1, most + 1)]
+    ranks, parts = dict[str, dict[str, int]](), shares.items()
     for name in sorted(shares):
         for rank, item in enumerate(lists[name], start=1):
-            ranks.setdefault(item.id, {}).setdefault(name, rank)
+            ranks.setdefault(item, {}).setdefault(name, rank)
+    # Summed exactly, so that the order of the lists cannot turn a tie into a difference.
     fused = [
-        Fused(id_, _score(places, shares, best, worst), places) for id_, places in ranks.items()
+        Fused(each, min(math.fsum([s * worths[at.get(name, 0)] for name, s in parts]), 1.0), at)
+        for each, at in ranks.items()
     ]
     fused.sort(key=lambda item: (-item.score, item.id))
     return fused if limit is None else fused[:limit]
@@ -186,28 +183,14 @@ ELSEWHERE = 0.7
 def nearer(fused: Iterable[Fused], elsewhere: Collection[str]) -> list[Fused]:
     """Return a fused list in which what belongs elsewhere counts less; equals keep their order."""
     weighed = (
-        replace(each, score=each.score * ELSEWHERE) if each.id in elsewhere else each
+        each._replace(score=each.score * ELSEWHERE) if each.id in elsewhere else each
         for each in fused
     )
     return sorted(weighed, key=lambda item: -item.score)
 
 
-def _score(
-    places: Mapping[str, int], shares: Mapping[str, float], best: float, worst: float
-) -> float:
-    """Return the item's part of the best possible sum; `worst` is the part of a list it lacks.
-
-    Summed exactly, so that the order of the lists cannot turn a tie into a difference.
-    """
-    parts = (
-        share * (worth(places[name], best=best, weight=best) if name in places else worst)
-        for name, share in shares.items()
-    )
-    return min(math.fsum(parts), 1.0)
-
-
 def _shares(
-    lists: Mapping[str, Sequence[Ranked]],
+    lists: Mapping[str, Sequence[str]],
     weights: Mapping[str, float],
     *,
     k: float,

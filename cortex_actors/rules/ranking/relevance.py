@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -132,8 +131,7 @@ _ASKS_NUMBER = re.compile(
 _NUMBER = re.compile(r"(?i)\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twice)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
+class Aim(NamedTuple):
     """What a question is about.
 
     Attributes:
@@ -284,12 +282,11 @@ def _nearness(
     asked: Sequence[str], texts: Sequence[str], *, pieces: Pieces | None
 ) -> NDArray[np.float32]:
     """Return how near the nearest word of each text (columns) is to each that is asked (rows)."""
-    cut = _stems() if pieces is None else pieces.cut
-    rows = [[*cut(text)] or [_NONE] for text in texts]
+    cut = _stems(asked) if pieces is None else pieces.cut
+    rows = [held if len(held := cut(text)) else [_NONE] for text in texts]
     own = [[*dict.fromkeys(cut(word))] or [_NONE - 1] for word in asked]
     lengths, counts = (np.array([len(row) for row in some]) for some in (rows, own))
-    flat = np.fromiter((piece for row in rows for piece in row), np.int64, int(lengths.sum()))
-    unique, places = np.unique(flat, return_inverse=True)
+    unique, places = np.unique(np.concatenate(rows), return_inverse=True)
     mine = np.array([piece for row in own for piece in row])
     if pieces is None:
         every = (mine[:, None] == unique).astype(np.float32)
@@ -303,12 +300,13 @@ def _nearness(
     return found
 
 
-def _stems() -> Callable[[str], Iterable[int]]:
-    """Return what gives the words of a text numbers, one for all forms of a word."""
-    numbers: dict[str, int] = {}
+def _stems(asked: Iterable[str]) -> Callable[[str], list[int]]:
+    """Return what gives those words numbers in a text, one for all forms of a word."""
+    words = (stem(each) for some in asked for each in _WORD.findall(some.lower()))
+    numbers = {each: at for at, each in enumerate(dict.fromkeys(words))}
 
     def cut(text: str) -> list[int]:
-        words = _WORD.findall(text.lower())
-        return [numbers.setdefault(stem(each), len(numbers)) for each in words]
+        held = numbers.keys() & map(stem, _WORD.findall(text.lower()))
+        return [numbers[each] for each in held]
 
     return cut

@@ -14,9 +14,8 @@ others (983); around each value the figures are flat (docs/search.md).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -96,8 +95,7 @@ _TIMES = re.compile(
 Similar: TypeAlias = "NDArray[np.float32]"
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
+class Pieces(NamedTuple):
     """The word pieces of a model.
 
     Attributes:
@@ -110,8 +108,7 @@ class Pieces:
     cut: Callable[[str], NDArray[np.int64]]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What was said at once.
 
     Attributes:
@@ -126,8 +123,7 @@ class Turn:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class TurnPlace:
+class TurnPlace(NamedTuple):
     """A turn that may be the answer, and what stands around it.
 
     Attributes:
@@ -169,8 +165,7 @@ def score(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Date:
+class _Date(NamedTuple):
     """The months, years and days that a text names; the days only beside a month."""
 
     months: frozenset[int]

@@ -21,6 +21,7 @@ import os
 import sqlite3
 from contextlib import closing
 from functools import cache, partial
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
@@ -31,7 +32,6 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from cortex_actors.clock import SystemClock
 from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.ledger.files import SCHEMA_VERSION, refuse_schema
-from cortex_actors.storage.tables.columns import given_text
 from cortex_actors.storage.tables.schema import WORDS, metadata
 
 if TYPE_CHECKING:
@@ -50,10 +50,12 @@ STEPS = 50_000
 #: Bytes that are read and written at once.
 CHUNK = 1_048_576
 
-#: The places of every word in each list of words: of a connection, so that no file has them.
+#: The places of every word in each list of words, and in how many texts it is: of a connection, so
+#: that no file has them.
 PLACES = tuple(
-    f"CREATE VIRTUAL TABLE temp.{words}_places USING fts5vocab('main', '{words}', 'instance')"
+    f"CREATE VIRTUAL TABLE temp.{words}_{name} USING fts5vocab('main', '{words}', '{kind}')"
     for words in WORDS
+    for name, kind in (("places", "instance"), ("terms", "row"))
 )
 
 #: Texts of agents are in the parameters of a statement: no error shows them, and so no log.
@@ -173,7 +175,8 @@ def _prepare(
 ) -> None:
     """Set up a connection; the driver is kept from beginning transactions itself."""
     connection.isolation_level = None
-    connection.text_factory = given_text
+    # Text is as it was given: names of files may hold bytes that are not UTF-8.
+    connection.text_factory = methodcaller("decode", "utf-8", "surrogateescape")
     for pragma in pragmas:
         connection.execute(pragma)
     if over is not None:

@@ -17,7 +17,7 @@ import asyncio
 import json
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -74,8 +74,7 @@ _LISTS = {SearchPlace.ALONE: ALONE, SearchPlace.PAIRED: PAIRED, SearchPlace.BOTH
 Wanted: TypeAlias = "Mapping[CollectionPart, int]"
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """Passages and their cosines; the arrays are of one length."""
 
     ids: NDArray[np.int64]
@@ -84,18 +83,17 @@ class Compared:
 
     def nearest(self, lists: int, depth: int, gone: Sequence[int]) -> NDArray[np.int64]:
         """Return the `depth` nearest passages of a list, and all that may be as near."""
-        places = np.flatnonzero(self.lists & lists)
+        mine = (self.lists & lists) != 0
         if gone:
-            places = places[~np.isin(self.ids[places], gone)]
-        if len(places) > depth:
-            cosines = self.cosines[places]
-            last = np.partition(cosines, len(places) - depth)[len(places) - depth]
-            places = places[cosines >= last - MARGIN]
-        return self.ids[places]
+            mine &= ~np.isin(self.ids, gone)
+        if np.count_nonzero(mine) > depth:
+            cosines = np.where(mine, self.cosines, np.float32(-np.inf))
+            last = np.partition(cosines, len(cosines) - depth)[len(cosines) - depth]
+            mine = cosines >= last - MARGIN
+        return self.ids[np.flatnonzero(mine)]
 
 
-@dataclass(frozen=True, slots=True)
-class DenseRow:
+class DenseRow(NamedTuple):
     """A passage that is near, compared exactly."""
 
     passage: int
@@ -125,9 +123,10 @@ class MatrixRows:
     def counts(self, lists: int) -> dict[CollectionPart, int]:
         """Return how many rows of a list each part has."""
         view = self._view
-        of_list = view.parts[((view.lists & lists) != 0) & self._seen]
-        numbers = np.bincount(of_list, minlength=len(view.known)).tolist()
-        return dict(zip(view.known, numbers, strict=True))
+        mine = ((view.lists & lists) != 0) & self._seen
+        # There are few parts: each is counted, so that no rows are gathered.
+        many = (np.count_nonzero(mine & (view.parts == at)) for at in range(len(view.known)))
+        return dict(zip(view.known, map(int, many), strict=True))
 
     def compare(self, vector: Matrix, all_of: Wanted, ids: NDArray[np.int64]) -> Compared:
         """Compare with all rows at once, or gather those that count, whichever is quicker."""
@@ -141,6 +140,8 @@ class MatrixRows:
             places = np.flatnonzero(wanted)
         if len(places) > len(view.rows) * SUBSET_SHARE:
             every: NDArray[np.float32] = view.rows @ vector
+            if len(places) == len(every):  # gathering them would take 1 ms of 100,000
+                return Compared(view.ids, view.lists, every)
             cosines = every[places]
         else:
             cosines = gathered(view.rows, vector, places)
@@ -148,15 +149,11 @@ class MatrixRows:
 
     def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[DenseRow]:
         """Return passages that were compared with their exact cosines, in no order."""
-        view = self._view
+        view, known, items = self._view, self._view.known, self._view.items
         places = view.find(ids)
-        cosines = exact(view.rows[places], vector)
-        return [
-            DenseRow(
-                int(view.ids[n]), view.items[n], view.known[view.parts[n]], int(view.lists[n]), c
-            )
-            for n, c in zip(places.tolist(), cosines, strict=True)
-        ]
+        columns = (each[places].tolist() for each in (view.ids, view.parts, view.lists))
+        found = zip(places.tolist(), *columns, exact(view.rows[places], vector), strict=True)
+        return [DenseRow(each, items[at], known[part], b, c) for at, each, part, b, c in found]
 
 
 class Stored:
@@ -292,8 +289,7 @@ class DenseQuestion:
     named: Mapping[CollectionPart, Sequence[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class DenseResult:
+class DenseResult(NamedTuple):
     """The nearest of each list, best first and ties by item, and how they were found."""
 
     plan: FusionPlan

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 
@@ -274,8 +274,7 @@ _KINDS: dict[str, Callable[[Connection, Sequence[str], Query], list[RankedHit]]]
 COMPARED: Final = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(NamedTuple):
     """One memory that has some of the words.
 
     Attributes:

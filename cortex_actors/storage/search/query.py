@@ -6,7 +6,7 @@ The lists of one search, and the one list that becomes of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors.rules.decay import DECAYS, Decay
 from cortex_actors.rules.ranking.fusion import (
@@ -16,7 +16,6 @@ from cortex_actors.rules.ranking.fusion import (
     Fused,
     FusionPlan,
     Profile,
-    Ranked,
     fuse,
 )
 
@@ -176,8 +175,7 @@ class SearchHits:
     skipped: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ListedItem:
+class ListedItem(NamedTuple):
     """An item that a list holds, and how near it is in the list's own measure.
 
     Cosines and BM25 share no scale.
@@ -206,10 +204,7 @@ class Lists:
 
     def fused(self, profile: Profile, *, total: int | None = None) -> list[Fused]:
         """Return one list, best first; `total` counts the items that could be in a list."""
-        lists = {
-            name: [Ranked(each.item_id, each.score) for each in found]
-            for name, found in self.said.items()
-        }
+        lists = {name: [each.item_id for each in found] for name, found in self.said.items()}
         absent = None if total is None else total + 1
         return fuse(lists, weights=profile.weights, k=profile.k, first=profile.first, absent=absent)
 

@@ -11,17 +11,17 @@ Texts are those of passages that may be found, and how rare a word is counts the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, case, select
+from sqlalchemy import Connection, select
 
-from cortex_actors.domain.memory import SearchPlace
 from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.fusion import WORDS_ALONE, Fused
 from cortex_actors.storage import insight_records, projects
-from cortex_actors.storage.tables.columns import rows_in
-from cortex_actors.storage.tables.schema import insight_sources, passages
+from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.dialect import execute_for
+from cortex_actors.storage.tables.schema import insight_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,12 +40,9 @@ NEAREST = 300
 SPARE = 10
 
 #: One passage of each item: a statement with its headings, all else by itself.
-_TEXTS = select(passages.c.id, passages.c.item_id, passages.c.text).where(
-    passages.c.place
-    != case(
-        (passages.c.collection == insight_records.COLLECTION, SearchPlace.ALONE),
-        else_=SearchPlace.PAIRED,
-    )
+_TEXTS = (
+    "SELECT id, item_id, text FROM passages WHERE item_id IN :ids"
+    " AND place <> CASE collection WHEN ?2 THEN 'alone' ELSE 'paired' END"
 )
 
 
@@ -66,8 +63,7 @@ def newest_first(hits: Sequence[RankedHit]) -> list[RankedHit]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Support:
+class Support(NamedTuple):
     """What speaks for an item: its text, and its cosine where that is known."""
 
     text: str
@@ -109,7 +105,7 @@ class Ranking:
         levels = relevance.falling([chances.get(each.id, 0.0) for each in heads])
         last = levels[-1] if levels else 0.0
         levels += [last] * (len(others) - len(heads))
-        ranked = [replace(each, score=one) for each, one in zip(others, levels, strict=True)]
+        ranked = [Fused(e.id, one, e.ranks) for e, one in zip(others, levels, strict=True)]
         ranked += self._statements(said)
         ranked.sort(key=lambda each: -each.score)
         if query.sure:
@@ -156,7 +152,8 @@ class Ranking:
                 for each in ids
                 if each in self.texts
             }
-        rows = list(rows_in(self.connection, _TEXTS, passages.c.item_id, ids))
+        found = execute_for(self.connection, _TEXTS, ids, insight_records.COLLECTION)
+        rows = [(number, item, given_text(text) or "") for number, item, text in found]
         if self.visible is not None:
             numbers = np.array([row[0] for row in rows], np.int64)
             seen = np.isin(numbers, self.visible).tolist()
@@ -186,7 +183,7 @@ class Ranking:
         if self._asked():
             elsewhere = 1.0 if meant is None else 0.0
         else:
-            elsewhere = relevance.unaimed(len(projects.called(self.connection)), odds=odds)
+            elsewhere = relevance.unaimed(len(projects.followed(self.connection)), odds=odds)
         weights = relevance.telling(self.weigh(text))
         texts = [each.text for each in known.values()]
         # Memories say names by who speaks, and keep the order that their lists have.

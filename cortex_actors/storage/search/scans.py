@@ -8,11 +8,21 @@ Distilled: principles as answers, searched whole when a query asks for them by n
 They have no passages. The insight that says the same would be found twice by them, and their words
 would weigh in every other search; there are few of them, so their rows are read instead (`whole`).
 What is given out no more (pruned, taken back) is not found.
+
+Whole: texts that are read and compared one by one, because no index knows them.
+
+Their vectors are found by the hashes of what was embedded of them, and their words are put into a
+private full-text table in memory, cut up as the ledger's own are. So an answer is exact, words are
+weighed among the selected texts alone, and it costs as much as reading all of these.
+
+Each text is alone here: nothing came before it, so it takes part in the lists of pairs with its
+own words, as what has no predecessor does.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
@@ -21,19 +31,127 @@ from cortex_actors.domain.hit import RankedHit
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
 from cortex_actors.domain.project import SourceKind
+from cortex_actors.rules.ranking import fusion
+from cortex_actors.rules.ranking.relevance import rarity
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
+from cortex_actors.storage.search.dense import exact
+from cortex_actors.storage.search.query import ListedItem
 from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.search.words import READ, Looked, SelectedTexts
+from cortex_actors.storage.search.words import PLACES, best, distinct, said
 from cortex_actors.storage.tables.dialect import has_word
 from cortex_actors.storage.tables.schema import memories as memory_table
 from cortex_actors.storage.tables.schema import memory_changes, vectors
 from cortex_actors.storage.tables.schema import principles as principle_table
+from cortex_actors.text import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.query import Past, Query, Where
+    from cortex_actors.text.terms import Term
+
+
+#: Rows read at once: 3 MB of vectors.
+READ = 2_000
+
+
+class Looked(NamedTuple):
+    """What was found so, before it is one list."""
+
+    lists: Mapping[str, Sequence[ListedItem]]
+    #: The terms that were searched, with their weights.
+    terms: Mapping[Term, float]
+    #: What those say that a list holds.
+    texts: Mapping[str, str]
+    #: Texts that were selected, and those of them whose vectors were compared.
+    total: int
+    compared: int
+    #: What they are, in words, and which of those.
+    kind: str = "memories"
+    which: str = "memories of the past"
+
+    @property
+    def plan(self) -> fusion.FusionPlan:
+        """How vectors were compared."""
+        return fusion.FusionPlan(
+            fusion.FusionKind.EXACT, f"{self.compared} {self.which} are compared one by one"
+        )
+
+    @property
+    def late(self) -> str:
+        """What took no part in the lists of meaning, and why; empty when all did."""
+        late = self.total - self.compared if fusion.DENSE_ALONE in self.lists else 0
+        if not late:
+            return ""
+        return f"{late} of the {self.kind} have no vector and were looked for by their words alone"
+
+
+@dataclass(slots=True)
+class SelectedTexts:
+    """The texts that were selected: what each list needs of them, and no vector."""
+
+    items: list[tuple[str, str]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    near: list[ListedItem] = field(default_factory=list)
+
+    def add(
+        self, some: Sequence[Any], items: Sequence[tuple[str, str]], vector: Matrix | None
+    ) -> None:
+        """Take rows in, in the order of their ids, and compare those with vectors with `vector`.
+
+        `items` are their collections and ids; a row has its `text` and `vector`.
+        """
+        self.items += items
+        self.texts += [row.text for row in some]
+        if vector is None:
+            return
+        whole = [(row, item) for row, item in zip(some, items, strict=True) if row.vector]
+        if not whole:
+            return
+        length = vector.size * embeddings.FLOAT
+        found, sound = embeddings.rows([row.vector for row, _ in whole], length)
+        cosines = exact(found[sound], vector.reshape(-1))
+        good = [item for (_, item), is_sound in zip(whole, sound, strict=True) if is_sound]
+        self.near += [ListedItem(*item, cosine) for item, cosine in zip(good, cosines, strict=True)]
+
+    def lists(
+        self, question: str, *, is_compared: bool, most: int, depth: int
+    ) -> tuple[dict[str, Sequence[ListedItem]], dict[Term, float]]:
+        """Return every list, best first and ties by id, and the terms searched, with weights.
+
+        Lists of meaning are there where texts were compared. Raises `BadInput` for a question that
+        is not valid Unicode.
+        """
+        near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
+        asked = distinct(terms.terms(question))
+        some: list[Term] = []
+        counts: dict[Term, int] = {}
+        placed: list[ListedItem] = []
+        if asked:
+            with said(self.texts) as private:
+                held = dict(private.execute("SELECT term, doc FROM held"))
+                # A beginning is not counted; words in a row are in no more than their rarest.
+                counts = {
+                    term: 1 if term.prefix else min(held.get(stem, 0) for stem in stems)
+                    for term, stems in asked.items()
+                }
+                some = terms.rarest(list(asked), counts, most=most, places=PLACES)
+                some = some or list(asked)[: terms.FEWEST]
+                found = best(private, some, depth)
+            placed = [ListedItem(*self.items[place], weight) for place, weight in found]
+        names = (fusion.WORDS_ALONE, fusion.WORDS_PAIRED)
+        lists: dict[str, Sequence[ListedItem]] = dict.fromkeys(names, placed)
+        if is_compared:
+            lists |= {fusion.DENSE_ALONE: near, fusion.DENSE_PAIRED: near}
+        return lists, {each: rarity(counts[each], len(self.texts)) for each in some}
+
+    def said(self, lists: Mapping[str, Sequence[ListedItem]]) -> dict[str, str]:
+        """Return the texts of what lists hold, by id."""
+        listed = {each.item_id for some in lists.values() for each in some}
+        pairs = zip(self.items, self.texts, strict=True)
+        return {name: text for (_, name), text in pairs if name in listed}
 
 
 def search_whole(

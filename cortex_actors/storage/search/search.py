@@ -127,6 +127,8 @@ class Search:
             await self.records.read(self._postings.load)
             while not await self.records.read(self._dense.load):
                 pass
+            for name in self._takes(WORDS_ALONE, WORDS_PAIRED):
+                await self.records.read(partial(self._postings.load_common, words=name))
         except CortexError as error:
             log.debug("the first search reads what is kept in memory: %s", error)
 

@@ -8,15 +8,6 @@ may be found the two weigh alike, and this takes an eighth of the time.
 The question is cut into words by the very tokeniser that cut the texts, in a private database in
 memory, so that nothing here has to know how a stem is made. Of a long question only the rarest
 words are searched: the common ones cost nearly all of the time and decide nearly nothing.
-
-Whole: texts that are read and compared one by one, because no index knows them.
-
-Their vectors are found by the hashes of what was embedded of them, and their words are put into a
-private full-text table in memory, cut up as the ledger's own are. So an answer is exact, words are
-weighed among the selected texts alone, and it costs as much as reading all of these.
-
-Each text is alone here: nothing came before it, so it takes part in the lists of pairs with its
-own words, as what has no predecessor does.
 """
 
 from __future__ import annotations
@@ -28,39 +19,28 @@ import threading
 from collections import OrderedDict
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DatabaseError
 
 from cortex_actors.errors import WordsDamaged
-from cortex_actors.rules.ranking.fusion import (
-    DENSE_ALONE,
-    DENSE_PAIRED,
-    WORDS_ALONE,
-    WORDS_PAIRED,
-    FusionKind,
-    FusionPlan,
-)
 from cortex_actors.rules.ranking.relevance import rarity
-from cortex_actors.storage import embeddings, memory_records
+from cortex_actors.storage import memory_records
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import driver_of
-from cortex_actors.storage.search.dense import exact
 from cortex_actors.storage.search.query import ListedItem
 from cortex_actors.storage.search.scope import COLLECTIONS, Ids, SearchScope
 from cortex_actors.storage.tables.schema import TOKENIZE, WORDS
 from cortex_actors.text import terms
+from cortex_actors.text.terms import Term
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from cortex_actors.storage.embeddings import Matrix
-    from cortex_actors.text.terms import Term
 
 
 #: Texts that hold the words of one question together, each word's counted. At 100,000 passages
@@ -76,8 +56,13 @@ WEIGHED: Final = 24
 _KEPT_FROM: Final = 500
 _KEPT: Final = 10_000_000
 
-#: Lists of terms of which is known what the index tells apart: making its table takes 1 ms.
+#: Share of the texts from which a word is read at the start: to read it costs a question 5 ms or
+#: more at 100,000 texts, in which 60 words of English are so common.
+_COMMON: Final = 0.05
+
+#: Lists of terms of which is known what the index tells apart, and what cuts one list at a time.
 _ASKED: Final = 256
+_CUTTING: Final = threading.Lock()
 
 #: New texts that hold a word up to which they are cut up for it alone: of more the places of the
 #: word are read again, 0.05 us each.
@@ -103,11 +88,8 @@ _NEWEST = (
     " coalesce((SELECT max(epoch) FROM owner), 0)"
 )
 
-#: What passages are of, and what they say, in the order of their items.
-_ITEMS = (
-    "SELECT id, collection, item_id FROM passages"
-    " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY item_id"
-)
+#: What passages are of.
+_ITEMS = "SELECT id, collection, item_id FROM passages WHERE id IN (SELECT value FROM json_each(?))"
 
 #: What some passages say, in their order.
 _TEXTS = "SELECT text FROM passages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
@@ -131,6 +113,7 @@ class Among:
         tokens: how many words they have together.
         postings: where the places of words are kept.
         counts: how many of the texts hold a word, of those that were counted (`_count`).
+        held: the texts that hold a word, of those that were read.
 
     """
 
@@ -141,10 +124,10 @@ class Among:
     tokens: int
     postings: Postings
     counts: dict[Stems, int] = field(default_factory=dict)
+    held: dict[str, _Posting] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Posting:
+class _Posting(NamedTuple):
     """The texts that hold a word, in order, up to a passage; some of them may have gone since.
 
     `times` says how often each holds it, None until that is needed: it is ten times as dear.
@@ -179,6 +162,17 @@ class Postings:
         with suppress(WordsDamaged):  # a search says so, and has them made again
             Moment(connection, self).passages(COLLECTIONS)
 
+    def load_common(self, connection: Connection, *, words: str) -> None:
+        """Read the commonest words of a list: 0.5 s at 100,000."""
+        with suppress(WordsDamaged), _sound():
+            among = Moment(connection, self).among(words)
+            query = f"SELECT term, doc FROM temp.{words}_terms WHERE doc > max({_KEPT_FROM}, ?)"  # noqa: S608 - a name of the schema
+            common = dict(driver_of(connection).execute(query, (among.count * _COMMON,)).fetchall())
+            for term, stems in distinct(list(map(Term, common))).items():
+                if stems == (term.text,):  # a stem is not always the one of itself
+                    timed = 2 * common[term.text] <= among.count
+                    self.posting(connection, term, stem=term.text, among=among, timed=timed)
+
     def owners(self, connection: Connection, newest: int) -> NDArray[np.int64]:
         """Return whose each passage is up to that one (`_owners`)."""
         with self._lock:
@@ -194,16 +188,22 @@ class Postings:
         self, connection: Connection, term: Term, *, stem: str, among: Among, timed: bool = False
     ) -> _Posting:
         """Return the texts that hold a word, and how often where `timed`; raises `WordsDamaged`."""
+        if (found := among.held.get(stem)) and not (timed and found.times is None):
+            return found
         name = (among.words, stem)
         with self._lock:
             found = self._places.get(name)
         newest = len(among.lengths) - 1
         if found is not None and found.upto < newest:
             found = _grown(connection, found, term=term, stem=stem, among=among)
-        if timed and (found is None or found.times is None):
-            found = _timed(connection, stem, among=among)
-        elif found is None:
-            found = _Posting(_holding(connection, term, among=among), None, newest)
+        if found is None or (timed and found.times is None):
+            # A rare word is read once, with its times; a common one may not need them.
+            places = _places(connection, stem, among=among, most=-1 if timed else _KEPT_FROM)
+            if timed or len(places) < _KEPT_FROM:
+                found = _timed(places, among=among)
+            else:
+                found = _Posting(_holding(connection, term, among=among), None, newest)
+        among.held[stem] = found
         with self._lock:
             known = self._places.pop(name, None)
             if known is not None:
@@ -231,9 +231,9 @@ class Postings:
 
     def lengths(self, connection: Connection, words: str) -> NDArray[np.int32]:
         """Return the lengths of a list as the transaction sees it."""
-        newest, epoch = connection.exec_driver_sql(_NEWEST).one()
+        newest, epoch = driver_of(connection).execute(_NEWEST).fetchone()
         # Without a condition SQLite counts pages and not rows: 0.05 ms at 100,000.
-        (count,) = connection.exec_driver_sql(f"SELECT count(*) FROM {words}_docsize").one()  # noqa: S608 - a name of the schema
+        (count,) = driver_of(connection).execute(f"SELECT count(*) FROM {words}_docsize").fetchone()  # noqa: S608 - a name of the schema
         with self._lock:
             if epoch != self._epoch:
                 self._reset(epoch)
@@ -400,8 +400,9 @@ def near(
         # and not for the order in which they were written: all of them are looked at.
         last = np.partition(weights[held], len(held) - depth)[len(held) - depth]
         held = held[weights[held] >= last]
-    rows = connection.exec_driver_sql(_ITEMS, (json.dumps(held.tolist()),)).all()
-    placed = [ListedItem(row.collection, row.item_id, float(weights[row.id])) for row in rows]
+    worth_of = dict(zip(held.tolist(), weights[held].tolist(), strict=True))
+    rows = driver_of(connection).execute(_ITEMS, (json.dumps([*worth_of]),))
+    placed = [ListedItem(collection, item, worth_of[each]) for each, collection, item in rows]
     return sorted(placed, key=lambda each: (-each.score, each.item_id))[:depth]
 
 
@@ -417,12 +418,12 @@ def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
 @lru_cache(maxsize=_ASKED)
 def _told_apart(some: tuple[Term, ...]) -> dict[Term, Stems]:
     """Return what `distinct` does: a question asks it of its words more than once."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as private:
-        private.execute(f"CREATE VIRTUAL TABLE given USING fts5(term, tokenize='{TOKENIZE}')")
-        private.execute("CREATE VIRTUAL TABLE made USING fts5vocab('given', 'instance')")
-        rows = [(number, term.text) for number, term in enumerate(some)]
+    rows, made = [(number, term.text) for number, term in enumerate(some)], dict[int, Stems]()
+    with _CUTTING:
+        private = _cutter()
+        private.execute("ROLLBACK")
+        private.execute("BEGIN")
         private.executemany("INSERT INTO given (rowid, term) VALUES (?, ?)", rows)
-        made: dict[int, Stems] = {}
         for number, stem in private.execute("SELECT doc, term FROM made ORDER BY doc, offset"):
             made[number] = (*made.get(number, ()), stem)
     first: dict[tuple[Stems, bool], Term] = {}
@@ -431,13 +432,27 @@ def _told_apart(some: tuple[Term, ...]) -> dict[Term, Stems]:
     return {term: stems for (stems, _), term in first.items()}
 
 
+@cache
+def _cutter() -> sqlite3.Connection:
+    """Return a database in memory that cuts words: making one takes as long as ten questions."""
+    private = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    private.execute(f"CREATE VIRTUAL TABLE given USING fts5(term, tokenize='{TOKENIZE}')")
+    private.execute("CREATE VIRTUAL TABLE made USING fts5vocab('given', 'instance')")
+    private.execute("BEGIN")  # words are forgotten with their transaction
+    return private
+
+
 @contextmanager
 def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
-    """Give a private database in memory whose table `said` has the words of texts, by place."""
+    """Give a private database in memory whose table `said` has the words of texts, by place.
+
+    Its table `held` has each word (`term`) and how many of the texts hold it (`doc`).
+    """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as private:
         private.execute(_SAID)
         private.execute("BEGIN")
         private.executemany("INSERT INTO said (rowid, text) VALUES (?, ?)", enumerate(texts))
+        private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
         yield private
 
 
@@ -490,13 +505,17 @@ def _holding(
     return _sure(_numbers(connection, query, term.written, after), among).astype(np.int32)
 
 
-def _timed(connection: Connection, stem: str, *, among: Among) -> _Posting:
-    """Return the texts that hold a word, and how often each does."""
-    query = f"SELECT group_concat(doc) FROM temp.{among.words}_places WHERE term = ?"  # noqa: S608 - a name of the schema
-    times = np.bincount(_numbers(connection, query, stem))
-    texts = _sure(np.flatnonzero(times), among)
-    most = np.iinfo(np.uint16).max
-    often = np.minimum(times[texts], most).astype(np.uint16)
+def _places(connection: Connection, stem: str, *, among: Among, most: int) -> Numbers:
+    """Return the text of each place of a word, in order; at most so many, -1 for all."""
+    places = f"SELECT doc FROM temp.{among.words}_places WHERE term = ? LIMIT ?"  # noqa: S608 - a name of the schema
+    return _numbers(connection, f"SELECT group_concat(doc) FROM ({places})", stem, most)  # noqa: S608 - as above
+
+
+def _timed(places: Numbers, *, among: Among) -> _Posting:
+    """Return the texts that hold a word, and how often each does, by all of its places."""
+    first = np.flatnonzero(np.diff(places, prepend=-1))
+    texts, times = _sure(places[first], among), np.diff(first, append=len(places))
+    often = np.minimum(times, np.iinfo(np.uint16).max).astype(np.uint16)
     return _Posting(texts.astype(np.int32), often, len(among.lengths) - 1)
 
 
@@ -550,7 +569,7 @@ def _read_all(connection: Connection, query: Ids) -> Numbers:
 
 def _numbers(connection: Connection, query: str, *asked: object) -> Numbers:
     """Return numbers that a query writes one behind the other: a third of the time of rows."""
-    written = connection.exec_driver_sql(query, asked).scalar_one()
+    (written,) = driver_of(connection).execute(query, asked).fetchone()
     return np.fromstring(written or "", np.int64, sep=",")
 
 
@@ -599,107 +618,7 @@ def _sound() -> Iterator[None]:
     """Raise `WordsDamaged` where SQLite finds the words damaged: the texts may well be whole."""
     try:
         yield
-    except DatabaseError as error:
+    except (DatabaseError, sqlite3.DatabaseError) as error:
         if not faults.is_of_words(error):
             raise
         raise _damaged() from error
-
-
-#: Rows read at once: 3 MB of vectors.
-READ = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What was found so, before it is one list."""
-
-    lists: Mapping[str, Sequence[ListedItem]]
-    #: The terms that were searched, with their weights.
-    terms: Mapping[Term, float]
-    #: What those say that a list holds.
-    texts: Mapping[str, str]
-    #: Texts that were selected, and those of them whose vectors were compared.
-    total: int
-    compared: int
-    #: What they are, in words, and which of those.
-    kind: str = "memories"
-    which: str = "memories of the past"
-
-    @property
-    def plan(self) -> FusionPlan:
-        """How vectors were compared."""
-        return FusionPlan(FusionKind.EXACT, f"{self.compared} {self.which} are compared one by one")
-
-    @property
-    def late(self) -> str:
-        """What took no part in the lists of meaning, and why; empty when all did."""
-        late = self.total - self.compared if DENSE_ALONE in self.lists else 0
-        if not late:
-            return ""
-        return f"{late} of the {self.kind} have no vector and were looked for by their words alone"
-
-
-@dataclass(slots=True)
-class SelectedTexts:
-    """The texts that were selected: what each list needs of them, and no vector."""
-
-    items: list[tuple[str, str]] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    near: list[ListedItem] = field(default_factory=list)
-
-    def add(
-        self, some: Sequence[Any], items: Sequence[tuple[str, str]], vector: Matrix | None
-    ) -> None:
-        """Take rows in, in the order of their ids, and compare those with vectors with `vector`.
-
-        `items` are their collections and ids; a row has its `text` and `vector`.
-        """
-        self.items += items
-        self.texts += [row.text for row in some]
-        if vector is None:
-            return
-        whole = [(row, item) for row, item in zip(some, items, strict=True) if row.vector]
-        if not whole:
-            return
-        length = vector.size * embeddings.FLOAT
-        found, sound = embeddings.rows([row.vector for row, _ in whole], length)
-        cosines = exact(found[sound], vector.reshape(-1))
-        good = [item for (_, item), is_sound in zip(whole, sound, strict=True) if is_sound]
-        self.near += [ListedItem(*item, cosine) for item, cosine in zip(good, cosines, strict=True)]
-
-    def lists(
-        self, question: str, *, is_compared: bool, most: int, depth: int
-    ) -> tuple[dict[str, Sequence[ListedItem]], dict[Term, float]]:
-        """Return every list, best first and ties by id, and the terms searched, with weights.
-
-        Lists of meaning are there where texts were compared. Raises `BadInput` for a question that
-        is not valid Unicode.
-        """
-        near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
-        asked = distinct(terms.terms(question))
-        some: list[Term] = []
-        counts: dict[Term, int] = {}
-        placed: list[ListedItem] = []
-        if asked:
-            with said(self.texts) as private:
-                private.execute("CREATE VIRTUAL TABLE held USING fts5vocab('said', 'row')")
-                held = dict(private.execute("SELECT term, doc FROM held"))
-                # A beginning is not counted; words in a row are in no more than their rarest.
-                counts = {
-                    term: 1 if term.prefix else min(held.get(stem, 0) for stem in stems)
-                    for term, stems in asked.items()
-                }
-                some = terms.rarest(list(asked), counts, most=most, places=PLACES)
-                some = some or list(asked)[: terms.FEWEST]
-                found = best(private, some, depth)
-            placed = [ListedItem(*self.items[place], weight) for place, weight in found]
-        lists: dict[str, Sequence[ListedItem]] = {WORDS_ALONE: placed, WORDS_PAIRED: placed}
-        if is_compared:
-            lists |= {DENSE_ALONE: near, DENSE_PAIRED: near}
-        return lists, {each: rarity(counts[each], len(self.texts)) for each in some}
-
-    def said(self, lists: Mapping[str, Sequence[ListedItem]]) -> dict[str, str]:
-        """Return the texts of what lists hold, by id."""
-        listed = {each.item_id for some in lists.values() for each in some}
-        pairs = zip(self.items, self.texts, strict=True)
-        return {name: text for (_, name), text in pairs if name in listed}
