@@ -41,6 +41,7 @@ from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options, line_of, neutral
 from cortex_actors.rules.standalone import MANIFESTS, stacks_of_project, topic
 from cortex_actors.storage import projects
+from cortex_actors.storage.embeddings import FileVectors
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
 from cortex_actors.text.sections import dialect_of
 
@@ -64,6 +65,7 @@ class FileSection:
         body: the text between the marks; "" when there is nothing to give.
         revision: the human's part of the file that it was made for.
         inputs: the name of all that it was made of; "" when it would better be made again.
+        compared: the vectors that would have to be made again with the next life.
 
     """
 
@@ -73,6 +75,7 @@ class FileSection:
     bullets: tuple[GivenBullet, ...]
     tokens: int
     counts: Mapping[str, int]
+    compared: FileVectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,9 +417,11 @@ class Resolving:
         if page.embedded and not found.vectors:
             inputs = ""
         revision = await self.run(fence.revision, data)
-        return await self.run(
+        made = await self.run(
             maker.make, job, choice, offer=offer, revision=revision, inputs=inputs
         )
+        wholes = {each: row for each in page.wholes if (row := found.row(each)) is not None}
+        return replace(made, compared=FileVectors(job.path, maker.model, wholes))
 
 
 def _maker(job: Assignment, section: FileSection, ours: str) -> Make:
@@ -485,6 +490,7 @@ class Finished:
     run: projects.PipelineRun
     resolved: Resolved | None = None
     row: resolutions.Resolution | None = None
+    compared: FileVectors | None = None
 
     @property
     def said(self) -> ResolutionComplete:
@@ -494,6 +500,8 @@ class Finished:
     def write(self, connection: Connection) -> None:
         """Write the audit, and the state of the file."""
         projects.record(connection, self.run)
+        if self.compared is not None:
+            self.compared.keep(connection)
         if self.row is not None and self.resolved is not None:
             resolutions.keep(connection, self.row, self.resolved.bullets)
 
@@ -506,7 +514,7 @@ def finished(
     `inputs` names all that it was made of.
     """
     found = done.resolved
-    dry = job.wish.dry_run
+    dry, compared = job.wish.dry_run, done.section.compared if done.section else None
     run = projects.PipelineRun(
         id=run_id,
         kind=KIND,
@@ -521,7 +529,7 @@ def finished(
         dry_run=dry,
     )
     if dry or done.is_absent:
-        return Finished(run, found)
+        return Finished(run, found, compared=compared)
     row = resolutions.Resolution(
         path=found.path,
         agent=found.agent,
@@ -534,7 +542,7 @@ def finished(
         reason=found.reason,
         resolved_at=times[1],
     )
-    return Finished(run, found, row)
+    return Finished(run, found, row, compared)
 
 
 def outdated(connection: Connection, done: Finished) -> bool:

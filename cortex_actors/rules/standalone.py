@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import StatementKind
@@ -136,6 +137,11 @@ def standalone(
     return Standalone(whole)
 
 
+#: Texts whose technologies are remembered: files of one project are read beside each other.
+_REMEMBERED = 4_096
+
+
+@lru_cache(_REMEMBERED)
 def stacks(text: str) -> frozenset[str]:
     """Return the technologies that a text names, and the script that it is written in."""
     found = {each for code in _CODE.findall(text) for each in _CODE_STACKS.get(code, ())}
