@@ -509,15 +509,10 @@ class ComparedTexts:
         return is_told or _LEAVES.search(self.text) is not None
 
     @property
-    def wholes(self) -> tuple[str, ...]:
-        """What is embedded of it beside statements."""
-        return (self.text, *self.sections)
-
-    @property
     def embedded(self) -> list[str]:
         """Every text of it that is embedded, each once."""
         said = [each.embedded for each in (*self.lines, *self.elsewhere)]
-        return [e for e in dict.fromkeys([*self.wholes, *said]) if e.strip()]
+        return [e for e in dict.fromkeys([self.text, *self.sections, *said]) if e.strip()]
 
 
 #: Sections of a file that are compared as wholes; each is embedded, in some 20 ms.

@@ -371,8 +371,7 @@ class Resolving:
         """Write a section; raises `Moved`, and whatever keeps the file from being written."""
         found = await self.writer.write(target, make)
         ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
-        before, after = found.before, found.after or b""
-        diff = await self.run(difference, before, after, path=job.path)
+        diff = await self.run(difference, found.before, found.after or b"", path=job.path)
         return _done(job, section, ending, diff=diff)
 
     async def _previewed(
@@ -420,8 +419,8 @@ class Resolving:
         made = await self.run(
             maker.make, job, choice, offer=offer, revision=revision, inputs=inputs
         )
-        wholes = {each: row for each in page.wholes if (row := found.row(each)) is not None}
-        return replace(made, compared=FileVectors(job.path, maker.model, wholes))
+        rows = {e: found.vectors[e] for e in (page.text, *page.sections) if e in found.vectors}
+        return replace(made, compared=FileVectors(job.path, maker.model, rows))
 
 
 def _maker(job: Assignment, section: FileSection, ours: str) -> Make:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from cortex_actors.domain.memory import PAIRED, SearchPlace
 from cortex_actors.storage.tables import dialect
-from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows
+from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows, same
 from cortex_actors.storage.tables.schema import file_vectors, index_ops, memories, passages, vectors
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ def rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]
 
 def sound(blobs: Mapping[K, bytes]) -> dict[K, Matrix]:
     """Return those vectors that are as long as most of them and of length 1, by the same keys."""
-    usual = usual_length(blobs.values())
-    return {
-        key: np.frombuffer(blob, np.float32) for key, blob in blobs.items() if is_sound(blob, usual)
-    }
+    if not (usual := usual_length(blobs.values())):
+        return {}
+    found, whole = rows(list(blobs.values()), usual)
+    return {key: found[place] for place, key in enumerate(blobs) if whole[place]}
 
 
 def is_sound(blob: bytes, length: int) -> bool:
@@ -158,8 +158,8 @@ def stored_vectors(
     return sound(found)
 
 
-def known_vectors(
-    connection: sa.Connection, model: str, digests: Sequence[bytes]
+def find_vectors(
+    connection: sa.Connection, model: str, *, digests: Sequence[bytes]
 ) -> dict[bytes, Matrix]:
     """Return the vectors there are for texts, those among them that are kept for a file alone."""
     found = stored_vectors(connection, model, digests)
@@ -182,15 +182,14 @@ class FileVectors:
 
     def keep(self, connection: sa.Connection) -> None:
         """Store them in place of those that the file had; the same ones are left as they are."""
-        row = file_vectors.c
-        query = sa.select(row.digest).where(row.path == self.path, row.model == self.model)
-        known = connection.execute(query).scalars()
-        rows = {sha256(text.encode()).digest(): vector for text, vector in self.rows.items()}
-        if rows and set(known) != rows.keys():
+        mine, row = {"path": self.path, "model": self.model}, file_vectors.c
+        query = sa.select(row.digest).where(*same(file_vectors, **mine))
+        rows = {sha256(text.encode()).digest(): stored(each) for text, each in self.rows.items()}
+        if rows and set(connection.execute(query).scalars()) != rows.keys():
             connection.execute(sa.delete(file_vectors).where(row.path == self.path))
-            shared = {"path": self.path, "model": self.model}
-            made = (shared | {"digest": e, "vector": stored(v)} for e, v in rows.items())
-            put_rows(connection, file_vectors, made)
+            put_rows(
+                connection, file_vectors, [mine | {"digest": e, "vector": rows[e]} for e in rows]
+            )
 
 
 def unembedded(connection: sa.Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cortex_actors.tree import Tree
 
-NAMES = ("atlas-api", "harbor-web")
+NAMES = ("atlas-api",)
 
 
 async def made(tree: Tree) -> int:
@@ -31,10 +31,10 @@ class TestCompared:
         """A daemon that was started again shows what files would get without the embedder."""
         roots = copied(tmp_path, *NAMES)
         async with grown(tmp_home) as tree:
-            await follow(tree, *roots)
+            await follow(tree, *roots, within=60)
             before = await tree.cortex.resolve(everything=True, dry_run=True)
         async with grown(tmp_home) as tree:
-            await settled(tree)
+            await settled(tree, 60)
             already = await made(tree)
             after = await tree.cortex.resolve(everything=True, dry_run=True)
 

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.project import Project
 from cortex_actors.storage import models, projects
-from cortex_actors.storage.embeddings import FileVectors, known_vectors
+from cortex_actors.storage.embeddings import FileVectors, find_vectors
 from tests.storage.support import text_hash, unit
 from tests.storage.test_embedding_models import OLD
 
@@ -39,7 +39,7 @@ def keep(connection: Connection, *texts: str, path: str = PATH) -> None:
 def known(connection: Connection) -> list[str]:
     """Return the texts that have a vector."""
     some = {text_hash(each): each for each in ("a", "b", "c")}
-    return sorted(some[each] for each in known_vectors(connection, OLD.model_id, list(some)))
+    return sorted(some[each] for each in find_vectors(connection, OLD.model_id, digests=list(some)))
 
 
 class TestFileVectors:
