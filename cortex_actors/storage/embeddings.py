@@ -97,9 +97,7 @@ def rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]
 
 def sound(blobs: Mapping[K, bytes]) -> dict[K, Matrix]:
     """Return those vectors that are as long as most of them and of length 1, by the same keys."""
-    if not (usual := usual_length(blobs.values())):
-        return {}
-    found, whole = rows(list(blobs.values()), usual)
+    found, whole = rows(list(blobs.values()), usual_length(blobs.values()))
     return {key: found[place] for place, key in enumerate(blobs) if whole[place]}
 
 
