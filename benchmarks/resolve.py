@@ -84,7 +84,7 @@ GIVEN = ResolutionSettings(least=0, settle_ms=0, grace_s=0, unapproved=True)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Seconds, medians, but for `everything_s`, of which there is one."""
+    """CPU seconds of the process, medians, but for `everything_s`, of which there is one."""
 
     principles: int
     everything_s: float
@@ -150,7 +150,7 @@ class World:
         return (*found.weighed.candidates, *found.derived)
 
     async def organise(self, ids: Sequence[str] | None) -> float:
-        """Organise what is named, or everything; return the seconds."""
+        """Organise what is named, or everything; return the CPU seconds."""
         if ids is None:
             event = self._bus.event(ORGANISATION_REQUESTED, Nothing(), source="bench")
             handle: Callable[[Any], Any] = self._organiser.on_requested
@@ -158,30 +158,30 @@ class World:
             payload = ReconciliationComplete("run_bench", tuple(ids))
             event = self._bus.event(RECONCILIATION_COMPLETE, payload, source="bench")
             handle = self._organiser.on_candidates
-        begun = time.perf_counter()
+        begun = time.process_time()
         outcome = await handle(event)
         await self.records.write(outcome.work)
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     async def resolve(self, *, dry: bool) -> float:
-        """Bring principles into the file, or show them; return the seconds."""
+        """Bring principles into the file, or show them; return the CPU seconds."""
         if not dry:
             shutil.copyfile(SAMPLE, self.path)
-        begun = time.perf_counter()
+        begun = time.process_time()
         (done,) = await self._errands.grant(
             self.project, ResolutionWish(str(self.path), dry_run=dry)
         )
-        took = time.perf_counter() - begun
+        took = time.process_time() - begun
         assert done.resolved is not None
         assert done.resolved.bullets, done
         await self.records.write(done.write)
         return took
 
     async def unchanged(self) -> float:
-        """Find out that the file need not be looked at; return the seconds."""
-        begun = time.perf_counter()
+        """Find out that the file need not be looked at; return the CPU seconds."""
+        begun = time.process_time()
         due = await self._errands.changed(self.project, await self._errands.offer_name())
-        took = time.perf_counter() - begun
+        took = time.process_time() - begun
         assert not due
         return took
 

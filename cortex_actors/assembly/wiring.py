@@ -427,7 +427,7 @@ class Assembly:
 
     async def _stored(self, model: str, digests: Sequence[bytes]) -> dict[bytes, Row]:
         """Return the vectors the ledger has for texts."""
-        return await self.records.read(lambda c: embeddings.stored_vectors(c, model, digests))
+        return await self.records.read(lambda c: embeddings.find_vectors(c, model, digests=digests))
 
 
 def _rules(ruling: Ruling) -> tuple[ConflictThresholds, Lexicon | None]:

@@ -41,6 +41,7 @@ from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options, line_of, neutral
 from cortex_actors.rules.standalone import MANIFESTS, stacks_of_project, topic
 from cortex_actors.storage import projects
+from cortex_actors.storage.embeddings import FileVectors
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
 from cortex_actors.text.sections import dialect_of
 
@@ -64,6 +65,7 @@ class FileSection:
         body: the text between the marks; "" when there is nothing to give.
         revision: the human's part of the file that it was made for.
         inputs: the name of all that it was made of; "" when it would better be made again.
+        compared: the vectors that would have to be made again with the next life.
 
     """
 
@@ -73,6 +75,7 @@ class FileSection:
     bullets: tuple[GivenBullet, ...]
     tokens: int
     counts: Mapping[str, int]
+    compared: FileVectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,8 +367,7 @@ class Resolving:
         """Write a section; raises `Moved`, and whatever keeps the file from being written."""
         found = await self.writer.write(target, make)
         ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
-        before, after = found.before, found.after or b""
-        diff = await self.run(difference, before, after, path=job.path)
+        diff = await self.run(difference, found.before, found.after or b"", path=job.path)
         return _done(job, section, ending, diff=diff)
 
     async def _previewed(
@@ -397,9 +399,11 @@ class Resolving:
         if page.embedded and not found.vectors:
             inputs = ""
         revision = await self.run(fence.revision, data)
-        return await self.run(
+        made = await self.run(
             maker.make, job, choice, offer=offer, revision=revision, inputs=inputs
         )
+        rows = {e: found.vectors[e] for e in (page.text, *page.sections) if e in found.vectors}
+        return replace(made, compared=FileVectors(job.path, maker.model, rows))
 
 
 def _maker(job: Assignment, section: FileSection, ours: str) -> Make:
@@ -462,6 +466,7 @@ class Finished:
     run: projects.PipelineRun
     resolved: Resolved | None = None
     row: resolutions.Resolution | None = None
+    compared: FileVectors | None = None
 
     @property
     def said(self) -> ResolutionComplete:
@@ -471,6 +476,8 @@ class Finished:
     def write(self, connection: Connection) -> None:
         """Write the audit, and the state of the file."""
         projects.record(connection, self.run)
+        if self.compared is not None:
+            self.compared.keep(connection)
         if self.row is not None and self.resolved is not None:
             resolutions.keep(connection, self.row, self.resolved.bullets)
 
@@ -483,7 +490,7 @@ def finished(
     `inputs` names all that it was made of.
     """
     found = done.resolved
-    dry = job.wish.dry_run
+    dry, compared = job.wish.dry_run, done.section.compared if done.section else None
     run = projects.PipelineRun(
         id=run_id,
         kind=KIND,
@@ -498,7 +505,7 @@ def finished(
         dry_run=dry,
     )
     if dry or done.is_absent:
-        return Finished(run, found)
+        return Finished(run, found, compared=compared)
     row = resolutions.Resolution(
         path=found.path,
         agent=found.agent,
@@ -511,7 +518,7 @@ def finished(
         reason=found.reason,
         resolved_at=times[1],
     )
-    return Finished(run, found, row)
+    return Finished(run, found, row, compared)
 
 
 def outdated(connection: Connection, done: Finished) -> bool:

@@ -234,8 +234,8 @@ class FileUpdater:
         ours = "" if known is None else known.section
         done = await self._resolving.resolve(job, given, target=target, ours=ours)
         inputs = done.section.inputs if done.section else await self._inputs(job, given)
-        times = began, self._clock.now()
-        return finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
+        at = began, self._clock.now()
+        return finished(job, done, run_id=target.run_id, inputs=inputs, times=at)
 
     async def undo(self, project: Project, path: str) -> Finished:
         """Take the newest write into a file back; return what is to be kept of that.
@@ -481,9 +481,8 @@ class Resolver(Consumer):
         ]
         done = await self._errands.run_all([job for some in found for job in some.jobs], offer)
         files = [each.resolved for each in done if each.resolved is not None]
-        name = principle.id
         return ResolutionReport(
-            tuple(e for e in files if name in {b.principle_id for b in e.bullets}), ()
+            tuple(e for e in files if principle.id in {b.principle_id for b in e.bullets}), ()
         )
 
     async def _undone(self, path: str) -> Resolved:

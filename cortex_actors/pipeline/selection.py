@@ -440,7 +440,7 @@ def offer(connection: Connection, model: str) -> Offer:
             unfit[principle.id] = made.reason
         else:
             fit[number] = replace(principle, content=made.text)
-            needed[principle.id] = needs(made.text, [(e.heading, e.scope) for e in places])
+            needed[principle.id] = needs(made.text, tuple((e.heading, e.scope) for e in places))
     name = name_of(connection, model)
     return Offer(list(fit.values()), rows[list(fit)], name, unapproved, needed, unfit)
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import StatementKind
@@ -106,6 +107,11 @@ class Standalone:
     reason: str = ""
 
 
+#: Texts of which it is remembered what they are: some MB, in the largest home.
+_REMEMBERED = 16_384
+
+
+@lru_cache(_REMEMBERED)
 def standalone(
     text: str,
     heading: str | None,
@@ -116,7 +122,7 @@ def standalone(
     """Return a statement as a rule that stands alone, or why it is none; linear in its text.
 
     `heading` is what it stands under, outermost first, `kind` what the parser found it to be (None:
-    nobody has looked), and `names` those of the projects that say it.
+    nobody has looked), and `names` those of the projects that say it, hashable.
     """
     text = _PATTERNS["cited"].sub("", " ".join(text[: 5 * MOST].split()))
     plain = _cleaned(text)
@@ -136,6 +142,7 @@ def standalone(
     return Standalone(whole)
 
 
+@lru_cache(_REMEMBERED)
 def stacks(text: str) -> frozenset[str]:
     """Return the technologies that a text names, and the script that it is written in."""
     found = {each for code in _CODE.findall(text) for each in _CODE_STACKS.get(code, ())}
@@ -150,7 +157,8 @@ def stacks(text: str) -> frozenset[str]:
     )
 
 
-def needs(text: str, places: Iterable[tuple[str, str]]) -> frozenset[str]:
+@lru_cache(_REMEMBERED)
+def needs(text: str, places: tuple[tuple[str, str], ...]) -> frozenset[str]:
     """Return the technologies without which a project has no use for a rule.
 
     Those are what it names, and what the headings (without the file's title) and the scope say

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -27,8 +28,15 @@ from numpy.typing import NDArray
 
 from cortex_actors.domain.memory import PAIRED, SearchPlace
 from cortex_actors.storage.tables import dialect
-from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows
-from cortex_actors.storage.tables.schema import index_ops, memories, metadata, passages, vectors
+from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows, same
+from cortex_actors.storage.tables.schema import (
+    file_vectors,
+    index_ops,
+    memories,
+    metadata,
+    passages,
+    vectors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -96,10 +104,8 @@ def rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]
 
 def sound(blobs: Mapping[K, bytes]) -> dict[K, Matrix]:
     """Return those vectors that are as long as most of them and of length 1, by the same keys."""
-    usual = usual_length(blobs.values())
-    return {
-        key: np.frombuffer(blob, np.float32) for key, blob in blobs.items() if is_sound(blob, usual)
-    }
+    found, whole = rows(list(blobs.values()), usual_length(blobs.values()))
+    return {key: found[place] for place, key in enumerate(blobs) if whole[place]}
 
 
 def is_sound(blob: bytes, length: int) -> bool:
@@ -116,6 +122,7 @@ _PROBE = 100
 
 #: Statements that every search runs go to the driver itself: building them would cost more.
 _STORED = "SELECT text_hash, vector FROM vectors WHERE model = ? AND text_hash IN"
+_OF_FILES = "SELECT digest, vector FROM file_vectors WHERE model = ? AND digest IN"
 _ENDS = (
     "SELECT item_id FROM index_ops ORDER BY seq LIMIT ?",
     "SELECT item_id FROM index_ops ORDER BY seq DESC LIMIT ?",
@@ -146,14 +153,48 @@ def keep_vectors(connection: sa.Connection, model: str, found: Mapping[bytes, Ma
 
 
 def stored_vectors(
-    connection: sa.Connection, model: str, digests: Sequence[bytes]
+    connection: sa.Connection, model: str, digests: Sequence[bytes], *, query: str = _STORED
 ) -> dict[bytes, Matrix]:
     """Return the vectors the ledger has for texts, by hash; those that are damaged are left out."""
     found: dict[bytes, bytes] = {}
     for some in chunks(digests):
-        query = f"{_STORED} ({dialect.marks(some)})"
-        found.update(dialect.execute(connection, query, model, *some))
+        marked = f"{query} ({dialect.marks(some)})"
+        found.update(dialect.execute(connection, marked, model, *some))
     return sound(found)
+
+
+def find_vectors(
+    connection: sa.Connection, model: str, *, digests: Sequence[bytes]
+) -> dict[bytes, Matrix]:
+    """Return the vectors there are for texts, those among them that are kept for a file alone."""
+    found = stored_vectors(connection, model, digests)
+    missing = [each for each in digests if each not in found]
+    return found | stored_vectors(connection, model, missing, query=_OF_FILES)
+
+
+@dataclass(frozen=True, slots=True)
+class FileVectors:
+    """What a file was compared by, but for its statements: its beginning, and its sections.
+
+    Attributes:
+        model: whose vectors `rows` are, by their text; none while there is no model.
+
+    """
+
+    path: str
+    model: str
+    rows: Mapping[str, Matrix]
+
+    def keep(self, connection: sa.Connection) -> None:
+        """Store them in place of those that the file had; the same ones are left as they are."""
+        mine, row = {"path": self.path, "model": self.model}, file_vectors.c
+        query = sa.select(row.digest).where(*same(file_vectors, **mine))
+        rows = {sha256(text.encode()).digest(): stored(each) for text, each in self.rows.items()}
+        if rows and set(connection.execute(query).scalars()) != rows.keys():
+            connection.execute(sa.delete(file_vectors).where(row.path == self.path))
+            put_rows(
+                connection, file_vectors, [mine | {"digest": e, "vector": rows[e]} for e in rows]
+            )
 
 
 def unembedded(connection: sa.Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:

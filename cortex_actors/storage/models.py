@@ -18,7 +18,7 @@ from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger.files import UNREADABLE, beside, reader, size
 from cortex_actors.storage.tables.columns import as_row, put_rows
-from cortex_actors.storage.tables.schema import embedding_models, vectors
+from cortex_actors.storage.tables.schema import embedding_models, file_vectors, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -186,6 +186,7 @@ def forget(connection: Connection, model_id: str, limit: int) -> int:
     rows = select(vectors.c.seq).where(vectors.c.model == model_id).limit(limit)
     gone = connection.execute(delete(vectors).where(vectors.c.seq.in_(rows))).rowcount
     if not gone:
+        connection.execute(delete(file_vectors).where(file_vectors.c.model == model_id))
         connection.execute(delete(embedding_models).where(embedding_models.c.id == model_id))
     return gone
 

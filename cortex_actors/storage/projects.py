@@ -44,6 +44,7 @@ from cortex_actors.storage.tables.schema import (
     deliveries,
     events,
     file_states,
+    file_vectors,
     file_writes,
     insight_sources,
     insights,
@@ -570,8 +571,11 @@ def of(
 def prune(connection: sa.Connection, before: int, limit: int) -> int:
     """Delete at most so many writes that ended before a time (UTC microseconds); return how many.
 
-    One that has not ended is kept, and so is one of which something lies in a folder.
+    One that has not ended is kept, and so is one of which something lies in a folder. What files
+    that are read no more were compared by goes as well.
     """
+    read = sa.select(file_states.c.path)
+    connection.execute(sa.delete(file_vectors).where(file_vectors.c.path.not_in(read)))
     old = (
         sa.select(file_writes.c.seq)
         .where(file_writes.c.ended_at < before, file_writes.c.aside == "")

@@ -59,7 +59,7 @@ class TestWords:
     )
     def test_of_one_place(self, text: str) -> None:
         """What names a path, a version, a figure, a script or a project is for one place only."""
-        found = standalone(text, None, RULE, names=["shelfmark"])
+        found = standalone(text, None, RULE, names=("shelfmark",))
 
         assert found.text is None
         assert found.reason.startswith("it names")
@@ -124,7 +124,7 @@ class TestAnything:
     )
     def test_any(self, text: str, heading: str) -> None:
         """Any text under any heading is a short bullet, or has a reason why it is none."""
-        found = standalone(f"Never {text}", heading, RULE, names=[heading])
+        found = standalone(f"Never {text}", heading, RULE, names=(heading,))
 
         assert (found.text is None) == bool(found.reason)
         assert len(found.text or "") <= MOST
@@ -171,13 +171,13 @@ class TestAbout:
         """A rule about code needs a project that has some: not one of prompts or lists."""
         prose = [f"Keep the description of entry {n} in one sentence." for n in range(20)]
 
-        assert not needs("Validate all input.", []) <= stacks_of_project(prose)
-        assert needs("Validate all input.", []) <= stacks_of_project(prose, ["go.mod"])
-        assert needs("Keep commits small.", []) <= stacks_of_project(prose)
+        assert not needs("Validate all input.", ()) <= stacks_of_project(prose)
+        assert needs("Validate all input.", ()) <= stacks_of_project(prose, ["go.mod"])
+        assert needs("Keep commits small.", ()) <= stacks_of_project(prose)
 
     def test_tools(self) -> None:
         """A rule about a convention that not every project has needs one that names it."""
-        asked = needs("Use Conventional Commits in commit messages.", [])
+        asked = needs("Use Conventional Commits in commit messages.", ())
 
         assert not asked <= stacks_of_project(["Keep commits small."])
         assert asked <= stacks_of_project(["Commits follow Conventional Commits."])

@@ -64,6 +64,9 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
         {"item": "dup_1", "agent": "VAJRA", "kind": "duplicate", "at": 1}
         | {"insight_a": INSIGHTS[0], "insight_b": INSIGHTS[1]}
     ],
+    "file_vectors": [
+        {"path": "/atlas/CLAUDE.md", "model": "test/3", "digest": DIGESTS[0], "vector": b"0000"}
+    ],
     "meta": [{"name": "rules", "value": b"1"}],
     "contradictions": [
         {"id": "ctr_1", "insight_a": INSIGHTS[0], "insight_b": INSIGHTS[1], "type": "direct"}

@@ -199,7 +199,7 @@ def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
         at = places.get(each.id, [])
         text = principles.worded(each, at).text
         line = quote(text) if text else None
-        fits = needs(each.content, [(place.heading, place.scope) for place in at]) <= has
+        fits = needs(each.content, tuple((place.heading, place.scope) for place in at)) <= has
         if line and fits:
             yield Note("principle", each.id, line, f"rank {each.rank:.2f}", ("principle",))
 

@@ -169,7 +169,7 @@ def stamped(text: str) -> int | None:
 
 
 #: What `PRAGMA user_version` holds when this code and the ledger agree.
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 #: The oldest schema that migrations lead from: the baseline.
 OLDEST_SCHEMA = 7

@@ -343,7 +343,7 @@ def worded(principle: Principle, places: Sequence[PrinciplePlace]) -> Standalone
     """Return a principle as a bullet says it, given the places that say it, the first first."""
     own = next((each for each in places if each.is_own), None)
     heading, kind = (own.heading, own.kind) if own is not None else (None, None)
-    return standalone(principle.content, heading, kind, names={each.project for each in places})
+    return standalone(principle.content, heading, kind, names=frozenset(e.project for e in places))
 
 
 def unapproved(connection: Connection) -> list[str]:

@@ -1018,6 +1018,17 @@ CREATE TABLE embedding_models (
 -- One answers, and one at most is on its way.
 CREATE UNIQUE INDEX embedding_models_in_use ON embedding_models (state) WHERE state != 'retired';
 
+-- What a file was compared by the last time, beside its statements, of which there are vectors below:
+-- its beginning and its sections.
+CREATE TABLE file_vectors (
+    path TEXT NOT NULL,
+    model TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (path, digest)
+);
+CREATE INDEX file_vectors_by_text ON file_vectors (digest);
+
 CREATE TABLE vectors (
     -- Grows for ever, so that whoever holds vectors in memory asks for those that came since. The
     -- vectors do not lie in the tree of what is unique, on purpose: asking whether there is one
