@@ -104,13 +104,13 @@ OPEN: dict[str, int] = {
     "folder rings": 5,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 576,
-    "words": 1_026,
+    "positional": 559,
+    "words": 1_025,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 64_047, "modules": 306}
+BOUNDS: dict[str, int] = {"code lines": 63_899, "modules": 307}
 
 
 @dataclass(frozen=True)
