@@ -64,6 +64,9 @@ _COMMON: Final = 0.05
 _ASKED: Final = 256
 _CUTTING: Final = threading.Lock()
 
+#: Texts that hold a word that weighs nothing up to which it is read how often each does: 2 us each.
+_TIMED: Final = 20_000
+
 #: New texts that hold a word up to which they are cut up for it alone: of more the places of the
 #: word are read again, 0.05 us each.
 _NEW: Final = 200
@@ -386,9 +389,12 @@ def near(
     with _sound():
         counts = {each: _count(connection, each, stems=some[each], among=among) for each in some}
         for term in sorted(counts, key=lambda each: counts[each]):
-            if 2 * counts[term] > among.count and np.count_nonzero(weights > 0) >= depth:
-                break  # it weighs next to nothing, and so does what is commoner
-            texts, times = _times(connection, term, stems=some[term], among=among)
+            # It weighs next to nothing, and so does what is commoner.
+            is_common = 2 * counts[term] > among.count
+            if is_common and np.count_nonzero(weights > 0) >= depth:
+                break
+            timed = not is_common or counts[term] <= _TIMED
+            texts, times = _times(connection, term, stems=some[term], among=among, timed=timed)
             if len(texts):
                 worth = math.log((among.count - len(texts) + 0.5) / (len(texts) + 0.5))
                 room = _SOON * (1 - _HELD_BACK) + among.lengths[texts] * long
@@ -462,17 +468,21 @@ def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[
 
 
 def _times(
-    connection: Connection, term: Term, *, stems: Stems, among: Among
+    connection: Connection, term: Term, *, stems: Stems, among: Among, timed: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the texts that may be found and hold a term, and how often each does."""
+    """Return the texts that may be found and hold a term, and how often each does.
+
+    Unless `timed`, once each.
+    """
     if len(stems) > 1 or term.prefix:
         texts, times = _phrased(connection, term, among=among)
         mine = _seen(texts, among)
         return texts[mine], times[mine]
-    found = among.postings.posting(connection, term, stem=stems[0], among=among, timed=True)
-    mine = _seen(found.texts, among)
-    often = found.texts if found.times is None else found.times
-    return found.texts[mine].astype(np.int64), often[mine].astype(np.int64)
+    found = among.postings.posting(connection, term, stem=stems[0], among=among, timed=timed)
+    texts = found.texts[mine := _seen(found.texts, among)].astype(np.int64)
+    if not timed or found.times is None:
+        return texts, np.ones_like(texts)
+    return texts, found.times[mine].astype(np.int64)
 
 
 def _seen(texts: NDArray[Any], among: Among) -> NDArray[np.bool_]:
