@@ -29,8 +29,18 @@ def dense(index: Index) -> Dense:
 
 
 class TestExact:
-    async def test_nearest(self, ledger: Vectored, index: Index, dense: Dense) -> None:
+    @pytest.mark.parametrize("halved", [searching._HALVED, 2], ids=["one thread", "two threads"])
+    async def test_nearest(
+        self,
+        ledger: Vectored,
+        index: Index,
+        dense: Dense,
+        *,
+        halved: int,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
         """Without an index the nearest of either list are found, and scores are the cosines."""
+        monkeypatch.setattr(searching, "_HALVED", halved)
         filled(ledger)
         index.is_away = True
         vector = ledger.unit()

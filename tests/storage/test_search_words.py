@@ -175,6 +175,13 @@ class TestWeights:
                 first = [each.score for each in placed(connection, question, some=some)]
                 assert weights[:10] == pytest.approx(first, abs=1e-5)
 
+    def test_in_most(self, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of many texts that hold no other word than one of most texts the newest are found."""
+        monkeypatch.setattr(words, "_TIMED", 3)
+        connection = learn(tables, *(f"oak tree {number}" for number in range(8)), "elm")
+        found = placed(connection, "oak", depth=2)
+        assert ["0006", "0007"] == [each.item_id for each in found]
+
     def test_grown(self, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
         """What is kept of words answers as what is read, whatever has come and gone since."""
         monkeypatch.setattr(words, "_KEPT_FROM", 0)

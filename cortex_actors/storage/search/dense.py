@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
 
     from cortex_actors.storage.embeddings import Matrix
 
+
+#: Rows from which on a second thread compares half of them: one alone does not use all of the
+#: memory's speed (100,000 rows: 13.1 ms, with two 7.9).
+_HALVED = 20_000
 
 #: Rows gathered at once: at 384 numbers they fit into a core's own cache.
 _GATHER = 1_024
@@ -139,7 +144,7 @@ class MatrixRows:
             wanted[places] = True
             places = np.flatnonzero(wanted)
         if len(places) > len(view.rows) * SUBSET_SHARE:
-            every: NDArray[np.float32] = view.rows @ vector
+            every = _compared_all(view.rows, vector)
             if len(places) == len(every):  # gathering them would take 1 ms of 100,000
                 return Compared(view.ids, view.lists, every)
             cosines = every[places]
@@ -154,6 +159,18 @@ class MatrixRows:
         columns = (each[places].tolist() for each in (view.ids, view.parts, view.lists))
         found = zip(places.tolist(), *columns, exact(view.rows[places], vector), strict=True)
         return [DenseRow(each, items[at], known[part], b, c) for at, each, part, b, c in found]
+
+
+def _compared_all(rows: Matrix, vector: Matrix) -> NDArray[np.float32]:
+    """Return the cosines of all rows."""
+    every, half = np.empty(len(rows), np.float32), len(rows) // 2
+    if len(rows) < _HALVED:
+        return np.matmul(rows, vector, out=every)
+    with ThreadPoolExecutor(1, "compare") as second:  # 0.2 ms; none is left when nobody asks
+        first = second.submit(np.matmul, rows[:half], vector, every[:half])
+        np.matmul(rows[half:], vector, out=every[half:])
+        first.result()
+    return every
 
 
 class Stored:
