@@ -188,9 +188,10 @@ class FileVectors:
     def keep(self, connection: sa.Connection) -> None:
         """Store them in place of those that the file had; the same ones are left as they are."""
         mine, row = {"path": self.path, "model": self.model}, file_vectors.c
-        query = sa.select(row.digest).where(*same(file_vectors, **mine))
+        query = sa.select(row.digest, row.vector).where(*same(file_vectors, **mine))
         rows = {sha256(text.encode()).digest(): stored(each) for text, each in self.rows.items()}
-        if rows and set(connection.execute(query).scalars()) != rows.keys():
+        # A damaged vector was made again, and is another one.
+        if rows and {e.digest: e.vector for e in connection.execute(query)} != rows:
             connection.execute(sa.delete(file_vectors).where(row.path == self.path))
             put_rows(
                 connection, file_vectors, [mine | {"digest": e, "vector": rows[e]} for e in rows]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import update
 
 from cortex_actors.domain.project import Project
 from cortex_actors.storage import models, projects
 from cortex_actors.storage.embeddings import FileVectors, find_vectors
+from cortex_actors.storage.tables.schema import file_vectors
 from tests.storage.support import text_hash, unit
 from tests.storage.test_embedding_models import OLD
 
@@ -49,6 +51,15 @@ class TestFileVectors:
         keep(home)
 
         assert ["b", "c"] == known(home)
+
+    def test_damaged(self, home: Connection) -> None:
+        """A vector that was damaged, and made again, takes its place."""
+        spoilt = {"vector": bytes(12)}
+        home.execute(update(file_vectors).where(file_vectors.c.digest == text_hash("a")), spoilt)
+        assert ["b"] == known(home)
+        keep(home, "a", "b")
+
+        assert ["a", "b"] == known(home)
 
     @pytest.mark.parametrize(("path", "left"), [(PATH, ["a", "b"]), ("/gone/AGENTS.md", [])])
     def test_gone(self, home: Connection, path: str, left: list[str]) -> None:

@@ -143,6 +143,15 @@ class TestSalvage:
 
         assert [("prj_1", 0), ("prj_2", 1)] == filed.ask("SELECT id, active FROM projects")
 
+    def test_file_vectors(self, filed: Filed) -> None:
+        """Vectors of files are made again like all others: none comes from a damaged ledger."""
+        filed.run("INSERT INTO file_vectors VALUES ('/a', 'm', X'00', X'00')")
+        damaged(filed, "index leaf")
+        report = recovered(filed)
+
+        assert 0 == filed.count("file_vectors")
+        assert "file_vectors" not in report.salvaged
+
     def test_numbers(self, filed: Filed) -> None:
         """No number is given to a second event."""
         filed.run("DELETE FROM deliveries WHERE seq = ?", BEFORE + AFTER)

@@ -14,6 +14,7 @@ from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage import passages
 from cortex_actors.storage.search import words
 from cortex_actors.storage.search.words import Moment, Postings, near
+from cortex_actors.text.terms import Term
 from cortex_actors.text.terms import terms as terms_of
 from tests.storage.things import put_passages
 
@@ -151,6 +152,15 @@ class TestAnyText:
         found(tables.connection, text)
         found(tables.connection, text, most=1)
 
+    def test_after_an_error(self) -> None:
+        """Words are cut after a failure, and where SQLite has taken back what it was given."""
+        with pytest.raises(UnicodeEncodeError):
+            words.distinct([Term("lone \ud800")])
+        assert [("cut",)] == [*words.distinct([Term("cut")]).values()]
+        words._cutter().rollback()  # as SQLite does it without memory
+
+        assert [("again",)] == [*words.distinct([Term("again")]).values()]
+
 
 class TestWeights:
     @pytest.mark.parametrize("part", [False, True])
@@ -200,6 +210,8 @@ class TestWeights:
                 )
             ]
             passages.replace(connection, "cortex_village", items, made)
+            if draw.random() < 0.3:  # as a start does, of words in more than a share of the texts
+                known.load_common(connection, words="words_alone")
             among = Moment(connection, known).among("words_alone")
             terms = words.searched(connection, "word1 word2 word3", most=9, among=among)
             found = near(connection, terms, among=among, depth=10)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 DERIVED = frozenset(
     {
         *("owner", "leases", "index_ops", "index_state", "passages", "vectors", "file_states"),
-        *("clusters", "cluster_insights"),
+        *("clusters", "cluster_insights", "file_vectors"),
     }
 )
 

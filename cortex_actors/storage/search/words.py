@@ -442,8 +442,8 @@ def _told_apart(some: tuple[Term, ...]) -> dict[Term, Stems]:
     rows, made = [(number, term.text) for number, term in enumerate(some)], dict[int, Stems]()
     with _CUTTING:
         private = _cutter()
-        private.execute("ROLLBACK")
-        private.execute("BEGIN")
+        private.rollback()  # of none where SQLite has done so itself: it had no memory
+        private.execute("BEGIN")  # words are forgotten with their transaction
         private.executemany("INSERT INTO given (rowid, term) VALUES (?, ?)", rows)
         for number, stem in private.execute("SELECT doc, term FROM made ORDER BY doc, offset"):
             made[number] = (*made.get(number, ()), stem)
@@ -459,7 +459,6 @@ def _cutter() -> sqlite3.Connection:
     private = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     private.execute(f"CREATE VIRTUAL TABLE given USING fts5(term, tokenize='{TOKENIZE}')")
     private.execute("CREATE VIRTUAL TABLE made USING fts5vocab('given', 'instance')")
-    private.execute("BEGIN")  # words are forgotten with their transaction
     return private
 
 
