@@ -64,6 +64,10 @@ HIDE = True
 #: How many milliseconds a connection waits for a lock.
 _WAIT = "PRAGMA busy_timeout = {:.0f}"
 
+#: Pages that a reader keeps, in KiB: a recall that ranks turns again reads some 700 rows, and takes
+#: a tenth less than with the usual 2 MB.
+_CACHE = "PRAGMA cache_size = -16000"
+
 #: Of every connection. `synchronous=FULL`: with NORMAL, half of the simulated power cuts lost
 #: commits that had been acknowledged.
 _PRAGMAS = (
@@ -106,7 +110,7 @@ def reading(path: Path, over: Callable[[dict[str, Any]], bool] | None = None) ->
     engine = create_engine(
         url, poolclass=QueuePool, pool_size=READERS, max_overflow=0, hide_parameters=HIDE
     )
-    pragmas = (_WAIT.format(BUSY * 1_000), *_PRAGMAS, *PLACES, "PRAGMA query_only = ON")
+    pragmas = (_WAIT.format(BUSY * 1_000), *_PRAGMAS, *PLACES, "PRAGMA query_only = ON", _CACHE)
     event.listen(engine, "connect", partial(_prepare, pragmas, over))
     event.listen(engine, "begin", partial(_begin, "BEGIN"))
     return engine
