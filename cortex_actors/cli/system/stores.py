@@ -95,10 +95,11 @@ def _split(words: Iterable[str], form: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in words:
         key, sign, value = word.partition("=")
-        if not (key.removesuffix(":") and sign):
-            raise UsageError(f"cannot read {form.format(key)}")
-        if key.removesuffix(":") in {each.removesuffix(":") for each in found}:
-            raise UsageError(f"{key} is given twice; give it once")
+        name = key.removesuffix(":")
+        if not (name and sign):
+            raise UsageError(f"cannot read {form.format(key + sign)}")
+        if name in {each.removesuffix(":") for each in found}:
+            raise UsageError(f"{name} is given twice; give it once")
         found[key] = value
     return found
 
