@@ -307,9 +307,8 @@ def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Ma
     if not stdin:
         said = {"token_env": env, "token_keyring": keyring}
         return {key: value for key, value in said.items() if value is not None}
-    is_terminal = sys.stdin.isatty()
     asked = f"Token of {name}: "
-    found = getpass.getpass(asked) if is_terminal else sys.stdin.readline(_LONGEST_TOKEN)
+    found = getpass.getpass(asked) if sys.stdin.isatty() else sys.stdin.readline(_LONGEST_TOKEN)
     if not (token := found.strip()):
         why = "standard input holds no token; write it there, as one line"
         raise BadInput(f"cannot add {name}: {why}")
