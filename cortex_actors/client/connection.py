@@ -169,8 +169,9 @@ class Client:
             failure = self.silent("connect", seconds)
         except BlockingIOError:
             failure = self.crowded()
-        except OSError:
+        except OSError as error:
             failure = self.down()
+            failure.__cause__ = error
         sock.close()
         start = type(self).when_down
         if isinstance(failure, errors.DaemonDown) and start is not None and start(self.home):

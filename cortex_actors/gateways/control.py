@@ -379,8 +379,7 @@ class Control:
         except ValueError:
             pass  # a line that is too long: nothing behind it can be read
         except Exception as error:  # noqa: BLE001 - one bad session must not end the daemon's task
-            why = "an MCP session"
-            rpc.note_failure(self._logs, error, method=why, caller=caller, actor="mcp")
+            rpc.note_failure(self._logs, error, method="an MCP session", caller=caller, actor="mcp")
         # What an agent sends behind it must not be taken for the owner's requests.
         raise _SessionOverError
 

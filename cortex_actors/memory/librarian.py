@@ -292,7 +292,7 @@ class Librarian(AsyncioActor):
         if not (single or shelf.closed):
             # The documents of the folder that lie there no more.
             below = await self._records.read(lambda c: documents.below(c, shelf.root))
-            left, at = [each for each in below if each not in set(sources)], self._clock.now()
+            left, at = sorted({*below} - {*sources}), self._clock.now()
             lost = await self._threads.run(mark_gone, left)
             gone = await self._records.write(lambda c: documents.withdraw(c, lost, at=at))
             done += [_became(source, Became.WITHDRAWN) for source in gone]

@@ -90,12 +90,13 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
     }
     # Abstract and summary are those of the part whose text stays, else new ones; an abstract that
     # an agent wrote itself is kept where the text has become another one.
-    said = text.removeprefix(f"{new.role}: ") if new.role else text
-    own = new.abstract if new.abstract != abstract(spoken(new)) else ""
-    brief = own or abstract(said), summary(said)
-    for each in (old, new):
-        if each.text == text:
-            brief = each.abstract, each.summary
+    same = next((each for each in (new, old) if each.text == text), None)
+    if same is not None:
+        brief = same.abstract, same.summary
+    else:
+        said = text.removeprefix(f"{new.role}: ") if new.role else text
+        own = new.abstract if new.abstract != abstract(spoken(new)) else ""
+        brief = own or abstract(said), summary(said)
     return replace(
         new,
         id=memory_id,

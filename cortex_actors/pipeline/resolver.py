@@ -234,8 +234,8 @@ class FileUpdater:
         ours = "" if known is None else known.section
         done = await self._resolving.resolve(job, given, target=target, ours=ours)
         inputs = done.section.inputs if done.section else await self._inputs(job, given)
-        at = began, self._clock.now()
-        return finished(job, done, run_id=target.run_id, inputs=inputs, times=at)
+        times = began, self._clock.now()
+        return finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
 
     async def undo(self, project: Project, path: str) -> Finished:
         """Take the newest write into a file back; return what is to be kept of that.

@@ -156,9 +156,10 @@ class TestAsking:
         ("words", "code", "text"),
         [
             ("configure k", 64, "write KNOB=VALUE"),
-            ("configure =3", 64, "write KNOB=VALUE"),
+            ("configure =3", 64, "cannot read '=': write KNOB=VALUE"),
             ("configure k=1 k=2", 64, "k is given twice"),
             ("add a b c --option x", 64, "write KEY=TEXT or KEY:=JSON"),
+            ("add a b c --option x:=1 --option x:=2", 64, "cortex: x is given twice"),
             ("add a b c --option x:={", 65, "the option x is no JSON"),
             ("add a b c --token-env A --token-keyring b/c", 64, "give one of"),
             ("add a b c --token-stdin --token-env A", 64, "give one of"),

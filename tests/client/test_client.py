@@ -77,6 +77,13 @@ class TestCall:
         expected = f'no daemon answers for {tmp_home}: start one with "cortex start"'
         assert expected == str(caught.value)
 
+    def test_why(self, tmp_home: Path) -> None:
+        """What the system said of the socket is the cause of the error."""
+        with pytest.raises(errors.DaemonDown) as caught:
+            Client(tmp_home).call("status")
+
+        assert isinstance(caught.value.__cause__, FileNotFoundError)
+
     def test_dead_socket(self, tmp_home: Path) -> None:
         """A socket that a killed daemon left behind is nobody, too."""
         with socket.socket(socket.AF_UNIX) as sock:

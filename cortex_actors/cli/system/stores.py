@@ -95,10 +95,11 @@ def _split(words: Iterable[str], form: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in words:
         key, sign, value = word.partition("=")
-        if not (key.removesuffix(":") and sign):
-            raise UsageError(f"cannot read {form.format(key)}")
-        if key.removesuffix(":") in {each.removesuffix(":") for each in found}:
-            raise UsageError(f"{key} is given twice; give it once")
+        name = key.removesuffix(":")
+        if not (name and sign):
+            raise UsageError(f"cannot read {form.format(key + sign)}")
+        if name in {each.removesuffix(":") for each in found}:
+            raise UsageError(f"{name} is given twice; give it once")
         found[key] = value
     return found
 
@@ -306,9 +307,8 @@ def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Ma
     if not stdin:
         said = {"token_env": env, "token_keyring": keyring}
         return {key: value for key, value in said.items() if value is not None}
-    is_terminal = sys.stdin.isatty()
     asked = f"Token of {name}: "
-    found = getpass.getpass(asked) if is_terminal else sys.stdin.readline(_LONGEST_TOKEN)
+    found = getpass.getpass(asked) if sys.stdin.isatty() else sys.stdin.readline(_LONGEST_TOKEN)
     if not (token := found.strip()):
         why = "standard input holds no token; write it there, as one line"
         raise BadInput(f"cannot add {name}: {why}")
