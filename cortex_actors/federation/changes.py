@@ -352,7 +352,7 @@ class StoreChanges:
         return found
 
     async def write(self, entries: Sequence[object]) -> list[str]:
-        """Let the overlay hold these; return what a person is told of it.
+        """Let the overlay hold these; return what a person reads of it.
 
         Raises `HomeUnwritable`, and then it is as it was.
         """

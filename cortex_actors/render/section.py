@@ -311,7 +311,7 @@ def grouped(entries: Iterable[BulletEntry]) -> dict[str, list[BulletEntry]]:
 
 
 def _place(each: BulletEntry) -> tuple[bool, float, str]:
-    """Return where an entry stands in its group; two runs write two equal ranks alike."""
+    """Return the place of an entry in its group; two runs write two equal ranks alike."""
     return each.bullet.conflict is not None, -each.bullet.rank, each.bullet.principle_id
 
 

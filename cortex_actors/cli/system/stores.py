@@ -88,7 +88,7 @@ def fields(words: Iterable[str]) -> dict[str, Any]:
 
 
 def _split(words: Iterable[str], form: str) -> dict[str, str]:
-    """Return words by what stands before their equals sign.
+    """Return words by what is before their equals sign.
 
     Raises `UsageError` for another word, and for a key that is given twice.
     """

@@ -166,7 +166,7 @@ def _compared_all(rows: Matrix, vector: Matrix) -> NDArray[np.float32]:
     every, half = np.empty(len(rows), np.float32), len(rows) // 2
     if len(rows) < _HALVED:
         return np.matmul(rows, vector, out=every)
-    with ThreadPoolExecutor(1, "compare") as second:  # 0.2 ms; none is left when nobody asks
+    with ThreadPoolExecutor(1, "compare") as second:  # 0.2 ms; no thread is left behind
         first = second.submit(np.matmul, rows[:half], vector, every[:half])
         np.matmul(rows[half:], vector, out=every[half:])
         first.result()
