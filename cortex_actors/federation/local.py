@@ -157,7 +157,7 @@ TOPICS, TOPIC = 100, 256
 def sendable(text: str) -> tuple[str, str]:
     """Return what of a text may be sent, and why not if nothing may; one of them is empty.
 
-    That is the text without what is secret in it, and without characters that nobody sees. These
+    That is the text without what is secret in it, and without characters that are not seen. These
     go first: a key with one of them inside has no key's shape, and is one all the same. What a
     marker then stands for is not sent in any form.
     """

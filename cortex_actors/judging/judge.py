@@ -214,7 +214,7 @@ class Judge(AsyncioActor):
             chunk = {key: missing[key] for key in some}
             flight = self.spawn(self._flight(layer, chunk, until), name=f"ask {layer.decider}")
             self._flights |= dict.fromkeys(some, flight)
-        # What is in hand already is joined.
+        # What is asked already is joined.
         flights = {self._flights[key] for key in missing}
         if flights:
             left = max(0.0, until - self._clock.monotonic())

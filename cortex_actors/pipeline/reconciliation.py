@@ -82,8 +82,8 @@ class Groups:
         best: dict[Pair, tuple[Pair, Judgement, float | None]] = {}
         for texts, (judged, score) in sorted(self.around.conflicts.items()):
             edge = self._insights(texts)
-            stand = all(_is_live(self.around, each) for each in (*texts, *edge))
-            if not stand or edge[0] == edge[1] or edge in closed:
+            are_live = all(_is_live(self.around, each) for each in (*texts, *edge))
+            if not are_live or edge[0] == edge[1] or edge in closed:
                 continue
             if edge not in best or _weight(judged) > _weight(best[edge][1]):
                 best[edge] = texts, judged, score

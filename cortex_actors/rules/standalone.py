@@ -122,7 +122,7 @@ def standalone(
     """Return a statement as a rule that stands alone, or why it is none; linear in its text.
 
     `heading` is what it stands under, outermost first, `kind` what the parser found it to be (None:
-    nobody has looked), and `names` those of the projects that say it, hashable.
+    that is not known), and `names` those of the projects that say it, hashable.
     """
     text = _PATTERNS["cited"].sub("", " ".join(text[: 5 * MOST].split()))
     plain = _cleaned(text)

@@ -144,7 +144,7 @@ def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> 
 
 
 def _refuse_nobody(wish: RememberRequest) -> None:
-    """Raise `BadInput` for a bridge that leads to nobody but who speaks."""
+    """Raise `BadInput` for a bridge that leads to its speaker alone."""
     if wish.realm is Realm.BRIDGE and not {*wish.related} - {wish.agent}:
         raise BadInput(
             "cannot remember on a bridge to no agent: name whom it is for in related_agents "

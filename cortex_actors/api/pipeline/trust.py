@@ -127,7 +127,7 @@ def source_of(connection: Connection, word: str, place: str | None) -> Source:
 def take(
     connection: Connection, some: Sequence[Source], *, at: int, least: int, note: str | None
 ) -> Effect:
-    """Take sources back; returned are all files in which something stands that must go."""
+    """Take sources back; returned are all files that hold something that must go."""
     begun: list[Source] = []
     did = revoking.Revoked()
     for each in some:

@@ -284,7 +284,7 @@ class Mcp:
         """End the session, and the program that was started for it."""
         self._closed = True
         self._leave(self._session)
-        # A thread cannot be told to end: an import that has begun is waited for.
+        # A thread cannot be ended: an import that has begun is waited for.
         await asyncio.wait({*self._left, self._loading})
         await self._line.close()
 
