@@ -194,7 +194,7 @@ def _date(text: str) -> _Date:
 
 def _parted(text: str) -> tuple[str, str]:
     """Return the date with which a turn begins, empty for none, and what it says without it."""
-    found = _STAMP.match(text)
+    found = _STAMP.match(text) if "[" in text else None
     if found is None or not _date(found[2]).months:
         return "", text
     return found[2], found[1] + text[found.end() :]

@@ -173,12 +173,11 @@ class Postings:
         """Read the commonest words of a list: 0.5 s at 100,000."""
         with suppress(WordsDamaged), _sound():
             among = Moment(connection, self).among(words)
-            query = f"SELECT term, doc FROM temp.{words}_terms WHERE doc > max({_KEPT_FROM}, ?)"  # noqa: S608 - a name of the schema
-            common = dict(driver_of(connection).execute(query, (among.count * _COMMON,)).fetchall())
-            for term, stems in distinct(list(map(Term, common))).items():
+            query = f"SELECT term FROM temp.{words}_terms WHERE doc > max({_KEPT_FROM}, ?)"  # noqa: S608 - a name of the schema
+            common = driver_of(connection).execute(query, (among.count * _COMMON,)).fetchall()
+            for term, stems in distinct([Term(word) for (word,) in common]).items():
                 if stems == (term.text,):  # a stem is not always the one of itself
-                    timed = 2 * common[term.text] <= among.count
-                    self.posting(connection, term, stem=term.text, among=among, timed=timed)
+                    self.posting(connection, term, stem=term.text, among=among, timed=True)
 
     def owners(self, connection: Connection, newest: int) -> NDArray[np.int64]:
         """Return whose each passage is up to that one (`_owners`)."""
