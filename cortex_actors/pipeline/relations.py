@@ -30,7 +30,8 @@ import hashlib
 import json
 import logging
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from cortex_actors.rules.contradiction import ConflictThresholds, ThresholdTable
 from cortex_actors.rules.promotion import PromotionThresholds as Promotion
 from cortex_actors.rules.proposals import Proposal, ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
+from cortex_actors.storage.ledger.connection import ChangeMark, changed_since
 from cortex_actors.storage.pipeline import principle_lists, principles
 from cortex_actors.storage.search.matrix import InsightVectors, Rows, cosine
 from cortex_actors.text import lexicon
@@ -60,6 +62,11 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insight_evidence import SpokenText
+
+T = TypeVar("T")
+
+#: What ids of principles and of insights begin with; other names are hashes of texts.
+_NAMED = frozenset({"pri_", "ins_"})
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
 #: At it one in twelve of 2,400 real statements has a neighbour, and at most five are together; at
@@ -355,6 +362,19 @@ class Ruling:
         return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
+#: In place of the name of a vector that counts no more.
+_STALE = ""
+
+#: Vectors that lie beside the others at most, before all are put together again.
+_BESIDE = 500
+
+
+def stacked(rows: Mapping[str, Matrix]) -> InsightVectors:
+    """Return vectors side by side."""
+    every = np.stack(list(rows.values())) if rows else np.zeros((0, 0), np.float32)
+    return InsightVectors((Rows(list(rows), every, np.arange(len(rows), dtype=np.intp)),))
+
+
 #: Types that are found in the words of two, however many are nearer to either.
 _SPOKEN = frozenset({LinkType.CONTRADICTS, LinkType.DEPENDS_ON})
 
@@ -394,25 +414,24 @@ class Survey:
     cosines: dict[Pair, float] = field(default_factory=dict)
     #: The nearest of each that was looked at.
     nearest: dict[str, list[str]] = field(default_factory=dict)
-    texts: InsightVectors = field(init=False)
+    #: All vectors, to be compared with; those of what changed since count for nothing.
+    texts: InsightVectors | None = None
+    #: The slots of those that were read.
+    slots: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Put all vectors side by side, to be compared with."""
-        ids = list(self.shelf.rows)
-        rows = [self.shelf.rows[each] for each in ids] or [np.zeros(0, np.float32)]
-        self.texts = InsightVectors(
-            (Rows(ids, np.stack(rows), np.arange(len(ids), dtype=np.intp)),)
-        )
+        """Put all vectors side by side, where they are not yet."""
+        self.texts = self.texts or stacked(self.shelf.rows)
 
     def look(self, ids: Iterable[str]) -> None:
         """Find who is near those that were not looked at."""
         asked = [each for each in ids if each in self.shelf.rows and each not in self.nearest]
-        if not asked:
+        if not asked or self.texts is None:
             return
         rows = np.stack([self.shelf.rows[each] for each in asked])
         found = self.texts.near(rows, self.thresholds.related)
         for one, near in zip(asked, found, strict=True):
-            others = [each for each in near if each.insight_id != one]
+            others = [each for each in near if each.insight_id not in {one, _STALE}]
             self.cosines |= {pair(one, each.insight_id): each.cosine for each in others}
             some = [each for each in others if self._may(one, each.insight_id, each.cosine)]
             some.sort(key=lambda each: (-each.cosine, each.insight_id))
@@ -495,11 +514,11 @@ def drawn(
 
 def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
     """Yield pairs that share a slot, one of them due."""
-    found = {
-        each: slots(node.subject.claim, lexicon=survey.lexicon)
-        for each, node in survey.shelf.nodes.items()
-        if not node.subject.is_section
-    }
+    found = survey.slots
+    for name, node in survey.shelf.nodes.items():
+        if name not in found:
+            subject, of = node.subject, partial(slots, lexicon=survey.lexicon)
+            found[name] = frozenset() if subject.is_section else of(subject.claim)
     by_slot: dict[str, list[str]] = {}
     for each in due:
         for slot in found.get(each, ()):
@@ -515,13 +534,60 @@ def _is_as(one: Link, other: Link | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownPrinciples:
+    """All principles as of one moment, and what was made of them.
+
+    Attributes:
+        how: what the digests name beside the principles.
+        mark: up to where the ledger's changes are in it.
+        loose: names that were supposed to be other than in the ledger, to be read again.
+
+    """
+
+    how: bytes
+    mark: ChangeMark
+    shelf: principle_lists.PrincipleShelf
+    digests: Mapping[str, bytes]
+    texts: InsightVectors
+    slots: dict[str, frozenset[str]]
+    loose: Collection[str]
+
+    def named(self, names: Collection[str]) -> set[str]:
+        """Return names, with the principles that have a text of which a hash is among them."""
+        digests = {each for each in names if each[:4] not in _NAMED}
+        nodes = self.shelf.nodes.items()
+        return {*names, *(n for n, e in nodes if digests and e.text_hash.hex() in digests)}
+
+    def updated(self, part: KnownPrinciples, ids: Collection[str]) -> KnownPrinciples:
+        """Return it with those principles as a part has them: those that it lacks have gone."""
+
+        def put(ours: Mapping[str, T], theirs: Mapping[str, T]) -> dict[str, T]:
+            return {name: each for name, each in ours.items() if name not in ids} | {**theirs}
+
+        rows = put(self.shelf.rows, part.shelf.rows)
+        shelf = principle_lists.PrincipleShelf(put(self.shelf.nodes, part.shelf.nodes), rows)
+        parts = [
+            replace(e, items=[_STALE if n in ids else n for n in e.items]) for e in self.texts.parts
+        ]
+        parts += part.texts.parts if part.shelf.rows else ()
+        beside = sum(len(each.items) for each in parts[1:])
+        texts = InsightVectors(tuple(parts)) if beside <= _BESIDE else stacked(rows)
+        digests, kept = put(self.digests, part.digests), put(self.slots, {})
+        return replace(part, shelf=shelf, digests=digests, texts=texts, slots=kept)
+
+
+@dataclass(slots=True)
 class Linker:
-    """Finds the links of principles, by vectors of that model; the caller writes them."""
+    """Finds the links of principles, by vectors of that model; the caller writes them.
+
+    What was read is kept for the next run, which reads what changed since.
+    """
 
     records: Records
     threads: Threads
     model: str
     settings: OrganisationSettings
+    _known: KnownPrinciples | None = None
 
     async def find(
         self,
@@ -535,31 +601,66 @@ class Linker:
 
         `rows` are vectors that the ledger has not got yet, by the hash of their text; `lexicon` is
         the user's own rules with the product's. With nothing given, what is due in the ledger is
-        drawn. Reads only.
+        drawn. Writes nothing.
         """
         read, run = self.records.read, self.threads.run
-        shelf = await read(
-            lambda c: principle_lists.shelf(c, self.model, made=made, rows=rows, gone=gone)
-        )
         tables = lexicon if lexicon is not None else await run(standard)
-        digests = await run(self._digests, shelf, tables)
+        known = await self._look(made, rows or {}, gone=gone, lexicon=tables)
+        self._known, shelf, digests = known, known.shelf, known.digests
         due = {name for name, now in digests.items() if now != shelf.nodes[name].linked}
         # Who loses a neighbour that goes is due as well.
         lost = await read(lambda c: principles.touching(c, gone)) if gone else ()
         due |= {end for each in lost for end in each.pair if end in shelf.nodes}
         if not due:
             return Linked()
-        survey = Survey(shelf, self.settings.linking, tables)
-        known = await read(lambda c: principles.touching(c, due))
-        around = await run(affected, survey, due, known)
+        survey = Survey(
+            shelf, self.settings.linking, tables, texts=known.texts, slots=known.slots
+        )
+        linked = await read(lambda c: principles.touching(c, due))
+        around = await run(affected, survey, due, linked)
         before = await read(lambda c: principles.touching(c, {*around, *gone}))
         found = await run(drawn, survey, due, around, before)
         return replace(found, digests={name: digests[name] for name in due})
 
-    def _digests(self, shelf: principle_lists.PrincipleShelf, lexicon: Lexicon) -> dict[str, bytes]:
-        """Return the digest of all that each principle's links are drawn of (on a thread)."""
+    async def _look(
+        self,
+        made: Sequence[Principle],
+        rows: Mapping[bytes, Matrix],
+        *,
+        gone: Collection[str],
+        lexicon: Lexicon,
+    ) -> KnownPrinciples:
+        """Return the principles as they will be; only those that may be others now are read."""
         limits = asdict(self.settings.linking)
         how = json.dumps([linking.VERSION, lexicon.digest, self.model, limits]).encode()
+        known = self._known if self._known is not None and self._known.how == how else None
+        since = partial(changed_since, mark=known.mark if known is not None else None)
+        mark, names = await self.records.write(since)
+        loose = {*gone, *(each.id for each in made), *(each.hex() for each in rows)}
+        take = partial(principle_lists.shelf, model=self.model, made=made, rows=rows, gone=gone)
+        if known is None or names is None:
+            shelf = await self.records.read(take)
+            return await self.threads.run(self._part, how, mark, shelf, loose=loose)
+        held, asked = known, await self.threads.run(known.named, {*names, *known.loose, *loose})
+
+        def look(connection: Connection) -> tuple[set[str], principle_lists.PrincipleShelf]:
+            ids = principle_lists.concerned(connection, asked)
+            others = held.shelf.nodes.keys() - ids
+            return ids, take(connection, ids=ids, others=others)
+
+        ids, shelf = await self.records.read(look)
+        part = await self.threads.run(self._part, how, mark, shelf, loose=loose)
+        return await self.threads.run(held.updated, part, ids)
+
+    def _part(
+        self,
+        how: bytes,
+        mark: ChangeMark,
+        shelf: principle_lists.PrincipleShelf,
+        *,
+        loose: Collection[str],
+    ) -> KnownPrinciples:
+        """Return principles with the digest of all that each one's links are drawn of."""
         found = {}
         for name, node in shelf.nodes.items():
             what, claim = node.subject, node.subject.claim
@@ -568,4 +669,4 @@ class Linker:
             parts = ((claim.text, claim.heading, claim.scope), *of, name in shelf.rows)
             text = json.dumps([*parts, node.text_hash.hex()])
             found[name] = hashlib.sha256(how + text.encode("utf-8", "surrogatepass")).digest()
-        return found
+        return KnownPrinciples(how, mark, shelf, found, stacked(shelf.rows), {}, loose)

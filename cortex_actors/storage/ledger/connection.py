@@ -12,6 +12,10 @@ SQLite's own checks of the file that a connection has open. FTS5's check of the 
 so it needs a connection that writes, and it would hold up the ledger for as long as it reads every
 text. So it is given the words in a copy, in memory, and compares that with the passages where they
 are, both as of one moment.
+
+What changed of what principles are made of, by name, so that what was read once is not all read
+again. Triggers of the writing connection note it in a table of that connection, which is in memory
+and in no file: it is committed and rolled back with the change itself, whoever wrote it.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from contextlib import closing
 from functools import cache, partial
 from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, create_mock_engine, event
@@ -35,7 +39,7 @@ from cortex_actors.storage.ledger.files import SCHEMA_VERSION, refuse_schema
 from cortex_actors.storage.tables.schema import WORDS, metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 #: Connections that may read at the same time (each on a thread of its own).
@@ -127,6 +131,82 @@ def raw(engine: Engine) -> sqlite3.Connection:
 def driver_of(connection: Connection) -> sqlite3.Connection:
     """Return the driver's connection below one of SQLAlchemy's: for statements that are short."""
     return cast("sqlite3.Connection", connection.connection.driver_connection)
+
+
+#: Changes that one log notes; then it begins again, and all is read again: some MB of memory.
+LOGGED = 100_000
+
+#: What is watched: table -> what names a row (a hash as hexadecimal digits), and the columns that
+#: count, where not all do.
+_WATCHED: dict[str, tuple[str, str]] = {
+    "principles": ("id", ""),
+    "insights": ("id", "heading, granularity, status, superseded_by"),
+    "insight_sources": (
+        "insight_id said_id",
+        "insight_id, said_id, project_id, path, heading, kind, scope, line_start, withdrawn_at,"
+        " trust",
+    ),
+    "contradictions": ("insight_a insight_b", ""),
+    "vectors": ("text_hash", ""),
+}
+
+#: A row before and after a change.
+_ROWS = ("OLD", "NEW")
+
+#: A log is a table whose first row names it; a name that comes again gets a new number.
+_LOG = "CREATE TEMP TABLE changed (seq INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE)"
+_BEGUN = "INSERT INTO changed (name) VALUES ('log ' || hex(randomblob(8)))"
+_NEWEST_CHANGE = (
+    "SELECT name, (SELECT max(seq) FROM changed) FROM changed ORDER BY seq LIMIT 1"
+)
+
+
+class ChangeMark(NamedTuple):
+    """Up to where a log of changes was read."""
+
+    log: str
+    seq: int
+
+
+def changed_since(
+    connection: Connection, mark: ChangeMark | None
+) -> tuple[ChangeMark, set[str] | None]:
+    """Return how far changes are noted, and the names of what changed since a mark.
+
+    None where that is not known: the log is another one, or begins only now. In a write
+    transaction: a reader that begins after it sees all that is named.
+    """
+    driver = driver_of(connection)
+    if not driver.execute("SELECT 1 FROM temp.sqlite_master WHERE name = 'changed'").fetchone():
+        for statement in (_LOG, _BEGUN, *_triggers()):
+            driver.execute(statement)
+    (noted,) = driver.execute("SELECT max(seq) - min(seq) FROM changed").fetchone()
+    if noted > LOGGED:
+        driver.execute("DELETE FROM changed")
+        driver.execute(_BEGUN)
+    name, newest = driver.execute(_NEWEST_CHANGE).fetchone()
+    if mark is None or mark.log != name:
+        return ChangeMark(name, newest), None
+    rows = driver.execute("SELECT name FROM changed WHERE seq > ?", (mark.seq,))
+    return ChangeMark(name, newest), {each for (each,) in rows}
+
+
+def _triggers() -> Iterator[str]:
+    """Yield what notes every change of what is watched."""
+    for table, (names, columns) in _WATCHED.items():
+        old, new = (", ".join(f"{row}.{each}" for each in columns.split(", ")) for row in _ROWS)
+        for how, rows in (("INSERT", _ROWS[1:]), ("DELETE", _ROWS[:1]), ("UPDATE", _ROWS)):
+            when = f" WHEN ({old}) IS NOT ({new})" if columns and how == "UPDATE" else ""
+            each = [f"{row}.{name}" for row in rows for name in names.split()]
+            said = [f"lower(hex({e}))" if e.endswith("_hash") else e for e in each]
+            noted = (
+                f"DELETE FROM changed WHERE name = {e}; INSERT INTO changed (name) VALUES ({e});"  # noqa: S608 - ours
+                for e in said
+            )
+            yield (
+                f"CREATE TEMP TRIGGER changed_{table}_{how} AFTER {how} ON main.{table}{when}"
+                f" BEGIN {' '.join(noted)} END"
+            )
 
 
 def settle(engine: Engine, path: Path) -> None:

@@ -468,10 +468,12 @@ class Rows:
     places: NDArray[np.intp]
 
     def pieces(self) -> Iterator[tuple[NDArray[np.intp], Matrix]]:
-        """Yield places and vectors, gathered some at a time so that it costs no second copy."""
+        """Yield places and vectors, some at a time; a copy only of what does not lie together."""
         for start in range(0, len(self.places), _BLOCK):
             some = self.places[start : start + _BLOCK]
-            yield some, self.rows[some]
+            first, last = int(some[0]), int(some[-1])
+            is_whole = np.array_equal(some, np.arange(first, last + 1))
+            yield some, self.rows[first : last + 1] if is_whole else self.rows[some]
 
 
 @dataclass(frozen=True, slots=True)
